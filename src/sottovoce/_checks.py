@@ -1,0 +1,59 @@
+"""Argument checks: each error names the argument, the value, and what to do.
+
+Only *public* arguments come here. Losses have their own check, whose message never holds the value.
+"""
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+
+
+def number(name: str, value: Any, *, above: float = -math.inf, at_most: float = math.inf) -> float:
+    """Return `value` as a float with above < value <= at_most, or say what is wrong with it."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} must be a number, got {value!r}") from None
+    if not math.isfinite(result):
+        raise ValueError(f"{name} must be finite, got {value!r}")
+    if not above < result <= at_most:
+        bounds = f"greater than {above:g}" + (f" and at most {at_most:g}" if at_most < math.inf else "")
+        raise ValueError(f"{name} must be {bounds}, got {value!r}")
+    return result
+
+
+def whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
+    """Return `value` as an int with least <= value <= most, or say what is wrong with it."""
+    try:
+        result = operator.index(value)
+    except TypeError:
+        if not (isinstance(value, float) and value.is_integer()):  # 1e6 is how people write a million
+            raise TypeError(f"{name} must be a whole number, got {value!r}") from None
+        result = int(value)
+    if result < least or (most is not None and result > most):
+        bounds = f"at least {least}" + (f" and at most {most}" if most is not None else "")
+        raise ValueError(f"{name} must be {bounds}, got {value!r}")
+    return result
+
+
+def vector(name: str, value: Any, dimension: int) -> Vector:
+    """Return `value` as a finite float vector of length `dimension`, or say what is wrong with it."""
+    result = np.asarray(value, dtype=np.float64)
+    if result.shape != (dimension,):
+        raise ValueError(f"{name} must have shape ({dimension},), got {result.shape}")
+    # One dot product is several times cheaper than isfinite().all(); it may overflow, so look twice before complaining.
+    if not math.isfinite(result.dot(result)) and not np.isfinite(result).all():
+        raise ValueError(f"{name} must be finite, got {result!r}")
+    return result
+
+
+def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `options`, or list them."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}")
+    return str(value)

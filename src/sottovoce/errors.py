@@ -1,0 +1,47 @@
+"""Errors that a caller may want to catch by name.
+
+No message ever holds a loss: an exception text travels to logs, and logs are not protected.
+"""
+
+__all__ = [
+    "AlreadyTold",
+    "CopyRefused",
+    "DomainError",
+    "ForkRefused",
+    "HorizonReached",
+    "InvalidLoss",
+    "SottovoceError",
+    "UnknownAction",
+]
+
+
+class SottovoceError(Exception):
+    """Base of every error that this library defines."""
+
+
+class DomainError(SottovoceError, ValueError):
+    """A feasible set that is empty, or an oracle that breaks its promise."""
+
+
+class HorizonReached(SottovoceError, RuntimeError):
+    """More actions were asked for than the horizon holds."""
+
+
+class UnknownAction(SottovoceError, LookupError):
+    """An id that was never handed out, or whose round is closed."""
+
+
+class AlreadyTold(SottovoceError, ValueError):
+    """A second loss for one action."""
+
+
+class InvalidLoss(SottovoceError, ValueError):
+    """A loss that is not a finite number. The value is not in the message, on purpose."""
+
+
+class CopyRefused(SottovoceError, TypeError):
+    """Copying or pickling would let the same losses be released under two noises."""
+
+
+class ForkRefused(SottovoceError, RuntimeError):
+    """Used in a forked child: parent and child would release the same losses under two noises."""
