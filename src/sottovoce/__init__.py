@@ -1,3 +1,41 @@
-"""Private, projection-free bandit optimisation."""
+"""Private, projection-free bandit optimisation.
+
+Decide online over hard feasible sets, from loss values alone, while every person's loss stays differentially private.
+"""
+
+from sottovoce import domains, errors, projection
+from sottovoce.learning import (
+    Action,
+    Actions,
+    Euclidean,
+    MirrorStep,
+    NegativeEntropy,
+    NoisyOCO,
+    Plan,
+    PrivateBandit,
+)
+from sottovoce.privacy import ZCDP, ApproxDP, NoPrivacy, PrivacyStatement, PureDP, SecureNoise, SimulatedNoise
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ZCDP",
+    "Action",
+    "Actions",
+    "ApproxDP",
+    "Euclidean",
+    "MirrorStep",
+    "NegativeEntropy",
+    "NoPrivacy",
+    "NoisyOCO",
+    "Plan",
+    "PrivacyStatement",
+    "PrivateBandit",
+    "PureDP",
+    "SecureNoise",
+    "SimulatedNoise",
+    "__version__",
+    "domains",
+    "errors",
+    "projection",
+]

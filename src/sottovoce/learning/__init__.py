@@ -1,0 +1,20 @@
+"""Learners: NoisyOCO, PrivateBandit on top of it, and the plans that set their parameters."""
+
+from sottovoce.learning.mirror_maps import Euclidean, NegativeEntropy
+from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
+from sottovoce.learning.planning import Plan
+from sottovoce.learning.private_bandit import PrivateBandit
+from sottovoce.learning.rounds import Action, Actions
+
+__all__ = [
+    "Action",
+    "Actions",
+    "Euclidean",
+    "MirrorStep",
+    "NegativeEntropy",
+    "NoisyOCO",
+    "Plan",
+    "PrivateBandit",
+    "RunningSum",
+    "step_for",
+]

@@ -1,0 +1,73 @@
+"""Mirror maps: what "close to where we started" means.
+
+A mirror map gives the divergence from a centre c; the point map of NoisyOCO is the gradient of its conjugate,
+argmin over the set of divergence(x, c) - <dual, x>. At dual = 0 that is c.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.projection import Entropy, Objective, Quadratic
+
+__all__ = ["Euclidean", "MirrorMap", "NegativeEntropy"]
+
+Vector = NDArray[np.float64]
+
+
+class MirrorMap(Protocol):
+    """A strongly convex function, seen through its divergence from a centre."""
+
+    def objective(self, center: Vector, dual: Vector) -> Objective:
+        """Return x -> divergence(x, center) - <dual, x>, to be minimised over the set."""
+        ...
+
+    def gap_to_distance(self, gap: float) -> float:
+        """Return how far (in the map's own norm) a point with this Frank-Wolfe gap can be from the minimiser."""
+        ...
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """1/2 ||x - c||^2: the paper's choice. Its point map is the projection of c + dual.
+
+    Examples
+    --------
+    >>> Euclidean().objective(np.zeros(2), np.array([1.0, 0.0])).value(np.zeros(2))
+    0.5
+    """
+
+    def objective(self, center: Vector, dual: Vector) -> Quadratic:
+        """Return 1/2 ||x - (center + dual)||^2, which differs from the definition by a constant."""
+        return Quadratic(center + dual)
+
+    def gap_to_distance(self, gap: float) -> float:
+        """1/2||x - x*||^2 is at most the primal gap, and the quadratic growth doubles it: ||x - x*||^2 <= gap."""
+        return float(np.sqrt(max(gap, 0.0)))
+
+
+@dataclass(frozen=True)
+class NegativeEntropy:
+    """Sum of x log x, for sets of non-negative vectors such as simplices: a strong choice in l1.
+
+    Examples
+    --------
+    >>> center = np.full(2, 0.5)
+    >>> NegativeEntropy().objective(center, np.zeros(2)).gradient(center)  # least where dual = 0 should lead
+    array([0., 0.])
+    """
+
+    def objective(self, center: Vector, dual: Vector) -> Entropy:
+        """Return sum of x log(x/c) - x - dual*x: the Kullback-Leibler divergence from c, minus <dual, x>."""
+        if not (center > 0).all():
+            raise ValueError(
+                "negative entropy needs a centre with positive coordinates only; "
+                "use the Euclidean mirror map on this domain, or pass another center"
+            )
+        return Entropy(-np.log(center) - 1.0 - dual)
+
+    def gap_to_distance(self, gap: float) -> float:
+        """1-strongly convex in l1 on the simplex (Pinsker), hence ||x - x*||_1^2 <= gap."""
+        return float(np.sqrt(max(gap, 0.0)))

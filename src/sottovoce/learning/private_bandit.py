@@ -1,0 +1,412 @@
+"""PrivateBandit: Algorithm 1 behind `ask` and `tell`.
+
+This file keeps the books (ids, open rounds, what is outstanding); what happens to a complete round is NoisyOCO's affair
+(epoch.py puts its parts together), and what happens to a loss is privacy's.
+"""
+
+import copy
+import threading
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce import _fork
+from sottovoce._checks import whole
+from sottovoce.domains import Domain
+from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached, InvalidLoss, UnknownAction
+from sottovoce.learning.describe import describe
+from sottovoce.learning.doubling import FIRST_EPOCH, epoch_lengths
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.planning import Plan, Problem, make_plan
+from sottovoce.learning.rounds import Action, Actions, OpenRound
+from sottovoce.privacy import Guarantee, NoiseSource, PrivacyStatement, SecureNoise
+
+__all__ = ["PrivateBandit"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_PUBLIC_STREAM = 0x636F696E73  # "coins": simulated noise has another key, so equal seeds never share a stream
+_PENDING = -1
+
+
+class PrivateBandit:
+    """Optimise a decision online, from loss values alone, while every person's loss stays private.
+
+    Parameters
+    ----------
+    domain
+        The feasible set.
+    horizon
+        How many events there will be. None if unknown: the run then proceeds in epochs of doubled length, which costs
+        regret but no privacy.
+    loss_range
+        (low, high): losses are clipped to it, silently. Privacy rests on this clipping and on nothing else that a
+        caller does.
+    privacy
+        The guarantee, such as `PureDP(epsilon=1.0)`.
+    plan
+        "auto" minimises the regret bound; "paper" is Algorithm 1 with the paper's own parameters and noise; or a `Plan`.
+    play
+        "inside": every action is feasible. "around": actions lie on a sphere around the point and may leave the set.
+    lipschitz
+        Lipschitz constant of the losses, if known. It affects regret, never privacy.
+    seed
+        Seeds the public coins (directions) only. Operating-system entropy by default.
+    noise
+        `SecureNoise()` by default. `SimulatedNoise(seed)` for simulations: reproducible, and NOT PRIVATE.
+    radius, batch_size, step, delay, method, padding
+        Override single choices of the plan.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> optimizer = sv.PrivateBandit(
+    ...     sv.domains.Hypersimplex(20, 5), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=1.0)
+    ... )
+    >>> action = optimizer.ask()
+    >>> optimizer.tell(action.id, 0.25)
+    >>> actions = optimizer.ask(size=256)
+    >>> actions.x.shape
+    (256, 20)
+    >>> optimizer.tell(actions.ids, np.full(256, 0.5))
+    >>> optimizer.remaining
+    743
+    """
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        horizon: int | None,
+        loss_range: tuple[float, float],
+        privacy: Guarantee,
+        plan: str | Plan = "auto",
+        play: str = "inside",
+        lipschitz: float | None = None,
+        seed: int | None = None,
+        noise: NoiseSource | None = None,
+        radius: float | None = None,
+        batch_size: int | None = None,
+        step: float | None = None,
+        delay: int | None = None,
+        method: str | None = None,
+        padding: bool | None = None,
+    ) -> None:
+        first = FIRST_EPOCH if horizon is None else whole("horizon", horizon)
+        self._problem = Problem.of(domain, first, loss_range, privacy, lipschitz, play)
+        self.horizon = None if horizon is None else first
+        self._source = SecureNoise() if noise is None else noise
+        self._choices = {
+            "plan": plan,
+            "radius": radius,
+            "batch_size": batch_size,
+            "step": step,
+            "delay": delay,
+            "method": method,
+            "padding": padding,
+        }
+        entropy = None if seed is None else whole("seed", seed, least=0)
+        sequence = np.random.SeedSequence(entropy, spawn_key=(_PUBLIC_STREAM,))
+        self._coins = np.random.Generator(np.random.SFC64(sequence))
+        self._generation = _fork.generation()
+        self._lock = threading.RLock()
+        self._lengths: Iterator[int] = epoch_lengths(self.horizon)
+        self._planned = 0  # events of the epochs so far
+        self._asked = 0
+        self._rounds: deque[OpenRound] = deque()  # begun and not released, in order
+        self._ahead: deque[OpenRound] = deque()  # opened for a long block, not begun
+        self._epoch = self._next_epoch(None)
+        self._finished_calls = 0
+        self._released = 0
+        self._current = self._begin_round()
+
+    # ------------------------------------------------------------------ asking
+
+    def ask(self, size: int | None = None) -> Any:
+        """Return the next action, or a block of `size` of them.
+
+        Never blocks: while losses are outstanding, later rounds play the newest point there is.
+        """
+        if size is not None:
+            return self._ask_block(whole("size", size))
+        with self._lock:
+            if self._generation != _fork.generation():
+                self._refuse_fork()
+            current = self._current
+            slot = current.asked
+            if slot == current.size:
+                self._check_remaining(1)
+                self._current = current = self._begin_round()
+                slot = 0
+            current.asked = slot + 1
+            self._asked += 1
+            return Action(current.first + slot, current.actions[slot])
+
+    def ask_round(self) -> Actions:
+        """Return the rest of the current round, or the whole of the next one if nothing is left of it."""
+        with self._lock:
+            left = self._current.size - self._current.asked
+            if left:
+                return self._ask_block(left)
+            self._check_remaining(1)
+            self._ahead = self._ahead or deque([self._open_round()])
+            return self._ask_block(self._ahead[0].size)
+
+    def _ask_block(self, size: int) -> Actions:
+        with self._lock:
+            if self._generation != _fork.generation():
+                self._refuse_fork()
+            self._check_remaining(size)
+            # Open every round that is needed before handing out anything: a failing oracle then leaves no half-asked block.
+            free = self._current.size - self._current.asked + sum(ahead.size for ahead in self._ahead)
+            while free < size:
+                self._ahead.append(self._open_round())
+                free += self._ahead[-1].size
+            pieces = []
+            left = size
+            while left:
+                if self._current.asked == self._current.size:
+                    self._current = self._begin_round()
+                taken = self._current.take(min(left, self._current.size - self._current.asked))
+                pieces.append(self._current.actions[taken])
+                left -= taken.stop - taken.start
+            ids = np.arange(self._asked, self._asked + size)
+            self._asked += size
+            return Actions(ids, pieces[0] if len(pieces) == 1 else np.concatenate(pieces), np.ones(size, dtype=bool))
+
+    def _check_remaining(self, size: int) -> None:
+        remaining = self.remaining
+        if remaining is not None and size > remaining:
+            raise HorizonReached(
+                f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left; "
+                "plan with a longer horizon, or with horizon=None if it is unknown"
+            )
+
+    def _begin_round(self) -> OpenRound:
+        begun = self._ahead.popleft() if self._ahead else self._open_round()
+        self._rounds.append(begun)
+        return begun
+
+    def _open_round(self) -> OpenRound:
+        if self._epoch.exhausted:
+            self._epoch = self._next_epoch(self._epoch)
+        return self._epoch.open_round(self._coins)
+
+    def _next_epoch(self, previous: Epoch | None) -> Epoch:
+        length = next(self._lengths)
+        problem = Problem(**{**vars(self._problem), "horizon": length})
+        plan = make_plan(problem, **self._choices)
+        center = None if previous is None else previous.last_point()
+        epoch = Epoch(problem, plan, self._source, first=self._planned, center=center)
+        if previous is not None:
+            self._finished_calls += previous.oracle_calls
+        self._planned += length
+        return epoch
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
+
+        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them.
+        """
+        if type(ids) is not int:
+            self._tell_block(ids, losses)
+            return
+        with self._lock:
+            if self._generation != _fork.generation():
+                self._refuse_fork()
+            current = self._current
+            slot = ids - current.first
+            if not 0 <= slot < current.asked:
+                current, slot = self._locate_one(ids)
+            if current.slots[slot] != _PENDING:
+                raise AlreadyTold(f"id {ids} has its loss already; nothing was changed")
+            current.slots[slot] = current.quantise(_as_float(losses))
+            current.outstanding -= 1
+            if not current.outstanding:
+                self._release()
+
+    def forget(self, ids: Any) -> None:
+        """Close actions whose loss will never come: each counts as the middle of the range, whatever it might have been."""
+        with self._lock:
+            self._fill(ids, None)
+
+    def _tell_block(self, ids: Any, losses: Any) -> None:
+        values = _as_floats(losses)
+        with self._lock:
+            self._fill(ids, values)
+
+    def _fill(self, ids: Any, losses: Floats | None) -> None:
+        if self._generation != _fork.generation():
+            self._refuse_fork()
+        wanted = _as_ids(ids)
+        if losses is not None and losses.shape != wanted.shape:
+            raise ValueError(f"losses must have the shape of ids, {wanted.shape}, got {losses.shape}")
+        wanted = wanted.ravel()
+        places = self._locate(wanted)
+        integers = [
+            begun.grid.middle if losses is None else begun.grid.quantise(losses.ravel()[picked])
+            for begun, picked, _ in places
+        ]
+        for (begun, _, slots), filling in zip(places, integers, strict=True):  # every check is behind us
+            begun.fill(slots, filling)
+        self._release()
+
+    def _locate_one(self, one: int) -> tuple[OpenRound, int]:
+        if not 0 <= one < self._asked:  # before numpy sees it: an int may be larger than it can hold
+            raise UnknownAction(f"id {one} was never handed out; nothing was changed")
+        (begun, _, slots), *_ = self._locate(np.array([one], dtype=np.int64))
+        return begun, int(slots[0])
+
+    def _locate(self, ids: Integers) -> list[tuple[OpenRound, Any, Integers]]:
+        """Return (round, positions in ids, slots) for each round touched; refuse what was not asked, or told before."""
+        if not len(ids):
+            return []
+        low, high = int(ids.min()), int(ids.max())
+        if low < 0 or high >= self._asked:
+            unknown = low if low < 0 else high
+            raise UnknownAction(f"id {unknown} was never handed out; nothing of this call was recorded")
+        if not self._rounds or low < self._rounds[0].first:
+            raise AlreadyTold(f"id {low} belongs to a closed round; nothing of this call was recorded")
+        if not (np.diff(ids) > 0).all() and len(np.unique(ids)) < len(ids):
+            raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
+        places = list(self._split(ids))
+        for begun, picked, slots in places:
+            if begun.filled(slots):
+                told = next(int(one) for one, slot in zip(ids[picked], slots, strict=True) if begun.filled(slot[None]))
+                raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
+        return places
+
+    def _split(self, ids: Integers) -> Iterator[tuple[OpenRound, Any, Integers]]:
+        whose = np.searchsorted([begun.first for begun in self._rounds], ids, side="right") - 1
+        for index in np.unique(whose):
+            begun = self._rounds[int(index)]
+            picked = whose == index
+            yield begun, picked, ids[picked] - begun.first
+
+    def _release(self) -> None:
+        """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
+        while self._rounds and not self._rounds[0].outstanding:
+            complete = self._rounds[0]
+            epoch = complete.epoch
+            assert isinstance(epoch, Epoch)
+            epoch.release(complete)  # all or nothing: on an error the round stays, and is tried again
+            complete.erase()
+            self._rounds.popleft()
+            self._released += 1
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def domain(self) -> Domain:
+        """The feasible set."""
+        return self._problem.domain
+
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left to ask; None if the horizon is unknown."""
+        return None if self.horizon is None else self.horizon - self._asked
+
+    @property
+    def outstanding(self) -> int:
+        """Actions that were asked, and whose loss is neither told nor forgotten."""
+        return sum(begun.outstanding - (begun.size - begun.asked) for begun in self._rounds)
+
+    @property
+    def round(self) -> int:
+        """Rounds that are closed."""
+        return self._released
+
+    @property
+    def point(self) -> Floats:
+        """The point that actions are taken around at present: a function of released values alone."""
+        return self._current.point
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force; that of the current epoch if the horizon is unknown."""
+        return self._epoch.plan
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle that computing points has cost."""
+        return self._finished_calls + self._epoch.oracle_calls
+
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
+        return describe(self._problem, self.plan, self._source, doubling=self.horizon is None)
+
+    def __repr__(self) -> str:
+        return (
+            f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, "
+            f"plan={self.plan.name!r}, asked={self._asked}, closed_rounds={self._released})"
+        )
+
+    # ------------------------------------------------------------------ one copy only
+
+    @property
+    def _releases_in_earnest(self) -> bool:
+        return self._problem.privacy.private and not self._source.simulated
+
+    def _refuse_fork(self) -> None:
+        if self._releases_in_earnest:
+            raise ForkRefused(
+                "this optimizer was created in another process: parent and child would release the same losses "
+                "under two noises. Create it after the fork, in one process only"
+            )
+        self._generation = _fork.generation()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self._releases_in_earnest:
+            raise CopyRefused(
+                "an optimizer with real noise cannot be copied or pickled: two copies of a round would release the same "
+                "losses under two noises. Use noise=SimulatedNoise(seed) or privacy=NoPrivacy() in simulations"
+            )
+        return super().__reduce_ex__(protocol)
+
+    def __copy__(self) -> "PrivateBandit":
+        return copy.deepcopy(self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        dropped = ("_lock", "_lengths")
+        return {name: value for name, value in vars(self).items() if name not in dropped}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = threading.RLock()
+        self._generation = _fork.generation()
+        self._lengths = epoch_lengths(self.horizon)
+        passed = 0
+        while passed < self._planned:
+            passed += next(self._lengths)
+
+
+def _as_float(loss: Any) -> float:
+    """Return a loss as a float. The error is raised outside `except`, so that no context carries the value along."""
+    try:
+        return float(loss)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidLoss("the loss is not a number; it was not recorded")
+
+
+def _as_floats(losses: Any) -> Floats:
+    try:
+        return np.asarray(losses, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
+
+
+def _as_ids(ids: Any) -> Integers:
+    given = np.asarray(ids)
+    if given.size == 0:
+        return given.astype(np.int64)
+    if given.dtype.kind not in "iu":
+        raise UnknownAction(f"ids must be the integers that ask returned, got an array of {given.dtype}")
+    return given.astype(np.int64)

@@ -1,0 +1,35 @@
+"""Running sums without noise, behind the interface of the private ones: for `NoPrivacy` alone."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import whole
+from sottovoce.privacy.noise import Integers
+
+__all__ = ["ExactSum"]
+
+
+class ExactSum:
+    """Streams exact running sums of integer vectors. NOT PRIVATE.
+
+    Examples
+    --------
+    >>> total = ExactSum(dimension=2)
+    >>> total.add(np.array([1, 2])), total.add(np.array([10, 20]))
+    (array([1., 2.]), array([11., 22.]))
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = whole("dimension", dimension)
+        self.round = 0
+        self._total = np.zeros(self.dimension, dtype=np.int64)
+
+    def start(self) -> NDArray[np.float64]:
+        """Return the sum before any data."""
+        return np.zeros(self.dimension)
+
+    def add(self, vector: Integers) -> NDArray[np.float64]:
+        """Take in the next round's vector; return the sum of all rounds so far."""
+        self.round += 1
+        self._total = self._total + vector
+        return self._total.astype(np.float64)

@@ -1,0 +1,151 @@
+"""Integer grids: a private loss and a public direction become integers before anything else touches them.
+
+A loss f is clipped to [low, high] and becomes round((f - low)/B * 2^bits), an integer in [0, 2^bits], B = high - low.
+Replacing one loss moves that integer by at most 2^bits: the sensitivity does not rest on the caller's good behaviour.
+The rounding errs by at most B/2^(bits+1) per loss.
+
+A unit direction u becomes round(u * 2^bits). Its norms on the grid are at most those of u plus the rounding of each
+coordinate: l1 <= sqrt(n) 2^bits + n/2, l2 <= 2^bits + sqrt(n)/2. Sensitivities use these bounds, not those of u.
+
+Overflow: a sum over `events` events is at most events * 2^loss_bits * (2^direction_bits + 1) in every coordinate, and
+`grids_for` chooses the bits so that this stays below 2^61.
+
+Tests: tests/privacy/test_grid.py.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import number, whole
+from sottovoce.errors import InvalidLoss
+from sottovoce.privacy.noise import LARGEST_SUM
+
+__all__ = ["DirectionGrid", "LossGrid", "grids_for"]
+
+Integers = NDArray[np.int64]
+MOST_BITS = 18
+_LEAST_BITS = 6
+
+
+@dataclass(frozen=True)
+class LossGrid:
+    """The integer grid of losses.
+
+    Examples
+    --------
+    >>> grid = LossGrid(0.0, 2.0, bits=4)
+    >>> grid.quantise([0.5, 99.0, -3.0])
+    array([ 4, 16,  0])
+    >>> grid.middle * grid.step + grid.low
+    1.0
+    """
+
+    low: float
+    high: float
+    bits: int = MOST_BITS
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", number("loss_range[0]", self.low))
+        object.__setattr__(self, "high", number("loss_range[1]", self.high))
+        if not self.low < self.high:
+            raise ValueError(f"loss_range must be (low, high) with low < high, got ({self.low!r}, {self.high!r})")
+        if not math.isfinite(self.high - self.low):
+            raise ValueError(f"loss_range is too wide for floating point: ({self.low!r}, {self.high!r})")
+        whole("bits", self.bits, most=40)
+
+    @property
+    def width(self) -> float:
+        """B, the range that losses are clipped to."""
+        return self.high - self.low
+
+    @property
+    def steps(self) -> int:
+        """The sensitivity: how far replacing one loss can move its integer."""
+        return int(2**self.bits)
+
+    @property
+    def step(self) -> float:
+        """Length of one step of the grid."""
+        return self.width / self.steps
+
+    @property
+    def middle(self) -> int:
+        """The integer of the middle of the range: what a loss that never comes counts as."""
+        return self.steps // 2
+
+    def quantise(self, losses: Any) -> Integers:
+        """Return the integers of a block of losses. Refuses NaN and infinity, without saying which or what."""
+        values = np.asarray(losses, dtype=np.float64)
+        if not np.isfinite(values).all():
+            raise InvalidLoss(
+                "a loss is not a finite number; nothing of this block was recorded. Fix it, and tell again"
+            )
+        clipped = np.clip(values, self.low, self.high)
+        return np.rint((clipped - self.low) / self.width * self.steps).astype(np.int64)
+
+    def quantiser(self) -> Callable[[float], int]:
+        """Return a function of one loss, equal to `quantise` to the last bit, for loops that take one at a time."""
+        low, high, width, steps, infinity = self.low, self.high, self.width, self.steps, math.inf
+
+        def quantise_one(loss: float) -> int:
+            if not -infinity < loss < infinity:
+                raise InvalidLoss("the loss is not a finite number; it was not recorded. Fix it, and tell again")
+            clipped = low if loss < low else high if loss > high else loss
+            return round((clipped - low) / width * steps)
+
+        return quantise_one
+
+
+@dataclass(frozen=True)
+class DirectionGrid:
+    """The integer grid of public unit directions.
+
+    Examples
+    --------
+    >>> DirectionGrid(bits=4).quantise(np.array([[0.6, -0.8]]))
+    array([[ 10, -13]])
+    """
+
+    bits: int = MOST_BITS
+
+    def __post_init__(self) -> None:
+        whole("bits", self.bits, most=40)
+
+    @property
+    def step(self) -> float:
+        """Length of one step of the grid."""
+        return float(2.0**-self.bits)
+
+    def quantise(self, directions: NDArray[np.float64]) -> Integers:
+        """Return the integers of a block of directions."""
+        return np.rint(directions * 2.0**self.bits).astype(np.int64)
+
+    def largest_l1(self, dimension: int) -> int:
+        """Largest l1 norm, in steps, of a rounded unit vector."""
+        return math.isqrt(dimension * 4**self.bits) + 1 + (dimension + 1) // 2
+
+    def largest_l2(self, dimension: int) -> float:
+        """Largest l2 norm, in steps, of a rounded unit vector."""
+        return math.nextafter(2.0**self.bits + math.sqrt(dimension) / 2, math.inf)
+
+
+def grids_for(
+    loss_range: tuple[float, float], events: int, most_bits: int = MOST_BITS
+) -> tuple[LossGrid, DirectionGrid]:
+    """Return the finest grids on which a sum over `events` events provably stays below 2^61.
+
+    Examples
+    --------
+    >>> losses, directions = grids_for((0.0, 1.0), events=10**12)
+    >>> losses.bits, directions.bits
+    (10, 10)
+    """
+    for bits in range(most_bits, _LEAST_BITS - 1, -1):
+        if events * 2**bits * (2**bits + 1) < LARGEST_SUM:
+            return LossGrid(*loss_range, bits=bits), DirectionGrid(bits=bits)
+    raise ValueError(f"horizon = {events} is too long to be summed in 64 bits; split it into several runs")

@@ -1,0 +1,210 @@
+"""Integer noise: one interface, a secure source and a simulated one.
+
+What is drawn: discrete Laplace with P(z) ~ exp(-|z|/scale), or discrete Gaussian with P(z) ~ exp(-z^2/(2 scale^2)), on
+the integers. What is noised is an integer too, so no floating-point rounding stands between the proof and the program:
+the low-order bits of a released number say nothing about the sum behind it (Mironov 2012).
+
+`add` saturates at +-2^61. With |sum| <= 2^61 this equals saturating the *exact* sum + noise: noise that the sampler or
+`add` itself cut off at 2^62 or beyond lands on the bound whatever the sum was. So saturation is post-processing, and
+the guarantee is exact even in the far tail.
+
+Tests: tests/privacy/test_noise.py.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce import _fork
+from sottovoce._checks import number, whole
+from sottovoce.errors import CopyRefused, ForkRefused
+
+__all__ = ["LARGEST_SUM", "Noise", "NoiseSource", "Sampler", "SecureNoise", "SimulatedNoise", "add", "laplace_for"]
+
+Integers = NDArray[np.int64]
+
+LARGEST_SUM = 2**61
+_CUT = 2**62
+_FIRST_BLOCK, _LAST_BLOCK = 256, 8192
+
+
+@dataclass(frozen=True)
+class Noise:
+    """A distribution of integer noise, scale in steps of the grid.
+
+    Examples
+    --------
+    >>> Noise("laplace", 1000.0).standard_deviation
+    1414.213562373095
+    """
+
+    family: Literal["laplace", "gaussian"]
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not 1.0 <= self.scale <= 2.0**56:
+            raise ValueError(
+                f"the noise scale must be between 1 and 2^56 steps of the grid, got {self.scale!r}: "
+                "below, a sampler hands the data through; above, the tail leaves 64 bits. Choose another grid"
+            )
+
+    @property
+    def standard_deviation(self) -> float:
+        """Standard deviation in steps of the grid (of the continuous distribution; equal to many digits)."""
+        return self.scale * (math.sqrt(2) if self.family == "laplace" else 1.0)
+
+
+class Sampler(Protocol):
+    """Draws integers from one distribution."""
+
+    def draw(self, size: int) -> Integers:
+        """Return `size` fresh integers; no two calls ever return the same draw."""
+        ...
+
+
+class NoiseSource(Protocol):
+    """Where noise comes from."""
+
+    @property
+    def simulated(self) -> bool:
+        """Whether an adversary who knows the program could reproduce the noise."""
+        ...
+
+    def sampler(self, noise: Noise) -> Sampler:
+        """Return a sampler of one distribution."""
+        ...
+
+
+class SecureNoise:
+    """Noise from OpenDP's exact samplers on cryptographic randomness: the default.
+
+    Draws are made in blocks ahead of use, since a call costs far more than a number; blocks live in memory only. A
+    sampler refuses to be copied, pickled, or used in a forked child: two holders of one block would share their noise.
+
+    Examples
+    --------
+    >>> SecureNoise().sampler(Noise("laplace", 100.0)).draw(3).shape
+    (3,)
+    """
+
+    simulated = False
+
+    def sampler(self, noise: Noise) -> Sampler:
+        """Return a sampler of one distribution."""
+        return _SecureSampler(_measurement(noise.family, noise.scale))
+
+    def __repr__(self) -> str:
+        return "SecureNoise()"
+
+
+class SimulatedNoise:
+    """Noise from a seeded generator: reproducible, fast, and NOT PRIVATE.
+
+    Parameters
+    ----------
+    seed
+        Seeds the noise alone. The stream never coincides with that of an optimizer's `seed`, equal numbers included.
+
+    Examples
+    --------
+    >>> a, b = (SimulatedNoise(7).sampler(Noise("gaussian", 50.0)).draw(4) for _ in range(2))
+    >>> bool((a == b).all())
+    True
+    """
+
+    simulated = True
+    _STREAM = 0x6E6F697365  # "noise": public coins have no such spawn key
+
+    def __init__(self, seed: int) -> None:
+        self.seed = whole("seed", seed, least=0)
+        self._samplers = 0
+
+    def sampler(self, noise: Noise) -> Sampler:
+        """Return a sampler of one distribution, with a stream of its own."""
+        self._samplers += 1
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(self._STREAM, self._samplers))
+        return _SimulatedSampler(noise, np.random.Generator(np.random.SFC64(sequence)))
+
+    def __repr__(self) -> str:
+        return f"SimulatedNoise(seed={self.seed})"
+
+
+class _SecureSampler:
+    def __init__(self, measurement: Any) -> None:
+        self._measurement = measurement
+        self._block: Integers = np.empty(0, dtype=np.int64)
+        self._next_block = _FIRST_BLOCK
+        self._generation = _fork.generation()
+
+    def draw(self, size: int) -> Integers:
+        if self._generation != _fork.generation():
+            self._block = self._block[:0]
+            raise ForkRefused("this noise belongs to the parent process; create the optimizer after the fork")
+        if len(self._block) < size:
+            fresh = self._measurement([0] * max(size, self._next_block))
+            self._next_block = min(2 * self._next_block, _LAST_BLOCK)
+            self._block = np.concatenate([self._block, np.array(fresh, dtype=np.int64)])
+        drawn, self._block = self._block[:size].copy(), self._block[size:]
+        return drawn
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise CopyRefused(
+            "secure noise cannot be copied or pickled: the same losses would be released under two noises"
+        )
+
+
+class _SimulatedSampler:
+    def __init__(self, noise: Noise, generator: np.random.Generator) -> None:
+        self._noise, self._generator = noise, generator
+
+    def draw(self, size: int) -> Integers:
+        if self._noise.family == "laplace":
+            values = self._generator.laplace(scale=self._noise.scale, size=size)
+        else:
+            values = self._generator.normal(scale=self._noise.scale, size=size)
+        return np.rint(np.clip(values, -_CUT, _CUT)).astype(np.int64)
+
+
+def add(sums: Integers, noise: Integers) -> Integers:
+    """Return sums + noise, saturated at +-2^61: the exact mechanism, post-processed (see the top of this file)."""
+    if np.abs(sums).max(initial=0) > LARGEST_SUM:
+        raise OverflowError("a sum left the range that planning proved; nothing was released")
+    return np.clip(sums + np.clip(noise, -_CUT, _CUT), -LARGEST_SUM, LARGEST_SUM)
+
+
+def laplace_for(sensitivity: int, epsilon: float) -> Noise:
+    """Return the least discrete Laplace noise for an integer l1 sensitivity, as OpenDP's own map sees it.
+
+    sensitivity/epsilon rounds to a float whose guarantee is just above epsilon in almost half of all cases, so the
+    scale is raised until the map, computed with outward rounding, says epsilon or less.
+
+    Examples
+    --------
+    >>> laplace_for(1000, 0.1).scale
+    10000.0
+    """
+    whole("sensitivity", sensitivity)
+    scale = max(sensitivity / number("epsilon", epsilon, above=0), 1.0)
+    while _measurement("laplace", scale).map(sensitivity) > epsilon:
+        scale = math.nextafter(scale, math.inf)
+    return Noise("laplace", scale)
+
+
+@cache
+def _opendp() -> Any:
+    import opendp.prelude as dp  # slow to import, and not needed without privacy
+
+    dp.enable_features("contrib")
+    return dp
+
+
+def _measurement(family: str, scale: float) -> Any:
+    dp = _opendp()
+    integers = dp.vector_domain(dp.atom_domain(T="i64"))
+    if family == "laplace":
+        return dp.m.make_laplace(integers, dp.l1_distance(T="i64"), scale=scale)
+    return dp.m.make_gaussian(integers, dp.l2_distance(T="f64"), scale=scale)

@@ -1,0 +1,107 @@
+"""The privacy statement: what is promised, to whom, against whom, why it holds, and what is not covered."""
+
+import textwrap
+from dataclasses import dataclass
+
+from sottovoce.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.noise import Noise
+
+__all__ = ["PrivacyStatement", "state"]
+
+_NOT_COVERED = (
+    "people who take part in more events than `contributions` says",
+    "which events took place, when, and which of them reported a loss",
+    "timing, memory and swap of the machine that runs this, or anyone who controls it",
+    "losses where they come from and on their way here: this begins at `tell`",
+    "other releases about the same people: their budgets add up",
+)
+
+
+@dataclass(frozen=True)
+class PrivacyStatement:
+    """What a privacy officer signs; `print` it.
+
+    Attributes
+    ----------
+    guarantee
+        The promise, as a value.
+    mechanism
+        What adds the noise, in words.
+    why
+        The argument, in one paragraph.
+    noise
+        The distribution on the integer grid, or None without privacy.
+    simulated
+        True if the noise can be reproduced from a seed: then nothing is private, whatever the guarantee says.
+    """
+
+    guarantee: Guarantee
+    mechanism: str
+    why: str
+    noise: Noise | None
+    simulated: bool
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise is really kept by this run."""
+        return self.guarantee.private and not self.simulated
+
+    @property
+    def epsilon(self) -> float | None:
+        """The epsilon of the promise, where it has one; None for zCDP and for no privacy."""
+        return self.guarantee.epsilon if isinstance(self.guarantee, PureDP | ApproxDP) else None
+
+    @property
+    def delta(self) -> float | None:
+        """The delta of the promise; 0 for pure privacy, None where there is none."""
+        if isinstance(self.guarantee, ApproxDP):
+            return self.guarantee.delta
+        return 0.0 if isinstance(self.guarantee, PureDP) else None
+
+    @property
+    def headline(self) -> str:
+        """The promise in one line."""
+        if not self.guarantee.private:
+            return "no privacy: NOT PRIVATE"
+        return f"{self.guarantee}" + (" (SIMULATED NOISE: NOT PRIVATE)" if self.simulated else "")
+
+    @property
+    def unit(self) -> str:
+        """Whose data is protected."""
+        count = self.guarantee.contributions
+        return "one event's loss" if count == 1 else f"one person's losses, in up to {count} events"
+
+    def __str__(self) -> str:
+        if not self.guarantee.private:
+            rows = [("Promise", "none: losses shape the actions with no noise. Use it for simulations only.")]
+        else:
+            rows = [
+                ("Private", f"{self.unit}. Losses are clipped to their range before anything else touches them."),
+                ("Neighbours", f"two sequences of losses that differ by replacing {self.unit}."),
+                ("Adversary", "sees every action, knows every other loss, all public coins and this program."),
+                ("Promise", f"{self.guarantee}, for the whole run and everything computed from its outputs."),
+                ("Mechanism", self.mechanism),
+                ("Why it holds", self.why),
+                ("Not covered", "; ".join(_NOT_COVERED) + "."),
+            ]
+        if self.simulated:
+            rows.append(("NOT PRIVATE", "the noise is simulated from a seed: whoever knows the seed knows the losses."))
+        return "\n".join([f"Privacy: {self.headline}", *(_row(name, text) for name, text in rows)])
+
+
+def _row(name: str, text: str) -> str:
+    return textwrap.fill(text, width=110, initial_indent=f"  {name:<13} ", subsequent_indent=" " * 16)
+
+
+def state(guarantee: Guarantee, *, mechanism: str, why: str, noise: Noise | None, simulated: bool) -> PrivacyStatement:
+    """Build a statement; without privacy there is no noise to be simulated.
+
+    Examples
+    --------
+    >>> statement = state(PureDP(1.0), mechanism="...", why="...", noise=Noise("laplace", 9.0), simulated=True)
+    >>> statement.headline
+    'epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)'
+    >>> statement.private
+    False
+    """
+    return PrivacyStatement(guarantee, mechanism, why, noise, simulated and guarantee.private)

@@ -1,0 +1,174 @@
+"""Plans: the paper's parameters, noise that is never too small, horizons of every kind."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.learning.epoch import assemble
+from sottovoce.learning.planning import Problem, make_plan, sensitivity_of
+from sottovoce.privacy import tree_noise
+
+BALL = sv.domains.Ball(10)
+GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.1)]
+
+
+def problem(horizon=10**6, privacy=None, domain=BALL, play="around", loss_range=(0.0, 2.0), lipschitz=1.0):
+    return Problem.of(domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz, play)
+
+
+def test_the_papers_parameters():
+    """Line 1 of Algorithm 1 at n = 10, T = 10^6, D = 2, L = 1."""
+    plan = make_plan(problem(), "paper")
+    assert (plan.rounds, plan.batch_size, plan.delay, plan.baseline) == (1000, 1000, 1, 0.0)
+    assert plan.radius == pytest.approx(2 * math.sqrt(10) / 10**1.5)
+    assert plan.step == pytest.approx(2 / (10**4.5 * math.sqrt(10)))
+    assert math.sqrt(plan.gap) == pytest.approx(2 / math.sqrt(1000))
+
+
+def test_the_papers_laplace_scale():
+    plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
+    assert plan.noise.family == "laplace"
+    assert plan.noise_in_gradient_units == pytest.approx(1000 * 10 * math.log2(10**6))
+
+
+def test_the_papers_gaussian_scale():
+    plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "paper")
+    spread = math.log((10 + 10**6) / 1e-6)
+    expected = 10**1.5 * math.sqrt(10) * math.log2(10**6) * math.log(10**6 / 1e-6)
+    expected *= spread + math.sqrt((1 + 100) * spread)
+    assert plan.noise_in_gradient_units == pytest.approx(expected)
+
+
+def test_the_papers_scale_gives_way_where_privacy_needs_more():
+    """A wide loss range makes the sensitivity exceed what the paper's L and D suggest."""
+    wide = problem(horizon=100, privacy=sv.PureDP(1.0), loss_range=(0.0, 1e6))
+    plan = make_plan(wide, "paper")
+    assert plan.noise.scale == tree_noise(sv.PureDP(1.0), sensitivity_of(wide, plan.batch_size, plan.bits)).scale
+
+
+@given(st.integers(1, 3000))
+def test_no_horizon_drops_an_event(horizon):
+    plan = make_plan(problem(horizon), "paper")
+    assert plan.rounds <= math.ceil(math.sqrt(horizon))
+    assert (plan.rounds - 1) * plan.batch_size < horizon <= plan.rounds * plan.batch_size
+
+
+@pytest.mark.parametrize("privacy", GUARANTEES[1:], ids=str)
+@pytest.mark.parametrize("name", ["auto", "paper"])
+@pytest.mark.parametrize("horizon", [1, 10, 1000, 10**6, 10**9])
+def test_noise_is_never_less_than_the_sensitivity_needs(privacy, name, horizon):
+    """Worked out again from the definitions: levels, the range of a loss, and the norm of a direction."""
+    given = problem(horizon, privacy)
+    plan = make_plan(given, name)
+    losses, directions = plan.grids(given.loss_range)
+    levels = max(1, math.ceil(math.log2(plan.rounds)))
+    worst = losses.steps * 2**directions.bits  # a loss across its range, times a unit direction
+    if plan.noise.family == "laplace":
+        assert privacy.contributions * levels * worst * math.sqrt(10) / plan.noise.scale <= privacy.epsilon
+    else:
+        assert privacy.contributions * math.sqrt(levels) * worst / plan.noise.scale <= privacy.mu
+
+
+def test_auto_is_not_worse_than_paper_by_the_bound():
+    for privacy in GUARANTEES:
+        assert make_plan(problem(privacy=privacy), "auto").bound <= make_plan(problem(privacy=privacy), "paper").bound
+
+
+def test_the_papers_plan_is_known_not_to_learn_privately():
+    plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
+    assert plan.vacuous
+    assert "never learning" in str(plan)
+
+
+def test_a_radius_that_does_not_fit_is_cut():
+    inside = problem(horizon=100, domain=sv.domains.Simplex(10), play="inside")
+    plan = make_plan(inside, "paper")
+    assert plan.radius == sv.domains.Simplex(10).inner_radius / 2
+    assert any("does not fit" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"), [("radius", 0.05), ("batch_size", 77), ("step", 1e-3), ("delay", 1), ("padding", True)]
+)
+@pytest.mark.parametrize("name", ["auto", "paper"])
+def test_single_choices_override_the_plan(name, choice, value):
+    assert getattr(make_plan(problem(), name, **{choice: value}), choice) == value
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("radius", -1), ("radius", float("nan")), ("batch_size", 0), ("batch_size", 10**7), ("step", 0), ("delay", -1)],
+)
+def test_bad_choices_are_refused(choice, value):
+    with pytest.raises(ValueError, match=f"{choice} must be"):
+        make_plan(problem(), "paper", **{choice: value})
+
+
+def test_unknown_choices_are_refused():
+    with pytest.raises(TypeError, match="unknown choice zeta; known are radius"):
+        make_plan(problem(), "paper", zeta=1.0)
+    with pytest.raises(ValueError, match="plan must be one of 'auto', 'paper', got 'best'"):
+        make_plan(problem(), "best")
+
+
+class TestPlansOfAnotherProblem:
+    """A ready plan carries its noise with it: one that was made for less privacy must be refused."""
+
+    def build(self, plan, privacy):
+        return sv.PrivateBandit(BALL, horizon=10**6, loss_range=(0.0, 2.0), privacy=privacy, plan=plan, play="around")
+
+    def test_without_noise(self):
+        with pytest.raises(ValueError, match="made for another problem"):
+            self.build(make_plan(problem(), "auto"), sv.PureDP(1.0))
+
+    def test_with_less_noise(self):
+        with pytest.raises(ValueError, match="made for another problem"):
+            self.build(make_plan(problem(privacy=sv.PureDP(1.01)), "auto"), sv.PureDP(1.0))
+
+    def test_with_noise_of_another_family(self):
+        plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "auto")
+        with pytest.raises(ValueError, match="made for another problem"):
+            self.build(plan, sv.PureDP(1.0))
+
+    def test_with_more_rounds_than_its_noise_allows(self):
+        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto")
+        with pytest.raises(ValueError, match="made for another problem"):
+            assemble(problem(privacy=sv.PureDP(1.0)), dataclasses.replace(plan, batch_size=1), sv.SimulatedNoise(0))
+
+    def test_for_another_horizon(self):
+        with pytest.raises(ValueError, match=r"plan.horizon is 1000, but horizon is 1000000"):
+            self.build(make_plan(problem(horizon=1000), "auto"), sv.NoPrivacy())
+
+    def test_its_own_is_accepted(self):
+        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto")
+        assert self.build(plan, sv.PureDP(1.0)).plan is plan
+
+
+@pytest.mark.parametrize("privacy", GUARANTEES, ids=str)
+def test_the_bound_holds_in_simulation(privacy):
+    """Not a proof, but a bound that is broken by one run is no bound."""
+    horizon = 20_000
+    optimizer = sv.PrivateBandit(
+        sv.domains.Ball(3),
+        horizon=horizon,
+        loss_range=(0.0, 2.0),
+        privacy=privacy,
+        lipschitz=1.0,
+        play="around",
+        seed=1,
+        noise=sv.SimulatedNoise(1),
+    )
+    rng = np.random.default_rng(0)
+    goal = np.array([0.5, 0.0, 0.0])
+    regret = 0.0
+    while optimizer.remaining:
+        actions = optimizer.ask_round()
+        losses = np.linalg.norm(actions.x - goal, axis=1)
+        regret += losses.sum()
+        optimizer.tell(actions.ids, losses + 0.0 * rng.standard_normal(len(actions)))
+    assert regret <= optimizer.plan.bound

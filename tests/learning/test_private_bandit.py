@@ -1,0 +1,304 @@
+"""What Algorithm 1 promises: it is NoisyOCO, its privacy is where the proof says, and it learns."""
+
+import copy
+import os
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.errors import CopyRefused, ForkRefused
+from sottovoce.exploration import Sphere
+from sottovoce.learning.estimates import OnePointGradient, PrivateTotal, RoundData
+from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
+from sottovoce.privacy import ExactSum, SimulatedNoise, TreeAggregator, levels
+
+DOMAINS = [
+    sv.domains.Ball(3),
+    sv.domains.Simplex(4),
+    sv.domains.Hypersimplex(5, 2),
+    sv.domains.Box(-1.0, 2.0, dimension=2),
+]
+
+
+def make(domain=DOMAINS[0], **options):
+    defaults = {"horizon": 400, "loss_range": (-1.0, 3.0), "privacy": sv.PureDP(1.0), "seed": 5, "plan": "paper"}
+    return sv.PrivateBandit(domain, **{**defaults, "noise": SimulatedNoise(2), **options})
+
+
+def play(optimizer, loss):
+    """Return every action and point of a run."""
+    actions, points = [], []
+    while optimizer.remaining:
+        block = optimizer.ask_round()
+        points.append(optimizer.point)
+        actions.append(block.x)
+        optimizer.tell(block.ids, loss(block.ids, block.x))
+    return np.concatenate(actions), np.array(points)
+
+
+def linear(ids, x):
+    return x @ np.linspace(1.0, -1.0, x.shape[1]) + 0.1 * np.sin(ids)
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+@pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], ids=str)
+@pytest.mark.parametrize("plan", ["paper", "auto"])
+@pytest.mark.parametrize("play_mode", ["inside", "around"])
+def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, plan, play_mode):
+    """Assembled by hand from the plan's numbers and the library's parts, with the same coins and the same noise."""
+    optimizer = make(domain, privacy=privacy, plan=plan, play=play_mode)
+    actions, points = play(optimizer, linear)
+    plan = optimizer.plan
+
+    losses, grid = plan.grids((-1.0, 3.0))
+    sphere = Sphere(domain, plan.radius, play_mode)
+    gradient = OnePointGradient(sphere.scale, losses, grid, plan.baseline)
+    if plan.noise is None:
+        release = ExactSum(domain.dimension)
+    else:
+        release = TreeAggregator(plan.rounds, domain.dimension, SimulatedNoise(2).sampler(plan.noise))
+    learner = NoisyOCO(
+        domain,
+        gradient=gradient,
+        step=plan.step,
+        point_map=MirrorStep(domain, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
+        total=PrivateTotal(release, gradient.unit),
+        delay=plan.delay,
+    )
+    coins = make(domain)._coins.__class__(np.random.SFC64(np.random.SeedSequence(5, spawn_key=(0x636F696E73,))))
+    for number in range(plan.rounds):
+        ids = np.arange(number * plan.batch_size, min(400, (number + 1) * plan.batch_size))
+        point = learner.point()
+        directions = sphere.directions(coins, len(ids))
+        played = sphere.actions(point, directions)
+        assert np.array_equal(point, points[number])
+        assert np.array_equal(played, actions[ids])
+        if number < plan.rounds - 1:
+            learner.observe(RoundData(losses.quantise(linear(ids, played)), grid.quantise(directions)))
+
+
+class NodeRecorder:
+    """A source whose noise is fixed, and which lets the test see the nodes of the tree."""
+
+    simulated = True
+
+    def sampler(self, noise):
+        return SimulatedNoise(9).sampler(noise)
+
+
+@given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)))
+@settings(max_examples=40, deadline=None)
+def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times_b(where, old, new, index):
+    """The executable half of the privacy proof, on the whole optimizer with its noise held fixed."""
+    domain = DOMAINS[index]
+    values = [_nodes(domain, where, loss) for loss in (old, new)]
+    optimizer = make(domain)
+    plan = optimizer.plan
+    round_of = where // plan.batch_size
+    sphere = Sphere(domain, plan.radius)
+    unit = OnePointGradient(sphere.scale, *plan.grids((-1.0, 3.0))).unit
+    largest = sphere.scale * 4.0 * (1 + 1e-4)  # a * B, and the rounding of a direction
+    touched = 0
+    for (span, before), (_, after) in zip(*values, strict=True):
+        moved = np.linalg.norm((after - before) * unit)
+        if round_of in span:
+            assert moved <= largest
+            touched += 1
+        else:
+            assert moved == 0
+    assert touched <= levels(plan.rounds)
+
+
+def _nodes(domain, where, loss):
+    """(rounds covered, released value) of every node of a run in which loss number `where` is `loss`."""
+    optimizer = make(domain, noise=NodeRecorder())
+    tree = optimizer._epoch.learner.total._release
+    nodes = []
+    while optimizer.remaining:
+        block = optimizer.ask_round()
+        told = np.where(block.ids == where, loss, np.cos(block.ids))
+        before = tree.round
+        optimizer.tell(block.ids, told)
+        if tree.round > before:
+            size = tree.round & -tree.round
+            nodes.append((range(tree.round - size, tree.round), tree._noisy[size.bit_length() - 1]))
+    return nodes
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+@pytest.mark.parametrize("plan", ["paper", "auto"])
+def test_inside_play_never_leaves_the_set(domain, plan):
+    """With noise that throws the point into every corner."""
+    actions, _ = play(make(domain, plan=plan, privacy=sv.PureDP(0.01)), linear)
+    assert all(domain.contains(action, tolerance=1e-9) for action in actions)
+
+
+def test_the_last_round_is_never_released():
+    optimizer = make()
+    play(optimizer, linear)
+    assert optimizer.round == optimizer.plan.rounds
+    assert optimizer._epoch.learner.observed == optimizer.plan.rounds - 1
+
+
+@pytest.mark.parametrize("delay", [0, 1])
+def test_delay_counts_rounds(delay):
+    """The first rounds play the centre: one of them at delay 0, two at delay 1."""
+    optimizer = make(delay=delay, privacy=sv.NoPrivacy())
+    _, points = play(optimizer, linear)
+    at_centre = [np.array_equal(point, optimizer.domain.center) for point in points]
+    assert at_centre.index(False) == 1 + delay
+
+
+def test_same_seeds_same_run_and_other_seeds_another():
+    reference = play(make(), linear)[0]
+    assert np.array_equal(reference, play(make(), linear)[0])
+    assert not np.array_equal(reference, play(make(seed=6), linear)[0])
+    other_noise = play(make(noise=SimulatedNoise(3)), linear)[0]
+    assert np.array_equal(reference[:20], other_noise[:20])  # directions are public coins
+    assert not np.array_equal(reference, other_noise)
+
+
+def test_unseeded_runs_differ():
+    assert not np.array_equal(make(seed=None).ask().x, make(seed=None).ask().x)
+
+
+def test_public_coins_and_noise_never_share_a_stream():
+    """Equal seeds: the uniform numbers behind directions and noise are unrelated."""
+    source = SimulatedNoise(5)
+    sampler = source.sampler(make().plan.noise)
+    noise_stream = sampler._generator.bit_generator.random_raw(1000)
+    coin_stream = make(seed=5)._coins.bit_generator.random_raw(1000)
+    assert not np.intersect1d(noise_stream, coin_stream).size
+
+
+class TestOneCopyOnly:
+    @pytest.fixture
+    def real(self):
+        return make(noise=sv.SecureNoise())
+
+    @pytest.mark.parametrize("attempt", [copy.copy, copy.deepcopy, pickle.dumps])
+    def test_real_noise_refuses_to_be_copied(self, real, attempt):
+        with pytest.raises(CopyRefused, match="two noises"):
+            attempt(real)
+
+    def test_real_noise_refuses_to_be_used_after_a_fork(self, real):
+        action = real.ask()
+        child = os.fork()
+        if child == 0:
+            refused = 0
+            for attempt in (
+                real.ask,
+                real.ask_round,
+                lambda: real.tell(action.id, 0.5),
+                lambda: real.forget([action.id]),
+                lambda: real.ask(size=3),
+                lambda: real.tell([action.id], [0.5]),
+            ):
+                try:
+                    attempt()
+                except ForkRefused:
+                    refused += 1
+            os._exit(refused)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
+        real.tell(action.id, 0.5)  # the parent goes on
+
+    @pytest.mark.parametrize("attempt", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+    @pytest.mark.parametrize("options", [{}, {"privacy": sv.NoPrivacy(), "noise": None}, {"horizon": None}])
+    def test_simulated_and_public_ones_copy_freely(self, attempt, options):
+        one = make(**options)
+        block = one.ask(size=33)
+        one.tell(block.ids[:30], linear(block.ids, block.x)[:30])
+        two = attempt(one)
+        for optimizer in (one, two):
+            optimizer.tell(block.ids[30:], linear(block.ids, block.x)[30:])
+        ours, theirs = ([_step(optimizer) for _ in range(40)] for optimizer in (one, two))
+        assert np.array_equal(ours, theirs)
+
+
+def _step(optimizer):
+    block = optimizer.ask(size=7)
+    optimizer.tell(block.ids, linear(block.ids, block.x))
+    return block.x
+
+
+class TestStatement:
+    @pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], ids=str)
+    @pytest.mark.parametrize("horizon", [400, None])
+    def test_it_says_what_is_promised(self, privacy, horizon):
+        statement = make(privacy=privacy, noise=sv.SecureNoise(), horizon=horizon).privacy
+        assert statement.private
+        text = str(statement)
+        assert str(privacy) in text
+        for row in ("Private", "Neighbours", "Adversary", "Promise", "Mechanism", "Why it holds", "Not covered"):
+            assert row in text
+        assert "NOT PRIVATE" not in text
+        assert ("disjoint" in text) == (horizon is None)
+
+    def test_simulated_noise_is_called_what_it_is(self):
+        statement = make().privacy
+        assert not statement.private
+        assert "NOT PRIVATE" in statement.headline
+        assert "SIMULATED" in str(statement)
+
+    def test_no_privacy_is_called_what_it_is(self):
+        statement = make(privacy=sv.NoPrivacy(), noise=None).privacy
+        assert not statement.private
+        assert statement.epsilon is None
+        assert "NOT PRIVATE" in str(statement)
+
+    def test_epsilon_and_delta_can_be_read(self):
+        assert (make().privacy.epsilon, make().privacy.delta) == (1.0, 0.0)
+        assert make(privacy=sv.ApproxDP(2.0, 1e-5)).privacy.delta == 1e-5
+
+    def test_the_reason_holds_the_numbers_that_are_used(self):
+        optimizer = make(plan="auto", privacy=sv.PureDP(0.5), noise=sv.SecureNoise())
+        assert f"= {0.5:.6g}." in optimizer.privacy.why
+        assert f"scale {optimizer.plan.noise.scale:.6g}" in optimizer.privacy.why
+
+
+class TestDoubling:
+    def test_it_never_ends_and_never_repeats_an_id(self):
+        optimizer = make(horizon=None, plan="auto")
+        ids = [_ids(optimizer, 300) for _ in range(20)]
+        assert np.array_equal(np.concatenate(ids), np.arange(6000))
+        assert optimizer.remaining is None
+        assert optimizer.plan.horizon == 4096
+
+    def test_an_epoch_starts_where_the_last_one_ended(self):
+        optimizer = make(horizon=None, privacy=sv.NoPrivacy())
+        while optimizer.plan.horizon == 256:
+            last = optimizer._epoch
+            block = optimizer.ask_round()
+            optimizer.tell(block.ids, linear(block.ids, block.x))
+        assert np.allclose(optimizer.point, last.last_point())
+        assert not np.allclose(optimizer.point, optimizer.domain.center)
+
+    def test_losses_of_an_earlier_epoch_may_come_late(self):
+        optimizer = make(horizon=None)
+        early = optimizer.ask(size=256)
+        later = optimizer.ask(size=100)
+        optimizer.tell(later.ids, linear(later.ids, later.x))
+        assert optimizer.round == 0
+        optimizer.tell(early.ids, linear(early.ids, early.x))
+        assert optimizer.outstanding == 0
+
+    def test_the_budget_is_spent_once(self):
+        """Every epoch alone keeps the whole guarantee; no loss is in two of them."""
+        optimizer = make(horizon=None, privacy=sv.PureDP(0.5))
+        spent = set()
+        for _ in range(30):
+            block = optimizer.ask(size=100)
+            optimizer.tell(block.ids, linear(block.ids, block.x))
+            spent.add((optimizer.plan.horizon, optimizer.privacy.epsilon))
+        assert {epsilon for _, epsilon in spent} == {0.5}
+        assert len(spent) >= 3
+
+
+def _ids(optimizer, size):
+    block = optimizer.ask(size=size)
+    optimizer.tell(block.ids, linear(block.ids, block.x))
+    return block.ids

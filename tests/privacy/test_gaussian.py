@@ -1,0 +1,82 @@
+"""The Gaussian mechanism's exact curve, against dp-accounting and against sums over the discrete distributions."""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from sottovoce.privacy import ApproxDP
+from sottovoce.privacy.gaussian import delta_of, epsilon_of, mu_for, rounding_delta
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0, 10.0])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_delta_agrees_with_dp_accounting(sigma, epsilon):
+    ours = delta_of(1 / sigma, epsilon)
+    theirs = dp_accounting.get_sigma_gaussian  # the exact inverse, by another route
+    if 1e-12 < ours < 0.9:
+        assert theirs(epsilon, ours) == pytest.approx(sigma, rel=1e-4)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (1.0, 1e-2), (5.0, 1e-10)])
+def test_calibration_agrees_with_dp_accounting(epsilon, delta):
+    assert 1 / mu_for(epsilon, delta) == pytest.approx(dp_accounting.get_sigma_gaussian(epsilon, delta), rel=1e-4)
+
+
+@pytest.mark.parametrize("mu", [0.3, 1.0])
+def test_composed_curve_agrees_with_a_privacy_loss_distribution(mu):
+    """Ten adaptive releases at mu/sqrt(10) each are one at mu."""
+    pld = privacy_loss_distribution.from_gaussian_mechanism(math.sqrt(10) / mu, value_discretization_interval=1e-3)
+    composed = pld.self_compose(10)
+    for epsilon in (0.5, 1.0, 2.0):
+        theirs = composed.get_delta_for_epsilon(epsilon)  # pessimistic: never below the truth
+        assert delta_of(mu, epsilon) <= theirs * (1 + 1e-9)
+        assert delta_of(mu, epsilon) == pytest.approx(theirs, rel=0.03, abs=1e-12)
+
+
+@given(st.floats(0.01, 20), st.floats(1e-12, 0.5))
+def test_directions_are_inverse_and_err_on_the_safe_side(epsilon, delta):
+    mu = mu_for(epsilon, delta)
+    assert delta_of(mu, epsilon) <= delta
+    assert delta_of(mu * (1 + 1e-6), epsilon) > delta
+    assert epsilon_of(mu, delta) == pytest.approx(epsilon, rel=1e-6)
+
+
+def test_a_large_delta_needs_no_epsilon():
+    assert epsilon_of(0.1, 0.5) == 0.0
+
+
+@pytest.mark.parametrize("sigma", [4.0, 5.5, 10.0, 40.0])
+def test_discrete_and_rounded_gaussian_differ_by_less_than_charged(sigma):
+    """Total variation summed in full; `rounding_delta` at epsilon = 0 charges twice that bound."""
+    k = np.arange(-int(12 * sigma), int(12 * sigma) + 1)
+    discrete = np.exp(-(k**2) / (2 * sigma**2))
+    discrete /= discrete.sum()
+    rounded = norm.cdf((k + 0.5) / sigma) - norm.cdf((k - 0.5) / sigma)
+    variation = np.abs(discrete - rounded).sum() / 2
+    charged = rounding_delta(sigma, 1, 0.0) / 2
+    assert charged / 5 < variation <= charged
+
+
+def test_the_discrete_gaussian_keeps_its_promise():
+    """Hockey-stick divergence of a discrete Gaussian release, summed exactly, is within delta plus the charge."""
+    sigma, sensitivity, epsilon = 8.0, 8, 1.0
+    k = np.arange(-400, 401)
+    weights = np.exp(-(k**2) / (2 * sigma**2))
+    weights /= weights.sum()
+    shifted = np.exp(-((k - sensitivity) ** 2) / (2 * sigma**2)) / np.exp(-(k**2) / (2 * sigma**2)).sum()
+    true = np.maximum(shifted - math.exp(epsilon) * weights, 0).sum()
+    assert true <= delta_of(sensitivity / sigma, epsilon) + rounding_delta(sigma, 1, epsilon)
+
+
+@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-6, 2.0])
+def test_impossible_deltas_are_refused(delta):
+    with pytest.raises(ValueError, match="delta"):
+        mu_for(1.0, delta)
+    with pytest.raises(ValueError, match="delta"):
+        ApproxDP(1.0, delta)
