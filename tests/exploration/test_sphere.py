@@ -51,7 +51,7 @@ def _estimate(domain, loss, point, radius, samples=SAMPLES):
 
 
 def test_estimate_is_unbiased_for_linear_losses(domain):
-    """The gradient of a smoothed linear loss is its own, along the hull. Within 6 standard errors: 1e-8 a coordinate."""
+    """The gradient of a smoothed linear loss is its own, along the hull. Within 6 standard errors: 1e-8 each."""
     cost = np.linspace(-1.0, 2.0, domain.dimension)
     mean, error = _estimate(domain, lambda x: x @ cost, domain.center, 0.1)
     assert (np.abs(mean - domain.tangent(cost)) <= 6 * error + 1e-12).all()

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.learning.epoch import assemble
-from sottovoce.learning.planning import Problem, make_plan, sensitivity_of
+from sottovoce.learning.planning import make_plan, sensitivity_of
+from sottovoce.learning.problem import Problem
 from sottovoce.privacy import tree_noise
 
 BALL = sv.domains.Ball(10)

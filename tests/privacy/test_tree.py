@@ -46,7 +46,7 @@ class NoNoise:
 class PaperTree:
     """Algorithms TreeBasedAgg-Initialization, TreeBasedAgg and PrivateSum, transcribed line by line.
 
-    Leaves are labelled by binary words of ceil(log2 T) letters; the parent of z0 and z1 is z; the root is the empty word.
+    Leaves are labelled by binary words of ceil(log2 T) letters; the parent of z0 and z1 is z; the root is the empty one.
     """
 
     def __init__(self, length, noise_of):
@@ -119,7 +119,7 @@ def test_data_of_a_round_reaches_no_more_released_nodes_than_stated(length, root
 @given(st.integers(2, 40), st.integers(0, 39), st.integers(-1000, 1000), st.booleans())
 @settings(max_examples=60)
 def test_replacing_one_round_changes_only_the_nodes_above_it(length, where, change, root):
-    """Noise held fixed. A node's released value moves by the change if it covers the round, and not at all otherwise."""
+    """Noise held fixed: a node's value moves by the change if it covers the round, and not at all otherwise."""
     where %= length
     vectors = np.random.default_rng(1).integers(-100, 100, (length, 1))
     other = vectors.copy()

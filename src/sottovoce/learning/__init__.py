@@ -2,7 +2,7 @@
 
 from sottovoce.learning.mirror_maps import Euclidean, NegativeEntropy
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
-from sottovoce.learning.planning import Plan
+from sottovoce.learning.plan import Plan
 from sottovoce.learning.private_bandit import PrivateBandit
 from sottovoce.learning.rounds import Action, Actions
 

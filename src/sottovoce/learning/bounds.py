@@ -12,7 +12,7 @@ drawn, so only the mean of the estimate meets it.
 import math
 from dataclasses import dataclass
 
-__all__ = ["RegretBound", "best_step"]
+__all__ = ["RegretBound"]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
 """The privacy statement of a configuration, derived from the numbers that the mechanism really uses."""
 
-from sottovoce.learning.planning import Plan, Problem, sensitivity_of
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.planning import sensitivity_of
+from sottovoce.learning.problem import Problem
 from sottovoce.privacy import NoiseSource, PrivacyStatement, state
 
 __all__ = ["describe"]
@@ -19,8 +21,8 @@ def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: boo
     level = f"{sensitivity.levels}" if laplace else f"sqrt({sensitivity.levels})"
     why = (
         f"replacing one loss moves one round's integer vector by at most {size:.6g} steps of the grid in {norm}, "
-        f"whatever the caller does; that round is in at most {sensitivity.levels} noised nodes; each carries independent "
-        f"discrete {plan.noise.family.capitalize()} noise of scale {plan.noise.scale:.6g}. Hence "
+        f"whatever the caller does; that round is in at most {sensitivity.levels} noised nodes; each carries "
+        f"independent discrete {plan.noise.family.capitalize()} noise of scale {plan.noise.scale:.6g}. Hence "
         f"{'epsilon' if laplace else 'mu'} = {total}{level} x {size:.6g} / {plan.noise.scale:.6g} = {spent:.6g}"
         + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
         + (" Epochs hold disjoint events, so the budget is spent once." if doubling else "")

@@ -6,7 +6,9 @@ from numpy.typing import NDArray
 from sottovoce.exploration import Sphere
 from sottovoce.learning.estimates import OnePointGradient, PrivateTotal
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
-from sottovoce.learning.planning import Plan, Problem, check_plan
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.planning import check_plan
+from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import OpenRound
 from sottovoce.privacy import ExactSum, NoiseSource, TreeAggregator
 

@@ -6,8 +6,9 @@
 
 The paper has s_t = s_t + g_t, which is s_{t-1} + g_t, and counts the noise of a private sum as an error of NoisyMap;
 here the sum is a part of its own, so that it can keep private values as integers until their noise is added. With
-kappa^2 >= E||g||^2 and gamma >= E||error of the point|| the regret is at most D^2/step + step*T*kappa^2/2 + T*kappa*gamma
-(Lemma 4.1), D^2 the largest value of the mirror map, so step = sqrt(2) D/(kappa sqrt(T)).
+kappa^2 >= E||g||^2 and gamma >= E||error of the point||, the regret is at most
+D^2/step + step*T*kappa^2/2 + T*kappa*gamma (Lemma 4.1), D^2 the largest value of the mirror map, so the best step is
+sqrt(2) D/(kappa sqrt(T)).
 
 Tests: tests/learning/test_noisy_oco.py.
 """

@@ -6,156 +6,33 @@ argument of tree.py requires and no more.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 from sottovoce._checks import choice, number, whole
-from sottovoce.domains import Domain
-from sottovoce.errors import DomainError
 from sottovoce.exploration import Sphere
 from sottovoce.learning.bounds import RegretBound
 from sottovoce.learning.estimates import OnePointGradient
 from sottovoce.learning.noisy_oco import METHODS
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.problem import Problem
 from sottovoce.privacy import (
     ApproxDP,
     DirectionGrid,
-    Guarantee,
     LossGrid,
-    NoPrivacy,
     Noise,
+    NoPrivacy,
     PureDP,
     TreeSensitivity,
     grids_for,
     tree_noise,
 )
 
-__all__ = ["Plan", "Problem", "check_plan", "make_plan", "sensitivity_of"]
+__all__ = ["check_plan", "make_plan", "sensitivity_of"]
 
 _MOST_ROUNDS = 1024
 _LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is given: everything a plan may depend on, all of it public."""
-
-    domain: Domain
-    horizon: int
-    loss_range: tuple[float, float]
-    privacy: Guarantee
-    lipschitz: float
-    play: str
-
-    @classmethod
-    def of(
-        cls,
-        domain: Domain,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        play: str = "inside",
-    ) -> "Problem":
-        """Check the arguments; an unknown Lipschitz constant is taken as range/diameter, as the paper's |f| <= LD has it."""
-        if not isinstance(privacy, Guarantee):
-            raise TypeError(f"privacy must be a guarantee such as sv.PureDP(epsilon=1.0), got {privacy!r}")
-        grid = LossGrid(*_pair(loss_range))
-        if domain.affine_dimension < 1:
-            raise DomainError(f"{domain!r} holds a single point: there is nothing to decide")
-        constant = grid.width / domain.diameter if lipschitz is None else number("lipschitz", lipschitz, above=0)
-        choice("play", play, ("inside", "around"))
-        return cls(domain, whole("horizon", horizon), (grid.low, grid.high), privacy, constant, play)
-
-
-def _pair(loss_range: Any) -> tuple[float, float]:
-    try:
-        low, high = loss_range
-    except (TypeError, ValueError):
-        raise ValueError(f"loss_range must be a pair (low, high), got {loss_range!r}") from None
-    return low, high
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The parameters of a run; `print` it to see what was chosen and what it should cost.
-
-    Attributes
-    ----------
-    name
-        "auto", "paper", or what the caller named it.
-    horizon, batch_size
-        T, and the events of a round (T_batch); `rounds` follows.
-    radius, step, delay
-        zeta, eta, and how many sums the played point lags behind.
-    method, gap, max_calls
-        How the point of a round is computed, and the Frank-Wolfe gap at which it stops.
-    baseline
-        A constant that is subtracted from every loss; it leaves the estimate unbiased.
-    bits
-        Of the integer grids of losses and directions.
-    noise
-        The noise of a tree node on the integer grid; None without privacy.
-    padding
-        Whether the tree draws the paper's padding noise.
-    bound
-        Predicted upper bound on the regret of the whole run.
-    no_learning
-        What never learning can cost at most: T * L * R.
-    notes
-        What a user should know about the choice.
-    """
-
-    name: str
-    horizon: int
-    batch_size: int
-    radius: float
-    step: float
-    delay: int
-    method: str
-    gap: float
-    max_calls: int
-    baseline: float
-    bits: int
-    noise: Noise | None
-    padding: bool
-    noise_in_gradient_units: float
-    bound: float
-    no_learning: float
-    notes: tuple[str, ...] = ()
-
-    @property
-    def rounds(self) -> int:
-        """N = ceil(T/k); the last round may be short."""
-        return math.ceil(self.horizon / self.batch_size)
-
-    @property
-    def vacuous(self) -> bool:
-        """Whether the bound is above what never learning can cost."""
-        return self.bound >= self.no_learning
-
-    def grids(self, loss_range: tuple[float, float]) -> tuple[LossGrid, DirectionGrid]:
-        """The integer grids of losses and directions."""
-        return LossGrid(*loss_range, bits=self.bits), DirectionGrid(bits=self.bits)
-
-    def __str__(self) -> str:
-        noise = (
-            "none" if self.noise is None else f"{self.noise.family}, scale {self.noise_in_gradient_units:.4g} per node"
-        )
-        rows = [
-            ("rounds", f"{self.rounds:,} of {self.batch_size:,} events ({self.horizon:,} in all)"),
-            ("radius", f"{self.radius:.4g}"),
-            ("step", f"{self.step:.4g}, delay {self.delay}"),
-            ("noise", noise + (", padded" if self.padding and self.noise else "")),
-            ("point", f"{self.method}, to a gap of {self.gap:.3g}"),
-            (
-                "regret",
-                f"at most {self.bound / self.horizon:.4g} per event; never learning costs at most "
-                f"{self.no_learning / self.horizon:.4g}",
-            ),
-            *(("note", note) for note in self.notes),
-        ]
-        return "\n".join([f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in rows)])
 
 
 @dataclass(frozen=True)
@@ -175,8 +52,8 @@ class _Draft:
     padding: bool = False
 
 
-def make_plan(problem: Problem, plan: "str | Plan" = "auto", **overrides: Any) -> Plan:
-    """Return a plan for a problem; `overrides` replace single choices (radius, batch_size, step, delay, method, padding).
+def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> Plan:
+    """Return a plan for a problem; radius, batch_size, step, delay, method, padding override single choices.
 
     Examples
     --------
@@ -218,7 +95,7 @@ def check_plan(problem: Problem, plan: Plan) -> None:
 
 
 def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
-    checks = {
+    checks: dict[str, Callable[[Any], Any]] = {
         "radius": lambda value: number("radius", value, above=0),
         "batch_size": lambda value: whole("batch_size", value, most=problem.horizon),
         "step": lambda value: number("step", value, above=0),
@@ -271,7 +148,7 @@ def _auto_drafts(problem: Problem, batch_size: int | None) -> Iterator[_Draft]:
 
 
 def _batch_sizes(horizon: int) -> list[int]:
-    """Powers of sqrt(2), from one that leaves at most `_MOST_ROUNDS` rounds: more would gain next to nothing, slowly."""
+    """Powers of sqrt(2), of at least what leaves `_MOST_ROUNDS` rounds: more rounds gain next to nothing, slowly."""
     least = math.ceil(horizon / _MOST_ROUNDS)
     sizes = {min(horizon, max(least, round(2 ** (exponent / 2)))) for exponent in range(2 * horizon.bit_length())}
     return sorted(sizes)
@@ -346,7 +223,7 @@ def _paper_scale(problem: Problem) -> float:
         spread = math.log((n + events) / privacy.delta)
         concentration = spread + math.sqrt((1 + math.sqrt(events) / n) * spread)
         size = events**0.25 * math.sqrt(n) * constant * concentration
-        return size * levels * math.log(events / privacy.delta) / privacy.epsilon
+        return float(size * levels * math.log(events / privacy.delta) / privacy.epsilon)
     return 0.0
 
 

@@ -16,20 +16,21 @@ from numpy.typing import NDArray
 from sottovoce import _fork
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached, InvalidLoss, UnknownAction
+from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached
 from sottovoce.learning.describe import describe
 from sottovoce.learning.doubling import FIRST_EPOCH, epoch_lengths
 from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.planning import Plan, Problem, make_plan
-from sottovoce.learning.rounds import Action, Actions, OpenRound
+from sottovoce.learning.open_rounds import OpenRounds, as_float, as_floats, as_ids
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.planning import make_plan
+from sottovoce.learning.problem import Problem
+from sottovoce.learning.rounds import PENDING, Action, Actions, OpenRound
 from sottovoce.privacy import Guarantee, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
 
 Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _PUBLIC_STREAM = 0x636F696E73  # "coins": simulated noise has another key, so equal seeds never share a stream
-_PENDING = -1
 
 
 class PrivateBandit:
@@ -48,7 +49,7 @@ class PrivateBandit:
     privacy
         The guarantee, such as `PureDP(epsilon=1.0)`.
     plan
-        "auto" minimises the regret bound; "paper" is Algorithm 1 with the paper's own parameters and noise; or a `Plan`.
+        "auto" minimises the regret bound; "paper" is Algorithm 1 with the paper's parameters and noise; or a `Plan`.
     play
         "inside": every action is feasible. "around": actions lie on a sphere around the point and may leave the set.
     lipschitz
@@ -99,7 +100,7 @@ class PrivateBandit:
         self._problem = Problem.of(domain, first, loss_range, privacy, lipschitz, play)
         self.horizon = None if horizon is None else first
         self._source = SecureNoise() if noise is None else noise
-        self._choices = {
+        self._choices: dict[str, Any] = {
             "plan": plan,
             "radius": radius,
             "batch_size": batch_size,
@@ -116,7 +117,7 @@ class PrivateBandit:
         self._lengths: Iterator[int] = epoch_lengths(self.horizon)
         self._planned = 0  # events of the epochs so far
         self._asked = 0
-        self._rounds: deque[OpenRound] = deque()  # begun and not released, in order
+        self._rounds = OpenRounds()  # begun and not released
         self._ahead: deque[OpenRound] = deque()  # opened for a long block, not begun
         self._epoch = self._next_epoch(None)
         self._finished_calls = 0
@@ -160,7 +161,7 @@ class PrivateBandit:
             if self._generation != _fork.generation():
                 self._refuse_fork()
             self._check_remaining(size)
-            # Open every round that is needed before handing out anything: a failing oracle then leaves no half-asked block.
+            # Open every round that is needed before handing anything out: an oracle that fails leaves no half block.
             free = self._current.size - self._current.asked + sum(ahead.size for ahead in self._ahead)
             while free < size:
                 self._ahead.append(self._open_round())
@@ -222,81 +223,37 @@ class PrivateBandit:
             current = self._current
             slot = ids - current.first
             if not 0 <= slot < current.asked:
-                current, slot = self._locate_one(ids)
-            if current.slots[slot] != _PENDING:
+                current, slot = self._rounds.locate_one(ids, asked=self._asked)
+            if current.slots[slot] != PENDING:
                 raise AlreadyTold(f"id {ids} has its loss already; nothing was changed")
-            current.slots[slot] = current.quantise(_as_float(losses))
+            current.slots[slot] = current.quantise(as_float(losses))
             current.outstanding -= 1
             if not current.outstanding:
                 self._release()
 
     def forget(self, ids: Any) -> None:
-        """Close actions whose loss will never come: each counts as the middle of the range, whatever it might have been."""
+        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was."""
         with self._lock:
-            self._fill(ids, None)
+            if self._generation != _fork.generation():
+                self._refuse_fork()
+            self._rounds.fill(as_ids(ids), None, asked=self._asked)
+            self._release()
 
     def _tell_block(self, ids: Any, losses: Any) -> None:
-        values = _as_floats(losses)
+        values = as_floats(losses)
         with self._lock:
-            self._fill(ids, values)
-
-    def _fill(self, ids: Any, losses: Floats | None) -> None:
-        if self._generation != _fork.generation():
-            self._refuse_fork()
-        wanted = _as_ids(ids)
-        if losses is not None and losses.shape != wanted.shape:
-            raise ValueError(f"losses must have the shape of ids, {wanted.shape}, got {losses.shape}")
-        wanted = wanted.ravel()
-        places = self._locate(wanted)
-        integers = [
-            begun.grid.middle if losses is None else begun.grid.quantise(losses.ravel()[picked])
-            for begun, picked, _ in places
-        ]
-        for (begun, _, slots), filling in zip(places, integers, strict=True):  # every check is behind us
-            begun.fill(slots, filling)
-        self._release()
-
-    def _locate_one(self, one: int) -> tuple[OpenRound, int]:
-        if not 0 <= one < self._asked:  # before numpy sees it: an int may be larger than it can hold
-            raise UnknownAction(f"id {one} was never handed out; nothing was changed")
-        (begun, _, slots), *_ = self._locate(np.array([one], dtype=np.int64))
-        return begun, int(slots[0])
-
-    def _locate(self, ids: Integers) -> list[tuple[OpenRound, Any, Integers]]:
-        """Return (round, positions in ids, slots) for each round touched; refuse what was not asked, or told before."""
-        if not len(ids):
-            return []
-        low, high = int(ids.min()), int(ids.max())
-        if low < 0 or high >= self._asked:
-            unknown = low if low < 0 else high
-            raise UnknownAction(f"id {unknown} was never handed out; nothing of this call was recorded")
-        if not self._rounds or low < self._rounds[0].first:
-            raise AlreadyTold(f"id {low} belongs to a closed round; nothing of this call was recorded")
-        if not (np.diff(ids) > 0).all() and len(np.unique(ids)) < len(ids):
-            raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
-        places = list(self._split(ids))
-        for begun, picked, slots in places:
-            if begun.filled(slots):
-                told = next(int(one) for one, slot in zip(ids[picked], slots, strict=True) if begun.filled(slot[None]))
-                raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
-        return places
-
-    def _split(self, ids: Integers) -> Iterator[tuple[OpenRound, Any, Integers]]:
-        whose = np.searchsorted([begun.first for begun in self._rounds], ids, side="right") - 1
-        for index in np.unique(whose):
-            begun = self._rounds[int(index)]
-            picked = whose == index
-            yield begun, picked, ids[picked] - begun.first
+            if self._generation != _fork.generation():
+                self._refuse_fork()
+            self._rounds.fill(as_ids(ids), values, asked=self._asked)
+            self._release()
 
     def _release(self) -> None:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
-        while self._rounds and not self._rounds[0].outstanding:
-            complete = self._rounds[0]
+        while (complete := self._rounds.complete()) is not None:
             epoch = complete.epoch
             assert isinstance(epoch, Epoch)
             epoch.release(complete)  # all or nothing: on an error the round stays, and is tried again
-            complete.erase()
-            self._rounds.popleft()
+            self._rounds.close(complete)
             self._released += 1
 
     # ------------------------------------------------------------------ looking
@@ -314,7 +271,7 @@ class PrivateBandit:
     @property
     def outstanding(self) -> int:
         """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return sum(begun.outstanding - (begun.size - begun.asked) for begun in self._rounds)
+        return self._rounds.outstanding
 
     @property
     def round(self) -> int:
@@ -364,8 +321,8 @@ class PrivateBandit:
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._releases_in_earnest:
             raise CopyRefused(
-                "an optimizer with real noise cannot be copied or pickled: two copies of a round would release the same "
-                "losses under two noises. Use noise=SimulatedNoise(seed) or privacy=NoPrivacy() in simulations"
+                "an optimizer with real noise cannot be copied or pickled: two copies of a round would release the "
+                "same losses under two noises. Use noise=SimulatedNoise(seed) or privacy=NoPrivacy() in simulations"
             )
         return super().__reduce_ex__(protocol)
 
@@ -384,29 +341,3 @@ class PrivateBandit:
         passed = 0
         while passed < self._planned:
             passed += next(self._lengths)
-
-
-def _as_float(loss: Any) -> float:
-    """Return a loss as a float. The error is raised outside `except`, so that no context carries the value along."""
-    try:
-        return float(loss)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InvalidLoss("the loss is not a number; it was not recorded")
-
-
-def _as_floats(losses: Any) -> Floats:
-    try:
-        return np.asarray(losses, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
-
-
-def _as_ids(ids: Any) -> Integers:
-    given = np.asarray(ids)
-    if given.size == 0:
-        return given.astype(np.int64)
-    if given.dtype.kind not in "iu":
-        raise UnknownAction(f"ids must be the integers that ask returned, got an array of {given.dtype}")
-    return given.astype(np.int64)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sottovoce.learning.estimates import RoundData
 from sottovoce.privacy import LossGrid
 
-__all__ = ["Action", "Actions", "OpenRound"]
+__all__ = ["PENDING", "Action", "Actions", "OpenRound"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-_PENDING = -1  # integers of losses are never negative
+PENDING = -1  # integers of losses are never negative
 
 
 class Action(NamedTuple):
@@ -78,7 +78,7 @@ class OpenRound:
         self.actions = actions
         self.asked = 0
         self.outstanding = self.size
-        self.slots = array("q", [_PENDING]) * self.size  # far quicker than numpy one at a time
+        self.slots = array("q", [PENDING]) * self.size  # far quicker than numpy one at a time
         self._losses: Integers = np.frombuffer(self.slots, dtype=np.int64)
 
     def take(self, count: int) -> slice:
@@ -87,9 +87,9 @@ class OpenRound:
         self.asked = taken.stop
         return taken
 
-    def filled(self, slots: Integers) -> bool:
-        """Whether any of these slots has its loss already."""
-        return bool((self._losses[slots] != _PENDING).any())
+    def filled(self, slots: Integers) -> NDArray[np.bool_]:
+        """Which of these slots have their loss already."""
+        return np.asarray(self._losses[slots] != PENDING)
 
     def fill(self, slots: Integers, losses: Integers | int) -> None:
         """Put losses into slots; the caller has checked that all were asked, and none filled."""
