@@ -3,7 +3,7 @@
 Decide online over hard feasible sets, from loss values alone, while every person's loss stays differentially private.
 """
 
-from sottovoce import domains, errors, projection
+from sottovoce import domains, errors, projection, simulation
 from sottovoce.learning import (
     Action,
     Actions,
@@ -15,6 +15,7 @@ from sottovoce.learning import (
     PrivateBandit,
 )
 from sottovoce.privacy import ZCDP, ApproxDP, NoPrivacy, PrivacyStatement, PureDP, SecureNoise, SimulatedNoise
+from sottovoce.simulation import Environment, Run, minimize, simulate
 
 __version__ = "0.1.0"
 
@@ -23,6 +24,7 @@ __all__ = [
     "Action",
     "Actions",
     "ApproxDP",
+    "Environment",
     "Euclidean",
     "MirrorStep",
     "NegativeEntropy",
@@ -32,10 +34,14 @@ __all__ = [
     "PrivacyStatement",
     "PrivateBandit",
     "PureDP",
+    "Run",
     "SecureNoise",
     "SimulatedNoise",
     "__version__",
     "domains",
     "errors",
+    "minimize",
     "projection",
+    "simulate",
+    "simulation",
 ]

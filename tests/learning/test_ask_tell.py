@@ -211,12 +211,34 @@ def test_a_second_tell_is_refused_and_changes_nothing(again):
 def test_a_released_round_keeps_no_losses():
     optimizer = bandit()
     actions = optimizer.ask_round()
-    begun = optimizer._current
+    block = optimizer._current
     optimizer.tell(actions.ids[:9], np.full(9, 0.75))
-    assert begun.data().losses[0] > 0
+    assert np.abs(block._losses).max() > 1  # as integers, until the block is complete
     optimizer.tell(actions.ids[9:], [0.75])
-    assert not begun.data().losses.any()
-    assert "0.75" not in repr(optimizer) + repr(begun)
+    assert not block._losses.any()
+    assert not block.round.sums().products.any()
+    assert "0.75" not in repr(optimizer) + repr(block) + repr(block.round) + repr(block.round.sums())
+
+
+def test_long_rounds_are_held_in_blocks():
+    """The memory of an open round does not grow with its length, if losses come in as actions go out."""
+    optimizer = bandit(horizon=50_000, batch_size=25_000)
+    for _ in range(25):
+        actions = optimizer.ask_round(most=1000)
+        optimizer.tell(actions.ids, losses_of(actions.ids))
+        assert sum(len(block.directions) for block in optimizer._rounds._blocks) <= 4096
+    assert optimizer.round == 1
+
+
+def test_blocks_of_a_long_round_may_be_told_in_any_order():
+    backwards, plain = (bandit(horizon=20_000, batch_size=10_000) for _ in range(2))
+    for optimizer, order in ((backwards, -1), (plain, 1)):
+        actions = optimizer.ask_round()
+        assert len(actions) == 10_000
+        for ids in np.split(actions.ids, 40)[::order]:
+            optimizer.tell(ids[::order], losses_of(ids[::order]))
+        assert optimizer.round == 1
+    assert np.array_equal(finish(backwards), finish(plain))
 
 
 def test_losses_out_of_range_are_clipped_without_a_word(recwarn, caplog, capsys):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.errors import CopyRefused, ForkRefused
-from sottovoce.exploration import Sphere
-from sottovoce.learning.estimates import OnePointGradient, PrivateTotal, RoundData
+from sottovoce.exploration import Sphere, one_point_sum
+from sottovoce.learning.estimates import OnePointGradient, PrivateTotal, RoundSums
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.privacy import ExactSum, SimulatedNoise, TreeAggregator, levels
 
@@ -78,7 +78,9 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, plan, play_mode):
         assert np.array_equal(point, points[number])
         assert np.array_equal(played, actions[ids])
         if number < plan.rounds - 1:
-            learner.observe(RoundData(losses.quantise(linear(ids, played)), grid.quantise(directions)))
+            integers = grid.quantise(directions)
+            products = one_point_sum(losses.quantise(linear(ids, played)), integers)
+            learner.observe(RoundSums(products, integers.sum(axis=0)))
 
 
 class NodeRecorder:

@@ -46,7 +46,7 @@ class NoNoise:
 class PaperTree:
     """Algorithms TreeBasedAgg-Initialization, TreeBasedAgg and PrivateSum, transcribed line by line.
 
-    Leaves are labelled by binary words of ceil(log2 T) letters; the parent of z0 and z1 is z; the root is the empty one.
+    Leaves are labelled by binary words of ceil(log2 T) letters; the parent of z0 and z1 is z; the root is the empty.
     """
 
     def __init__(self, length, noise_of):

@@ -9,12 +9,13 @@ from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import check_plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import OpenRound
+from sottovoce.learning.rounds import Block, OpenRound
 from sottovoce.privacy import ExactSum, NoiseSource, TreeAggregator
 
 __all__ = ["Epoch", "assemble"]
 
 Floats = NDArray[np.float64]
+_BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
 
 
 def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None) -> NoisyOCO:
@@ -55,7 +56,9 @@ class Epoch:
         self._sphere = Sphere(problem.domain, plan.radius, problem.play)
         self._losses, self._directions = plan.grids(problem.loss_range)
         self._first = first
-        self._opened = 0
+        self._opened = 0  # rounds whose blocks are all open
+        self._round: OpenRound | None = None  # the one after, if begun
+        self._block_size = max(1, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension))
 
     @property
     def exhausted(self) -> bool:
@@ -68,21 +71,27 @@ class Epoch:
         point_map = self.learner.point_map
         return point_map.calls if isinstance(point_map, MirrorStep) else 0
 
-    def open_round(self, coins: np.random.Generator) -> OpenRound:
-        """Fix the next round's point, draw its directions."""
+    def open_block(self, coins: np.random.Generator) -> Block:
+        """Draw the directions of the next events of the round; a new round's point is fixed with its first block."""
         start = self._opened * self.plan.batch_size
-        size = min(self.plan.batch_size, self.plan.horizon - start)
-        point = self.learner.point(self._opened)
-        directions = self._sphere.directions(coins, size)
-        self._opened += 1
-        actions = self._sphere.actions(point, directions)
-        integers = self._directions.quantise(directions)
-        return OpenRound(self, self._first + start, point, integers, actions, self._losses)
+        if self._round is None:
+            size = min(self.plan.batch_size, self.plan.horizon - start)
+            self._round = OpenRound(self, self.learner.point(self._opened), size)
+        current = self._round
+        directions = self._sphere.directions(coins, min(self._block_size, current.size - current.opened))
+        actions = self._sphere.actions(current.point, directions)
+        first = self._first + start + current.opened
+        block = Block(current, first, self._directions.quantise(directions), actions, self._losses)
+        current.opened += block.size
+        if current.opened == current.size:
+            self._round = None
+            self._opened += 1
+        return block
 
     def release(self, complete: OpenRound) -> None:
         """Take in a complete round. The last one's sum would shape no action, so it is never released."""
         if self.released < self.plan.rounds - 1:
-            self.learner.observe(complete.data(), complete.point)
+            self.learner.observe(complete.sums(), complete.point)
         self.released += 1
 
     def last_point(self) -> Floats:

@@ -14,20 +14,22 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.exploration import one_point_sum
 from sottovoce.privacy import DirectionGrid, LossGrid
 
-__all__ = ["Estimate", "OnePointGradient", "PrivateTotal", "RoundData"]
+__all__ = ["Estimate", "OnePointGradient", "PrivateTotal", "RoundSums"]
 
 Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class RoundData(NamedTuple):
-    """A complete round: the integers of its losses and of its directions."""
+class RoundSums(NamedTuple):
+    """What a complete round adds up to: sum q U, which is private and un-noised, and sum U, which is public."""
 
-    losses: Integers
+    products: Integers
     directions: Integers
+
+    def __repr__(self) -> str:
+        return "RoundSums(<withheld>)"
 
 
 class Estimate(NamedTuple):
@@ -47,8 +49,8 @@ class OnePointGradient:
     Examples
     --------
     >>> gradient = OnePointGradient(20.0, LossGrid(0.0, 1.0, bits=4), DirectionGrid(bits=4))
-    >>> data = RoundData(losses=np.array([8, 16]), directions=np.array([[16, 0], [0, -16]]))
-    >>> estimate = gradient(data, point=None)
+    >>> losses, directions = np.array([8, 16]), np.array([[16, 0], [0, -16]])
+    >>> estimate = gradient(RoundSums(losses @ directions, directions.sum(axis=0)))
     >>> gradient.unit * estimate.private + estimate.public
     array([ 10., -20.])
     """
@@ -63,11 +65,10 @@ class OnePointGradient:
         """What one step of the product grid is worth in gradient units."""
         return self.scale * self.loss_grid.step * self.direction_grid.step
 
-    def __call__(self, data: RoundData, point: Vector | None) -> Estimate:
+    def __call__(self, sums: RoundSums, point: Vector | None = None) -> Estimate:
         """Return the round's estimate; the point is not needed, since losses were taken around it."""
         shift = self.scale * (self.loss_grid.low - self.baseline) * self.direction_grid.step
-        public = shift * data.directions.sum(axis=0) if shift else np.zeros(data.directions.shape[1])
-        return Estimate(one_point_sum(data.losses, data.directions), public)
+        return Estimate(sums.products, np.asarray(shift * sums.directions, dtype=np.float64))
 
 
 class _IntegerTotal(Protocol):

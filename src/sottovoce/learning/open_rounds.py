@@ -8,39 +8,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.errors import AlreadyTold, InvalidLoss, UnknownAction
-from sottovoce.learning.rounds import OpenRound
+from sottovoce.learning.rounds import Block, OpenRound
 
 __all__ = ["OpenRounds", "as_float", "as_floats", "as_ids"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Place = tuple[OpenRound, NDArray[np.bool_], Integers]  # a round, which of the ids are its own, their slots
+Place = tuple[Block, NDArray[np.bool_], Integers]  # a block, which of the ids are its own, their slots
 
 
 class OpenRounds:
-    """A queue of rounds with consecutive ids. Losses fill slots in any order; rounds leave in order."""
+    """The blocks and rounds that are begun, ids in order. Losses fill slots in any order; rounds leave in order."""
 
     def __init__(self) -> None:
-        self._queue: deque[OpenRound] = deque()
+        self._blocks: deque[Block] = deque()
+        self._rounds: deque[OpenRound] = deque()
 
-    def append(self, begun: OpenRound) -> None:
-        """Add the next round."""
-        self._queue.append(begun)
+    def append(self, begun: Block) -> None:
+        """Add the next block, and its round if that is new."""
+        self._blocks.append(begun)
+        if not self._rounds or self._rounds[-1] is not begun.round:
+            self._rounds.append(begun.round)
 
     def complete(self) -> OpenRound | None:
         """The first round, if all of its losses are in."""
-        return self._queue[0] if self._queue and not self._queue[0].outstanding else None
+        return self._rounds[0] if self._rounds and not self._rounds[0].outstanding else None
 
     def close(self, released: OpenRound) -> None:
-        """Let the first round go, and erase its losses."""
-        assert released is self._queue[0]
+        """Let the first round go with its blocks, and erase its sums."""
+        assert released is self._rounds[0]
         released.erase()
-        self._queue.popleft()
+        self._rounds.popleft()
+        while self._blocks and self._blocks[0].round is released:
+            self._blocks.popleft()
 
     @property
     def outstanding(self) -> int:
         """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return sum(begun.outstanding - (begun.size - begun.asked) for begun in self._queue)
+        return sum(block.outstanding - (block.size - block.asked) for block in self._blocks)
 
     def fill(self, ids: Integers, losses: Floats | None, *, asked: int) -> None:
         """Put losses (or, for None, the middle of the range) where they belong: all of them or none."""
@@ -48,18 +53,18 @@ class OpenRounds:
             raise ValueError(f"losses must have the shape of ids, {ids.shape}, got {losses.shape}")
         places = self._locate(ids.ravel(), asked)
         integers = [
-            begun.grid.middle if losses is None else begun.grid.quantise(losses.ravel()[picked])
-            for begun, picked, _ in places
+            block.grid.middle if losses is None else block.grid.quantise(losses.ravel()[picked])
+            for block, picked, _ in places
         ]
-        for (begun, _, slots), filling in zip(places, integers, strict=True):  # every check is behind us
-            begun.fill(slots, filling)
+        for (block, _, slots), filling in zip(places, integers, strict=True):  # every check is behind us
+            block.fill(slots, filling)
 
-    def locate_one(self, one: int, *, asked: int) -> tuple[OpenRound, int]:
-        """Return the round and the slot of an id."""
+    def locate_one(self, one: int, *, asked: int) -> tuple[Block, int]:
+        """Return the block and the slot of an id."""
         if not 0 <= one < asked:  # before numpy sees it: an int may be larger than it can hold
             raise UnknownAction(f"id {one} was never handed out; nothing was changed")
-        ((begun, _, slots),) = self._locate(np.array([one], dtype=np.int64), asked)
-        return begun, int(slots[0])
+        ((block, _, slots),) = self._locate(np.array([one], dtype=np.int64), asked)
+        return block, int(slots[0])
 
     def _locate(self, ids: Integers, asked: int) -> list[Place]:
         """Return the places of ids; refuse those that were never asked, or have their loss already."""
@@ -69,24 +74,24 @@ class OpenRounds:
         if low < 0 or high >= asked:
             unknown = low if low < 0 else high
             raise UnknownAction(f"id {unknown} was never handed out; nothing of this call was recorded")
-        if not self._queue or low < self._queue[0].first:
+        if not self._blocks or low < self._blocks[0].first:
             raise AlreadyTold(f"id {low} belongs to a closed round; nothing of this call was recorded")
         if not (np.diff(ids) > 0).all() and len(np.unique(ids)) < len(ids):
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
         places = list(self._split(ids))
-        for begun, _, slots in places:
-            filled = slots[begun.filled(slots)]
+        for block, _, slots in places:
+            filled = slots[block.filled(slots)]
             if len(filled):
-                told = begun.first + int(filled[0])
+                told = block.first + int(filled[0])
                 raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
         return places
 
     def _split(self, ids: Integers) -> Iterator[Place]:
-        whose = np.searchsorted([begun.first for begun in self._queue], ids, side="right") - 1
+        whose = np.searchsorted([block.first for block in self._blocks], ids, side="right") - 1
         for index in np.unique(whose):
-            begun = self._queue[int(index)]
+            block = self._blocks[int(index)]
             picked = whose == index
-            yield begun, picked, ids[picked] - begun.first
+            yield block, picked, ids[picked] - block.first
 
 
 def as_float(loss: Any) -> float:

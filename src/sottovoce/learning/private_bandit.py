@@ -24,7 +24,7 @@ from sottovoce.learning.open_rounds import OpenRounds, as_float, as_floats, as_i
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import PENDING, Action, Actions, OpenRound
+from sottovoce.learning.rounds import PENDING, Action, Actions, Block
 from sottovoce.privacy import Guarantee, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
@@ -109,8 +109,8 @@ class PrivateBandit:
             "method": method,
             "padding": padding,
         }
-        entropy = None if seed is None else whole("seed", seed, least=0)
-        sequence = np.random.SeedSequence(entropy, spawn_key=(_PUBLIC_STREAM,))
+        self.seed = None if seed is None else whole("seed", seed, least=0)
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(_PUBLIC_STREAM,))
         self._coins = np.random.Generator(np.random.SFC64(sequence))
         self._generation = _fork.generation()
         self._lock = threading.RLock()
@@ -118,11 +118,11 @@ class PrivateBandit:
         self._planned = 0  # events of the epochs so far
         self._asked = 0
         self._rounds = OpenRounds()  # begun and not released
-        self._ahead: deque[OpenRound] = deque()  # opened for a long block, not begun
+        self._ahead: deque[Block] = deque()  # opened for a long ask, not begun
         self._epoch = self._next_epoch(None)
         self._finished_calls = 0
         self._released = 0
-        self._current = self._begin_round()
+        self._current = self._begin_block()
 
     # ------------------------------------------------------------------ asking
 
@@ -140,40 +140,43 @@ class PrivateBandit:
             slot = current.asked
             if slot == current.size:
                 self._check_remaining(1)
-                self._current = current = self._begin_round()
+                self._current = current = self._begin_block()
                 slot = 0
             current.asked = slot + 1
             self._asked += 1
             return Action(current.first + slot, current.actions[slot])
 
-    def ask_round(self) -> Actions:
-        """Return the rest of the current round, or the whole of the next one if nothing is left of it."""
+    def ask_round(self, most: int | None = None) -> Actions:
+        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
+        limit = None if most is None else whole("most", most)
         with self._lock:
-            left = self._current.size - self._current.asked
-            if left:
-                return self._ask_block(left)
-            self._check_remaining(1)
-            self._ahead = self._ahead or deque([self._open_round()])
-            return self._ask_block(self._ahead[0].size)
+            if self._generation != _fork.generation():
+                self._refuse_fork()
+            if self._current.asked == self._current.size:
+                self._check_remaining(1)
+                self._current = self._begin_block()
+            current = self._current
+            left = current.size - current.asked + current.round.size - current.round.opened
+            left += sum(block.size for block in self._ahead if block.round is current.round)
+            return self._ask_block(left if limit is None else min(left, limit))
 
     def _ask_block(self, size: int) -> Actions:
         with self._lock:
             if self._generation != _fork.generation():
                 self._refuse_fork()
             self._check_remaining(size)
-            # Open every round that is needed before handing anything out: an oracle that fails leaves no half block.
-            free = self._current.size - self._current.asked + sum(ahead.size for ahead in self._ahead)
+            # Open every block that is needed before handing anything out: an oracle that fails leaves no half of it.
+            free = self._current.size - self._current.asked + sum(block.size for block in self._ahead)
             while free < size:
-                self._ahead.append(self._open_round())
+                self._ahead.append(self._open_block())
                 free += self._ahead[-1].size
             pieces = []
             left = size
             while left:
                 if self._current.asked == self._current.size:
-                    self._current = self._begin_round()
-                taken = self._current.take(min(left, self._current.size - self._current.asked))
-                pieces.append(self._current.actions[taken])
-                left -= taken.stop - taken.start
+                    self._current = self._begin_block()
+                pieces.append(self._current.take(min(left, self._current.size - self._current.asked)))
+                left -= len(pieces[-1])
             ids = np.arange(self._asked, self._asked + size)
             self._asked += size
             return Actions(ids, pieces[0] if len(pieces) == 1 else np.concatenate(pieces), np.ones(size, dtype=bool))
@@ -186,15 +189,15 @@ class PrivateBandit:
                 "plan with a longer horizon, or with horizon=None if it is unknown"
             )
 
-    def _begin_round(self) -> OpenRound:
-        begun = self._ahead.popleft() if self._ahead else self._open_round()
+    def _begin_block(self) -> Block:
+        begun = self._ahead.popleft() if self._ahead else self._open_block()
         self._rounds.append(begun)
         return begun
 
-    def _open_round(self) -> OpenRound:
+    def _open_block(self) -> Block:
         if self._epoch.exhausted:
             self._epoch = self._next_epoch(self._epoch)
-        return self._epoch.open_round(self._coins)
+        return self._epoch.open_block(self._coins)
 
     def _next_epoch(self, previous: Epoch | None) -> Epoch:
         length = next(self._lengths)
@@ -229,6 +232,7 @@ class PrivateBandit:
             current.slots[slot] = current.quantise(as_float(losses))
             current.outstanding -= 1
             if not current.outstanding:
+                current.finish()
                 self._release()
 
     def forget(self, ids: Any) -> None:
@@ -250,9 +254,7 @@ class PrivateBandit:
     def _release(self) -> None:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
         while (complete := self._rounds.complete()) is not None:
-            epoch = complete.epoch
-            assert isinstance(epoch, Epoch)
-            epoch.release(complete)  # all or nothing: on an error the round stays, and is tried again
+            complete.epoch.release(complete)  # all or nothing: on an error the round stays, and is tried again
             self._rounds.close(complete)
             self._released += 1
 
@@ -281,7 +283,7 @@ class PrivateBandit:
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        return self._current.point
+        return self._current.round.point
 
     @property
     def plan(self) -> Plan:

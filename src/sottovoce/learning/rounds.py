@@ -3,15 +3,19 @@
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.learning.estimates import RoundData
+from sottovoce.exploration import one_point_sum
+from sottovoce.learning.estimates import RoundSums
 from sottovoce.privacy import LossGrid
 
-__all__ = ["PENDING", "Action", "Actions", "OpenRound"]
+if TYPE_CHECKING:
+    from sottovoce.learning.epoch import Epoch
+
+__all__ = ["PENDING", "Action", "Actions", "Block", "OpenRound"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -43,10 +47,45 @@ class Actions:
 
 
 class OpenRound:
-    """A round from its first action until its release.
+    """A round from its first action until its release: its point, and the integer sums of what was told so far.
 
-    The integers of its losses live here and nowhere else. Slots are filled by position, never by the order in which
-    losses arrive, so a missing loss cannot shift the others.
+    The sums are un-noised. They live here until the round is released, and go nowhere else.
+    """
+
+    __slots__ = ("_directions", "_products", "epoch", "opened", "outstanding", "point", "size")
+
+    def __init__(self, epoch: "Epoch", point: Floats, size: int) -> None:
+        self.epoch = epoch
+        self.point = point
+        self.size = size
+        self.opened = 0  # events whose directions are drawn
+        self.outstanding = size
+        self._products: Integers = np.zeros(len(point), dtype=np.int64)
+        self._directions: Integers = np.zeros(len(point), dtype=np.int64)
+
+    def absorb(self, losses: Integers, directions: Integers) -> None:
+        """Add a block of losses and directions to the sums."""
+        self._products += one_point_sum(losses, directions)
+        self._directions += directions.sum(axis=0)
+        self.outstanding -= len(losses)
+
+    def sums(self) -> RoundSums:
+        """The sums of a complete round."""
+        return RoundSums(self._products, self._directions)
+
+    def erase(self) -> None:
+        """Overwrite the private sums of a released round."""
+        self._products[:] = 0
+
+    def __repr__(self) -> str:
+        return f"OpenRound(size={self.size}, opened={self.opened}, outstanding={self.outstanding})"
+
+
+class Block:
+    """Consecutive events of one round, with the integers of their losses.
+
+    A round is cut into blocks so that memory does not grow with it. Slots are filled by position, never by the order in
+    which losses arrive, so a missing loss cannot shift the others.
     """
 
     __slots__ = (
@@ -54,38 +93,36 @@ class OpenRound:
         "actions",
         "asked",
         "directions",
-        "epoch",
         "first",
         "grid",
         "outstanding",
-        "point",
         "quantise",
+        "round",
         "size",
         "slots",
     )
 
-    def __init__(
-        self, epoch: object, first: int, point: Floats, directions: Integers, actions: Floats, grid: LossGrid
-    ) -> None:
-        self.epoch = epoch
-        self.grid = grid
-        self.quantise = grid.quantiser()
+    def __init__(self, round: OpenRound, first: int, directions: Integers, actions: Floats, grid: LossGrid) -> None:
+        self.round = round
         self.first = first
-        self.point = point
         self.size = len(actions)
         self.directions = directions
         actions.setflags(write=False)
         self.actions = actions
         self.asked = 0
         self.outstanding = self.size
+        self.grid = grid
         self.slots = array("q", [PENDING]) * self.size  # far quicker than numpy one at a time
+        self._derive()
+
+    def _derive(self) -> None:
+        self.quantise = self.grid.quantiser()
         self._losses: Integers = np.frombuffer(self.slots, dtype=np.int64)
 
-    def take(self, count: int) -> slice:
-        """Hand out the next `count` slots."""
-        taken = slice(self.asked, self.asked + count)
-        self.asked = taken.stop
-        return taken
+    def take(self, count: int) -> Floats:
+        """Hand out the next `count` actions."""
+        start, self.asked = self.asked, self.asked + count
+        return self.actions[start : self.asked]
 
     def filled(self, slots: Integers) -> NDArray[np.bool_]:
         """Which of these slots have their loss already."""
@@ -95,17 +132,17 @@ class OpenRound:
         """Put losses into slots; the caller has checked that all were asked, and none filled."""
         self._losses[slots] = losses
         self.outstanding -= len(slots)
+        if not self.outstanding:
+            self.finish()
 
-    def data(self) -> RoundData:
-        """Everything of a complete round."""
-        return RoundData(self._losses, self.directions)
-
-    def erase(self) -> None:
-        """Overwrite the losses of a released round; its slots stay filled."""
+    def finish(self) -> None:
+        """Hand a complete block over to its round, and keep nothing but which ids were told."""
+        self.round.absorb(self._losses, self.directions)
         self._losses[:] = 0
+        self.directions = self.directions[:0]
 
     def __repr__(self) -> str:
-        return f"OpenRound(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"
+        return f"Block(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"
 
     def __getstate__(self) -> dict[str, object]:
         derived = ("_losses", "quantise")
@@ -115,5 +152,4 @@ class OpenRound:
         for name, value in state.items():
             setattr(self, name, value)
         self.actions.setflags(write=False)
-        self.quantise = self.grid.quantiser()
-        self._losses = np.frombuffer(self.slots, dtype=np.int64)
+        self._derive()

@@ -1,0 +1,38 @@
+# Every target sets itself up: the first one creates .venv and installs the pinned dependencies.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint bench system pins clean
+
+demo: $(READY)  ## run a private bandit, print what happened, draw a figure (results/demo)
+	$(BIN)/sottovoce run demo --out results/demo
+
+test: $(READY)  ## run the whole test suite, docstring examples included
+	$(BIN)/python -m pytest -q -n 2
+
+lint: $(READY)  ## style, types, and the layering of the packages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)  ## measure speed side by side with named alternatives, in one run
+	$(BIN)/python -m benchmarks
+
+system:  ## Debian packages that the tests need (as root); none so far
+	@echo "no system packages are needed"
+
+$(READY): requirements.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sottovoce needs Python 3.11 or newer; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(READY)
+
+pins: $(READY)  ## write down what is installed, names and versions only
+	$(BIN)/python -m pip freeze --exclude-editable > requirements.txt
+
+clean:
+	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,150 @@
+"""The commands."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from sottovoce import __version__
+from sottovoce.cli import execute, ready, tables
+from sottovoce.cli.settings import Settings, with_values
+from sottovoce.errors import SottovoceError
+from sottovoce.simulation import Run
+
+__all__ = ["app", "main"]
+
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+app = typer.Typer(
+    name="sottovoce",
+    help="Private, projection-free bandit optimisation.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; errors of use are one line, and end with code 2."""
+    try:
+        code = app(args=arguments, prog_name="sottovoce", standalone_mode=False)
+    except typer.TyperException as problem:
+        code = _complain(problem.format_message(), 2)
+    except (SottovoceError, ValueError, TypeError) as problem:
+        code = _complain(str(problem), 2)
+    except OSError as problem:
+        code = _complain(str(problem), 1)
+    except (KeyboardInterrupt, typer.Abort):
+        code = _complain("interrupted", INTERRUPTED)
+    raise SystemExit(code or 0)
+
+
+def _complain(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    if not line:  # the help was shown instead
+        return code
+    Console(stderr=True, soft_wrap=True, highlight=False).print(f"[bold red]error:[/] [red]{escape(line)}[/]")
+    return code
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"sottovoce {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and stop.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command("domains")
+def show_domains() -> None:
+    """Show the feasible sets that can be optimised over, with the geometry of an example."""
+    console = Console()
+    console.print(tables.domain_table())
+    console.print(tables.domain_words(), soft_wrap=True)
+
+
+@app.command("run")
+def run_command(
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help=f"One of {', '.join(ready.READY)}, or a file.")],
+    domain: Annotated[str | None, typer.Option(help="Such as ball:10, box:5, simplex:10 or hypersimplex:20,5.")] = None,
+    horizon: Annotated[str | None, typer.Option(help="Events, such as 1000000, 1e6, 100k or 1M.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Privacy budget; smaller is more private.")] = None,
+    delta: Annotated[float | None, typer.Option(help="0 is pure differential privacy.")] = None,
+    no_privacy: Annotated[bool | None, typer.Option("--no-privacy", help="Learn without any promise.")] = None,
+    plan: Annotated[str | None, typer.Option(help="auto or paper.")] = None,
+    play: Annotated[str | None, typer.Option(help="inside (every action feasible) or around.")] = None,
+    seed: Annotated[int | None, typer.Option(help="For the environment and the public coins.")] = None,
+    simulated_noise: Annotated[
+        bool | None, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(help="A variant to run beside it, such as no-privacy or epsilon=0.1,plan=paper. May be repeated."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the results; by default results/NAME.")] = None,
+) -> None:
+    """Simulate a private bandit, and write its regret curve beside that of never learning."""
+    options = {
+        "domain": domain,
+        "horizon": horizon,
+        "epsilon": epsilon,
+        "delta": delta,
+        "no_privacy": no_privacy,
+        "plan": plan,
+        "play": play,
+        "seed": seed,
+        "simulated_noise": simulated_noise,
+        "also": tuple(also) if also else None,
+    }
+    if out is not None and out.exists() and not out.is_dir():
+        raise ValueError(f"out must be a folder, and {out} is a file")
+    short, settings = ready.find(name)
+    settings = with_values(settings, {key: value for key, value in options.items() if value is not None})
+    finished = _run_all(execute.all_settings(settings), out or Path("results") / short)
+    if not finished:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _run_all(every: list[Settings], folder: Path) -> bool:
+    """Carry out the runs one after another, show and write what was finished, and say whether that was all."""
+    console = Console()
+    labels = execute.labels_of(every)
+    runs = _simulate_all(console, every, labels)
+    runs = [run for run in runs if run.events_finished]
+    if runs:
+        labels = labels[: len(runs)]
+        console.print(tables.result_table(runs, labels))
+        for run, label in zip(runs, labels, strict=True):
+            console.print(tables.in_words(run, label), soft_wrap=True, highlight=False)
+        for path in execute.write(folder, every, runs):
+            console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+    finished = len(runs) == len(every) and all(run.finished for run in runs)
+    if not finished:
+        console.print("[yellow]interrupted:[/] " + ("what was finished is kept" if runs else "nothing was finished"))
+    return finished
+
+
+def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[Run]:
+    """Return the runs, the last of them unfinished if it was interrupted."""
+    runs: list[Run] = []
+    environment = every[0].make_environment()
+    with tables.progress_bars(console) as bars:
+        for settings, label in zip(every, labels, strict=True):
+            task = bars.add_task(label, total=int(settings.horizon), round=0)
+
+            def show(done: int, total: int, rounds: int, task: Any = task) -> None:
+                bars.update(task, completed=done, total=total, round=rounds)
+
+            runs.append(execute.carry_out(settings, environment, show))
+            if not runs[-1].finished:
+                break
+    return runs

@@ -1,0 +1,104 @@
+"""Carry out one or several runs, and write down what they found."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sottovoce import __version__
+from sottovoce.cli.settings import Settings, variant
+from sottovoce.learning import PrivateBandit
+from sottovoce.privacy import SimulatedNoise
+from sottovoce.report import regret_figure
+from sottovoce.simulation import Environment, Run, simulate
+
+__all__ = ["all_settings", "carry_out", "labels_of", "write"]
+
+Progress = Callable[[int, int, int], None]
+
+
+def all_settings(settings: Settings) -> list[Settings]:
+    """Return the settings of the run itself and of its variants."""
+    return [settings, *(variant(settings, text) for text in settings.also)]
+
+
+def carry_out(settings: Settings, environment: Environment, progress: Progress | None = None) -> Run:
+    """Build the optimizer and simulate it."""
+    optimizer = PrivateBandit(
+        environment.domain,
+        horizon=int(settings.horizon),
+        loss_range=environment.loss_range,
+        privacy=settings.guarantee,
+        lipschitz=environment.lipschitz,
+        plan=settings.plan,
+        play=settings.play,
+        seed=settings.seed,
+        noise=SimulatedNoise(settings.seed) if settings.simulated_noise else None,
+    )
+    return simulate(optimizer, environment, progress=progress)
+
+
+def labels_of(every: list[Settings]) -> list[str]:
+    """Name runs by their privacy, and by what is not as usual."""
+    return [", ".join(_privacy_words(one) + _other_words(one)) for one in every]
+
+
+def _privacy_words(settings: Settings) -> list[str]:
+    if settings.no_privacy:
+        return ["no privacy"]
+    words = [f"epsilon = {settings.epsilon:g}"]
+    if settings.delta:
+        words.append(f"delta = {settings.delta:g}")
+    if settings.simulated_noise:
+        words.append("simulated noise")
+    return words
+
+
+def _other_words(settings: Settings) -> list[str]:
+    words = []
+    if settings.plan == "paper":
+        words.append("paper's plan")
+    if settings.play == "around":
+        words.append("played around")
+    return words
+
+
+def write(folder: Path, every: list[Settings], runs: list[Run]) -> list[Path]:
+    """Write runs, summary and figure into a folder, and return the paths, the figure first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    every = every[: len(runs)]
+    labels = labels_of(every)
+    figure = regret_figure(runs, folder / "regret.png", labels=labels)
+    names = _file_names(labels)
+    paths = [run.save(folder / name) for run, name in zip(runs, names, strict=True)]
+    summary = folder / "summary.json"
+    entries = [_summary(*entry) for entry in zip(labels, names, every, runs, strict=True)]
+    summary.write_text(json.dumps({"sottovoce": __version__, "runs": entries}, indent=2) + "\n", encoding="utf-8")
+    return [figure, summary, *paths]
+
+
+def _file_names(labels: list[str]) -> list[str]:
+    """Return one file name per label, each different."""
+    names: list[str] = []
+    for label in labels:
+        stem = "run-" + re.sub(r"[^a-z0-9.]+", "-", label.lower()).strip("-")
+        names.append(stem + (f"-{len(names) + 1}" if f"{stem}.npz" in names else "") + ".npz")
+    return names
+
+
+def _summary(label: str, file: str, settings: Settings, run: Run) -> dict[str, Any]:
+    return {
+        "label": label,
+        "file": file,
+        "settings": asdict(settings),
+        "events": run.events_finished,
+        "finished": run.finished,
+        "regret": run.final_regret,
+        "regret_per_event": run.regret_per_event,
+        "no_learning_regret": run.final_no_learning,
+        "no_learning_regret_per_event": run.no_learning_per_event,
+        "learned": run.learned,
+        "details": asdict(run.details),
+    }

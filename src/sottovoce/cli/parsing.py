@@ -1,0 +1,65 @@
+"""From what people type to what the library takes. Every error names what was typed and what would do."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from sottovoce.domains import Ball, Box, Domain, Hypersimplex, Simplex
+
+__all__ = ["DOMAINS", "count", "domain"]
+
+_SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+
+
+def count(name: str, value: Any) -> int:
+    """Read a whole number as people write it: 1000000, 1_000_000, 1e6, 100k, 1M.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.parsing import count
+    >>> [count("horizon", text) for text in ("1_000", "1e6", "2.5M", 100)]
+    [1000, 1000000, 2500000, 100]
+    """
+    match = re.fullmatch(r"([0-9_.]+(?:e\+?[0-9]+)?)([kmg]?)", str(value).strip().lower())
+    try:
+        if match is None:
+            raise ValueError
+        number = float(match[1]) * _SUFFIXES[match[2]]
+        if not 1 <= number <= 2**53 or number != int(number):
+            raise ValueError
+    except ValueError:
+        message = f"{name} must be a whole number of at least 1, such as 1000000, 1e6, 100k or 1M, got {value!r}"
+        raise ValueError(message) from None
+    return int(number)
+
+
+DOMAINS: dict[str, tuple[str, Callable[..., Domain]]] = {
+    "ball": ("10", Ball),
+    "box": ("5", lambda n: Box(0.0, 1.0, n)),
+    "hypersimplex": ("20,5", Hypersimplex),
+    "simplex": ("10", Simplex),
+}
+"""The domains that whole numbers describe, each with such numbers as an example."""
+
+
+def domain(text: Any) -> Domain:
+    """Read a domain such as ``ball:10``, ``box:5`` (coordinates in [0, 1]), ``simplex:10`` or ``hypersimplex:20,5``.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.parsing import domain
+    >>> domain("hypersimplex:20,5")
+    Hypersimplex(20, 5)
+    """
+    name, _, numbers = str(text).strip().lower().partition(":")
+    if name not in DOMAINS:
+        known = ", ".join(f"{kind}:{example}" for kind, (example, _) in DOMAINS.items())
+        raise ValueError(f"domain must be written like one of {known}, got {str(text)!r}")
+    example, build = DOMAINS[name]
+    try:
+        arguments = [int(part) for part in numbers.split(",")]
+        if len(arguments) != len(example.split(",")):
+            raise ValueError
+    except ValueError:
+        raise ValueError(f"domain must be written like {name}:{example}, got {str(text)!r}") from None
+    return build(*arguments)

@@ -1,0 +1,100 @@
+"""What the command line prints: tables and progress."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgressColumn, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from sottovoce.cli import parsing
+from sottovoce.domains import Domain, all_domains
+from sottovoce.simulation import Run
+
+__all__ = ["domain_table", "domain_words", "in_words", "progress_bars", "result_table"]
+
+
+class _Speed(ProgressColumn):
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text("" if speed is None else f"{speed / 1e6:.2f}M events/s", style="dim")
+
+
+def progress_bars(console: Console) -> Progress:
+    """Return a progress display for events and rounds; tasks carry the field `round`."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=12),
+        TaskProgressColumn(),
+        TextColumn("round {task.fields[round]:,}", style="dim"),
+        _Speed(),
+        console=console,
+    )
+
+
+def result_table(runs: list[Run], labels: list[str]) -> Table:
+    """Return the final table: one row per run, and one for never learning."""
+    longest = max(runs, key=lambda run: run.events_finished)
+    table = Table(title=longest.details.environment, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.add_column("", overflow="fold")
+    for name in ("regret", "per event", "oracle calls", "time"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_row("never learning", f"{longest.final_no_learning:,.0f}", f"{longest.no_learning_per_event:.4f}", "", "")
+    for run, label in zip(runs, labels, strict=True):
+        table.add_row(
+            label if run.finished else f"{label} (interrupted)",
+            f"{run.final_regret:,.0f}",
+            f"{run.regret_per_event:.4f}",
+            f"{run.details.oracle_calls:,}",
+            f"{run.details.seconds:.2f} s",
+        )
+    return table
+
+
+def in_words(run: Run, label: str) -> Text:
+    """Return what a run means: how much was learned, and under which promise."""
+    events = f"{run.events_finished:,} events in {run.details.rounds:,} rounds"
+    if not run.finished:
+        events += f", interrupted before the {run.details.horizon:,} that were planned"
+    return Text.assemble(
+        (f"{label}\n", "bold"),
+        f"  learned  {run.learned}\n",
+        f"  privacy  {run.details.privacy_headline}\n",
+        f"  length   {events}",
+    )
+
+
+def domain_table() -> Table:
+    """Return a table of all domains, with the geometry of an example of each."""
+    table = Table(title="Domains, and the geometry of an example", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("domain", style="bold")
+    table.add_column("example", no_wrap=True)
+    for name in ("dimension", "affine", "inner\nradius", "outer\nradius"):
+        table.add_column(name, justify="right")
+    for family in all_domains():
+        written, example = _example(family)
+        table.add_row(
+            family.__name__,
+            written,
+            str(example.dimension),
+            str(example.affine_dimension),
+            f"{example.inner_radius:.4g}",
+            f"{example.outer_radius:.4g}",
+        )
+    return table
+
+
+def domain_words() -> Text:
+    """Return what each domain is, one line each."""
+    families = all_domains()
+    width = max(len(family.__name__) for family in families) + 2
+    lines = [Text.assemble((f"{family.__name__:{width}}", "bold"), family.summary()) for family in families]
+    return Text("\n").join(lines)
+
+
+def _example(family: type[Domain]) -> tuple[str, Domain]:
+    """Return a domain of the family, as it is written on the command line if it can be."""
+    name = family.__name__.lower()
+    if name in parsing.DOMAINS:
+        written = f"{name}:{parsing.DOMAINS[name][0]}"
+        return written, parsing.domain(written)
+    return "in Python", family.examples()[0]

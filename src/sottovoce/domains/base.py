@@ -1,0 +1,193 @@
+"""What a feasible set must offer (a linear oracle), and what follows from it."""
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains import geometry
+from sottovoce.domains.inner_ball import Core, inner_ball
+from sottovoce.errors import DomainError
+from sottovoce.projection import Projection, project
+
+__all__ = ["Domain", "Fixed", "how_many", "read_only"]
+
+
+class Domain(ABC):
+    """A compact convex set, known by its linear oracle.
+
+    A subclass sets `dimension` and implements `extreme_point`; everything else has a default that is computed from the
+    oracle alone, on first use, with a fixed seed. A family that knows better overrides: `center`, `inner_radius` and
+    `outer_radius` belong together, since both radii are measured from the centre.
+
+    Examples
+    --------
+    The cross-polytope, in five lines:
+
+    >>> class CrossPolytope(Domain):
+    ...     def __init__(self, dimension):
+    ...         self.dimension = dimension
+    ...
+    ...     def extreme_point(self, cost):
+    ...         vertex = np.zeros(self.dimension)
+    ...         largest = np.abs(cost).argmax()
+    ...         vertex[largest] = -np.sign(cost[largest]) or 1.0
+    ...         return vertex
+    >>> domain = CrossPolytope(3)
+    >>> domain.affine_dimension, domain.contains([0.3, 0.3, 0.3]), domain.contains([0.5, 0.5, 0.5])
+    (3, True, False)
+    """
+
+    dimension: int
+    """Number of coordinates of a point (n)."""
+
+    @abstractmethod
+    def extreme_point(self, cost: Vector) -> Vector:
+        """Return a point of the set, an extreme one, that minimises <cost, x>."""
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a few small instances, on which the contract suite runs."""
+        return ()
+
+    @classmethod
+    def summary(cls) -> str:
+        """Return what the family is, in one line."""
+        return (cls.__doc__ or cls.__name__).strip().splitlines()[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(dimension={self.dimension})"
+
+    @cached_property
+    def _hull(self) -> geometry.Hull:
+        return geometry.affine_hull(self.extreme_point, self.dimension)
+
+    @cached_property
+    def _core(self) -> Core:
+        return inner_ball(self.extreme_point, self._hull)
+
+    @cached_property
+    def _frames(self) -> tuple[geometry.Frame, ...]:
+        return geometry.frames(self.extreme_point, self._hull)
+
+    @cached_property
+    def _outer_radius(self) -> float:
+        return geometry.outer_radius(self.extreme_point, self._frames, self.center)
+
+    @cached_property
+    def _diameter(self) -> float:
+        return min(geometry.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
+
+    @property
+    def affine_dimension(self) -> int:
+        """Dimension of the affine hull (d): at most `dimension`, and less for a flat set."""
+        return len(self._hull.basis)
+
+    @property
+    def center(self) -> Vector:
+        """The point from which `inner_radius` and `outer_radius` are measured; read-only."""
+        return self._core.center
+
+    @property
+    def inner_radius(self) -> float:
+        """Certified radius (r) of a ball around `center`, within the affine hull, that is in the set; 0 for a point."""
+        if type(self).center is not Domain.center:
+            raise DomainError(f"{type(self).__name__} overrides center, and so must override inner_radius too")
+        return self._core.radius
+
+    @property
+    def outer_radius(self) -> float:
+        """Certified upper bound (R) on the distance of any point of the set from `center`."""
+        return self._outer_radius
+
+    @property
+    def diameter(self) -> float:
+        """Certified upper bound (D) on the distance of any two points of the set."""
+        return self._diameter
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Project vectors, of shape (n,) or (m, n), on the direction space of the affine hull."""
+        rows, basis = self._vectors(vectors), self._hull.basis
+        return rows if len(basis) == self.dimension else (rows @ basis.T) @ basis
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the set.
+
+        Decided by certificates of one projection: the point p that it returns is in the set, so the distance is at most
+        ||x - p||, and by the separating hyperplane at p it is at least ||x - p|| - gap/||x - p||. True is always
+        certified; False may be said of a distance between 3/4 of the tolerance and the tolerance.
+        """
+        x = vector("x", x, self.dimension)
+        tolerance = number("tolerance", tolerance, above=0.0)
+        nearest = project(self.extreme_point, x, gap=(tolerance / 4) ** 2)
+        apart = math.dist(x, nearest.point)
+        if apart <= tolerance:
+            return True
+        if nearest.converged or apart - nearest.gap / apart > tolerance:
+            return False
+        raise DomainError(
+            f"cannot decide to {tolerance:g} whether the set holds x: the distance is between "
+            f"{max(apart - nearest.gap / apart, 0.0):.3g} and {apart:.3g}; allow a larger tolerance"
+        )
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw random vertices with mean `x`: one of shape (n,), or `size` of them, (size, n).
+
+        The default draws from the convex decomposition that projecting x on the set gives.
+        """
+        nearest = self._decompose(vector("x", x, self.dimension))
+        assert nearest.atoms is not None
+        picks = rng.choice(len(nearest.atoms), p=nearest.weights, size=how_many(size))
+        return self._drawn(nearest.atoms[picks], size)
+
+    def _decompose(self, x: Vector) -> Projection:
+        extent = float(np.linalg.norm(np.ptp(self._hull.vertices, axis=0)))
+        nearest = project(self.extreme_point, x, gap=(1e-7 * extent) ** 2)
+        apart = math.dist(x, nearest.point)
+        if apart > 1e-6 * extent:
+            raise self._outside(apart)
+        return nearest
+
+    def _vectors(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Return a fresh array of shape (n,) or (m, n), or say what is wrong."""
+        rows = np.array(vectors, dtype=np.float64)
+        if rows.ndim not in (1, 2) or rows.shape[-1] != self.dimension:
+            raise ValueError(f"vectors must have shape ({self.dimension},) or (m, {self.dimension}), got {rows.shape}")
+        if not math.isfinite(rows.sum()) and not np.isfinite(rows).all():  # a sum is cheaper; it may overflow
+            raise ValueError("vectors must be finite")
+        return rows
+
+    def _outside(self, distance: float) -> DomainError:
+        return DomainError(
+            f"x must be in {self!r} to be a mean of its vertices; it is {distance:.3g} away: project it first"
+        )
+
+    @staticmethod
+    def _drawn(rows: NDArray[np.float64], size: int | None) -> NDArray[np.float64]:
+        return rows[0] if size is None else rows
+
+
+class Fixed:
+    """A mixin for domains whose attributes are set once: cached geometry would not notice a change."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self.__dict__:
+            raise AttributeError(f"{type(self).__name__} is immutable: make a new one instead of setting {name}")
+        super().__setattr__(name, value)
+
+
+def how_many(size: int | None) -> int:
+    """Return the number of points to draw; None asks for a single one."""
+    return 1 if size is None else whole("size", size, least=0)
+
+
+def read_only(values: Vector) -> Vector:
+    """Return a copy that cannot be written to."""
+    values = np.array(values, dtype=np.float64)
+    values.setflags(write=False)
+    return values

@@ -1,0 +1,115 @@
+"""A box: an interval for every coordinate."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.errors import DomainError
+
+__all__ = ["Box"]
+
+
+class Box(Fixed, Domain):
+    """All points between two bounds, coordinate by coordinate.
+
+    Parameters
+    ----------
+    low, high : float or array of shape (n,)
+        The bounds. Where they are equal the box is flat.
+    dimension : int, optional
+        Number of coordinates; needed only if both bounds are numbers.
+
+    Examples
+    --------
+    >>> box = Box(0.0, [2.0, 4.0])
+    >>> box.extreme_point([1.0, -1.0])
+    array([0., 4.])
+    >>> box.center, box.inner_radius
+    (array([1., 2.]), 1.0)
+    >>> Box(-2.0, 2.0, dimension=4).diameter
+    8.0
+    """
+
+    def __init__(self, low: ArrayLike, high: ArrayLike, dimension: int | None = None) -> None:
+        if dimension is None:
+            if np.ndim(low) == np.ndim(high) == 0:
+                raise ValueError("dimension must be given when low and high are both numbers")
+            dimension = max(np.size(low), np.size(high))
+        self.dimension = whole("dimension", dimension)
+        self.low, self.high = self._bound("low", low), self._bound("high", high)
+        empty = np.flatnonzero(self.low > self.high)
+        if empty.size:
+            i = int(empty[0])
+            raise DomainError(f"the box is empty: low {self.low[i]:g} is above high {self.high[i]:g} at coordinate {i}")
+        self._center = read_only(self.low + (self.high - self.low) / 2)
+
+    def _bound(self, name: str, value: ArrayLike) -> Vector:
+        if np.ndim(value) == 0:
+            value = np.full(self.dimension, number(name, value))
+        return read_only(vector(name, value, self.dimension))
+
+    def __repr__(self) -> str:
+        if self.dimension <= 4:
+            return f"Box({self.low.tolist()}, {self.high.tolist()})"
+        return f"Box(dimension={self.dimension}, low >= {self.low.min():g}, high <= {self.high.max():g})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a cube, a lopsided box, a flat one, and an interval."""
+        return cls(-1, 1, 4), cls([0, -5, 100], [1e-3, 5, 200]), cls([0, 2, -1], [1, 2, 3]), cls([0], [1])
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return the corner against the cost."""
+        return np.where(vector("cost", cost, self.dimension) > 0.0, self.low, self.high)
+
+    @property
+    def affine_dimension(self) -> int:
+        """Number of coordinates that are not fixed."""
+        return int(np.count_nonzero(self.low < self.high))
+
+    @property
+    def center(self) -> Vector:
+        """The middle; read-only."""
+        return self._center
+
+    @property
+    def inner_radius(self) -> float:
+        """Half the shortest side that is not flat; 0 for a point."""
+        sides = self.high - self.low
+        return float(sides[sides > 0.0].min() / 2) if sides.any() else 0.0
+
+    @property
+    def outer_radius(self) -> float:
+        """Half the diagonal."""
+        return self.diameter / 2
+
+    @property
+    def diameter(self) -> float:
+        """The diagonal."""
+        return math.dist(self.low, self.high)
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Set the fixed coordinates to zero."""
+        return self._vectors(vectors) * (self.low < self.high)
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the box."""
+        x = vector("x", x, self.dimension)
+        return self._distance(x) <= number("tolerance", tolerance, above=0.0)
+
+    def _distance(self, x: Vector) -> float:
+        return math.dist(x, np.clip(x, self.low, self.high))
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw corners with mean `x`: an independent coin for every coordinate."""
+        x = vector("x", x, self.dimension)
+        count = how_many(size)
+        if self._distance(x) > 1e-6 * self.diameter:
+            raise self._outside(self._distance(x))
+        up = rng.random((count, self.dimension)) * (self.high - self.low) < x - self.low
+        return self._drawn(np.where(up, self.high, self.low), size)

@@ -1,0 +1,29 @@
+"""Environments to learn in, and the score that is kept there. Nothing here exists in a live deployment."""
+
+from sottovoce.simulation.environment import Comparator, Environment, Events
+from sottovoce.simulation.finite import FiniteEnvironment
+from sottovoce.simulation.loss_library import Distances, LinearLosses, LossLibrary
+from sottovoce.simulation.minimize import Minimized, minimize
+from sottovoce.simulation.moving_target import MovingTarget
+from sottovoce.simulation.noisy_linear import NoisyLinear
+from sottovoce.simulation.run import Run, RunDetails
+from sottovoce.simulation.simulate import simulate
+from sottovoce.simulation.switching import Switching
+
+__all__ = [
+    "Comparator",
+    "Distances",
+    "Environment",
+    "Events",
+    "FiniteEnvironment",
+    "LinearLosses",
+    "LossLibrary",
+    "Minimized",
+    "MovingTarget",
+    "NoisyLinear",
+    "Run",
+    "RunDetails",
+    "Switching",
+    "minimize",
+    "simulate",
+]

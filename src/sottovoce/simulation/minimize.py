@@ -1,0 +1,101 @@
+"""Minimise a loss that is given as a function: the shortest way to a private answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._checks import Vector
+from sottovoce.domains import Domain
+from sottovoce.learning import PrivateBandit
+from sottovoce.privacy import Guarantee, PrivacyStatement
+from sottovoce.simulation.environment import BLOCK
+
+__all__ = ["Minimized", "minimize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Minimized:
+    """What `minimize` found.
+
+    Parameters
+    ----------
+    point : array of shape (n,)
+        The last point of the optimizer; feasible, and as private as everything it showed.
+    optimizer : PrivateBandit
+        With its plan; all of its events are used up.
+    privacy : PrivacyStatement
+        What is promised about the losses.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> found = sv.minimize(
+    ...     lambda x: x[0], sv.domains.Ball(2), horizon=500, loss_range=(-1, 1), privacy=sv.NoPrivacy(), seed=1
+    ... )
+    >>> bool(found.point[0] < -0.3)
+    True
+    """
+
+    point: Vector
+    optimizer: PrivateBandit
+    privacy: PrivacyStatement
+
+
+def minimize(
+    loss: Callable[[Vector], Any],
+    domain: Domain,
+    *,
+    horizon: int,
+    loss_range: tuple[float, float],
+    privacy: Guarantee,
+    vectorized: bool = False,
+    **options: Any,
+) -> Minimized:
+    """Minimise a loss over a domain from its values alone, keeping each value private.
+
+    Parameters
+    ----------
+    loss : callable
+        From an action, an array of shape (n,), to a number. It may be noisy, and may differ from call to call.
+    domain : Domain
+    horizon : int
+        How often `loss` is evaluated.
+    loss_range : tuple of float
+        Losses are clipped to it.
+    privacy : Guarantee
+        Such as ``sottovoce.PureDP(epsilon=1.0)``. There is no default: whoever calls must choose.
+    vectorized : bool
+        If True, `loss` takes actions of shape (k, n) and returns k losses.
+    **options
+        Passed on to `PrivateBandit`: ``plan``, ``play``, ``seed``, ...
+
+    Returns
+    -------
+    Minimized
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> def distance(actions):
+    ...     return np.linalg.norm(actions - [0.5, 0.0], axis=1)
+    >>> found = sv.minimize(
+    ...     distance,
+    ...     sv.domains.Ball(2),
+    ...     horizon=10_000,
+    ...     loss_range=(0, 2),
+    ...     privacy=sv.NoPrivacy(),
+    ...     vectorized=True,
+    ...     seed=1,
+    ... )
+    >>> bool(np.linalg.norm(found.point - [0.5, 0.0]) < 0.3)
+    True
+    """
+    optimizer = PrivateBandit(domain, horizon=horizon, loss_range=loss_range, privacy=privacy, **options)
+    while optimizer.remaining:
+        actions = optimizer.ask_round(most=BLOCK)
+        losses = loss(actions.x) if vectorized else [loss(action) for action in actions.x]
+        optimizer.tell(actions.ids, np.asarray(losses, dtype=np.float64))
+    return Minimized(optimizer.point, optimizer, optimizer.privacy)

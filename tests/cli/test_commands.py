@@ -1,0 +1,221 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import execute, main
+from sottovoce.simulation import Run
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch, tmp_path):
+    """A wide terminal without colours, in a folder of its own."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+SMALL = ("--domain", "ball:3", "--horizon", "2k", "--simulated-noise")
+
+
+def test_version(command):
+    assert command("--version") == (0, f"sottovoce {sv.__version__}\n", "")
+
+
+def test_domains_are_listed_with_their_geometry(command):
+    code, out, _ = command("domains")
+    assert code == 0
+    for family in sv.domains.all_domains():
+        assert family.__name__ in out
+        assert family.summary() in out
+    simplex = next(line for line in out.splitlines() if "simplex:10" in line).split()
+    assert simplex[:4] == ["Simplex", "simplex:10", "10", "9"]
+
+
+def test_a_run_shows_a_table_and_writes_results_that_agree(command, tmp_path):
+    code, out, err = command("run", "moving-target", *SMALL, "--seed", "3", "--also", "no-privacy", "--out", "here")
+    assert (code, err) == (0, "")
+    for words in ("never learning", "regret", "per event", "oracle calls", "learned", "SIMULATED NOISE: NOT PRIVATE"):
+        assert words in out
+    folder = tmp_path / "here"
+    written = {path.name for path in folder.iterdir()}
+    assert written == {"regret.png", "summary.json", "run-epsilon-1-simulated-noise.npz", "run-no-privacy.npz"}
+    assert all(f"here{os.sep}{name}" in out for name in written)
+    summary = json.loads((folder / "summary.json").read_text())
+    for entry in summary["runs"]:
+        run = Run.load(folder / entry["file"])
+        assert (run.final_regret, run.events_finished) == (entry["regret"], 2000)
+        assert f"{run.final_regret:,.0f}" in out
+        assert entry["settings"]["seed"] == 3
+        assert entry["finished"]
+
+
+def test_the_same_command_gives_the_same_curve(command, tmp_path):
+    for out in ("a", "b"):
+        assert command("run", "noisy-linear", "--domain", "simplex:4", *SMALL[2:], "--out", out)[0] == 0
+    first, second = (Run.load(tmp_path / out / "run-epsilon-1-simulated-noise.npz") for out in ("a", "b"))
+    np.testing.assert_array_equal(first.regret, second.regret)
+
+
+def test_results_go_to_a_folder_of_the_runs_name(command, tmp_path):
+    assert command("run", "switching", *SMALL)[0] == 0
+    assert (tmp_path / "results" / "switching" / "regret.png").is_file()
+
+
+def test_options_override_the_file(command, tmp_path):
+    (tmp_path / "mine.toml").write_text('domain = "ball:3"\nhorizon = 1000\nepsilon = 0.5\nsimulated-noise = true\n')
+    assert command("run", "mine.toml", "--epsilon", "4", "--delta", "1e-5")[0] == 0
+    settings = json.loads((tmp_path / "results" / "mine" / "summary.json").read_text())["runs"][0]["settings"]
+    assert (settings["epsilon"], settings["delta"], settings["horizon"]) == (4.0, 1e-5, 1000)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("run", "nothing"), "no ready run is named 'nothing'"),
+        (("run", "nothing.toml"), "there is no file nothing.toml"),
+        (("run",), "NAME"),
+        (("run", "demo", "--epsilon", "-1"), "epsilon must be greater than 0"),
+        (("run", "demo", "--epsilon", "x"), "epsilon"),
+        (("run", "demo", "--domain", "cube:3"), "cube:3"),
+        (("run", "demo", "--domain", "hypersimplex:3,9"), "k must be"),
+        (("run", "demo", "--horizon", "soon"), "horizon must be a whole number"),
+        (("run", "demo", "--plan", "worst"), "plan must be one of"),
+        (("run", "demo", "--also", "horizon=3"), "unknown key 'horizon'"),
+        (("run", "demo", "--colour", "red"), "--colour"),
+        (("dance",), "dance"),
+    ],
+)
+def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
+    code, out, err = command(*arguments)
+    assert code == 2
+    assert words in err
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert "wrote" not in out
+
+
+def test_errors_are_found_before_anything_is_run(command, monkeypatch):
+    monkeypatch.setattr(execute, "simulate", lambda *_, **__: pytest.fail("was run"))
+    assert command("run", "demo", *SMALL, "--also", "plan=worst")[0] == 2
+
+
+def test_an_output_folder_that_is_a_file_is_refused_before_anything_is_run(command, monkeypatch, tmp_path):
+    monkeypatch.setattr(execute, "simulate", lambda *_, **__: pytest.fail("was run"))
+    (tmp_path / "taken").write_text("a file")
+    code, _, err = command("run", "demo", *SMALL, "--out", "taken")
+    assert (code, err) == (2, "error: out must be a folder, and taken is a file\n")
+
+
+def test_a_result_that_cannot_be_written_is_one_line_and_code_1(command, tmp_path):
+    (tmp_path / "here" / "regret.png").mkdir(parents=True)
+    code, out, err = command("run", "moving-target", *SMALL, "--out", "here")
+    assert code == 1
+    assert "regret.png" in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in out + err
+
+
+def test_brackets_in_an_error_are_shown_as_they_are(command):
+    assert "[red]" in command("run", "[red]")[2]
+
+
+def test_without_arguments_the_help_is_shown(command):
+    code, out, err = command()
+    assert code == 2
+    assert "domains" in out + err
+    assert "error" not in err
+
+
+def interrupt_after(monkeypatch, rounds, *, run=0):
+    """Press Ctrl-C, so to speak, within a run (counted from 0), before it asks for its next round."""
+    asked, made = [0], [-1]
+    create, ask = sv.PrivateBandit.__init__, sv.PrivateBandit.ask_round
+
+    def counted(self, *arguments, **options):
+        made[0] += 1
+        create(self, *arguments, **options)
+
+    def interrupted(self):
+        if made[0] == run:
+            asked[0] += 1
+            if asked[0] > rounds:
+                raise KeyboardInterrupt
+        return ask(self)
+
+    monkeypatch.setattr(sv.PrivateBandit, "__init__", counted)
+    monkeypatch.setattr(sv.PrivateBandit, "ask_round", interrupted)
+
+
+def test_an_interruption_keeps_and_writes_what_was_finished(command, monkeypatch, tmp_path):
+    interrupt_after(monkeypatch, 3, run=1)
+    code, out, _ = command(
+        "run", "moving-target", *SMALL, "--plan", "paper", "--also", "no-privacy", "--also", "epsilon=9"
+    )
+    assert code == 130
+    assert "interrupted" in out
+    folder = tmp_path / "results" / "moving-target"
+    summary = json.loads((folder / "summary.json").read_text())
+    assert [(entry["events"], entry["finished"]) for entry in summary["runs"]] == [(2000, True), (3 * 45, False)]
+    assert (folder / "regret.png").is_file()
+
+
+def test_an_interruption_before_the_first_round_writes_nothing(command, monkeypatch, tmp_path):
+    interrupt_after(monkeypatch, 0)
+    code, out, _ = command("run", "moving-target", *SMALL)
+    assert code == 130
+    assert "nothing was finished" in out
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
+    program = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "sottovoce",
+            "run",
+            "moving-target",
+            "--horizon",
+            "1G",
+            "--no-privacy",
+            "--plan",
+            "paper",
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "TTY_COMPATIBLE": "1", "TTY_INTERACTIVE": "1"},
+    )
+    assert program.stdout is not None
+    started = time.monotonic()
+    seen = ""
+    while (
+        "events/s" not in seen and time.monotonic() < started + 50
+    ):  # the progress bar shows a speed: rounds are running
+        seen += program.stdout.read(1)
+    program.send_signal(signal.SIGINT)
+    out, err = program.communicate(timeout=50)
+    assert program.returncode == 130
+    assert "Traceback" not in out + err
+    assert "what was finished is kept" in out
+    summary = json.loads((tmp_path / "results" / "moving-target" / "summary.json").read_text())
+    assert 0 < summary["runs"][0]["events"] < 10**9

@@ -1,0 +1,56 @@
+import pytest
+
+from sottovoce.cli.parsing import DOMAINS, count, domain
+from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("1000000", 10**6),
+        ("1_000_000", 10**6),
+        ("1e6", 10**6),
+        ("1E6", 10**6),
+        ("100k", 10**5),
+        ("1M", 10**6),
+        ("2.5m", 2_500_000),
+        (" 7 ", 7),
+        (1e3, 1000),
+        (12, 12),
+    ],
+)
+def test_counts_are_read_as_people_write_them(text, number):
+    assert count("horizon", text) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-5", "1.5", "k", "1kk", "ten", "1e-3", "nan", "inf", "1e40", "1..2", True, None, "_", "1,000"]
+)
+def test_other_counts_are_refused_by_name(text):
+    with pytest.raises(ValueError, match="horizon must be a whole number"):
+        count("horizon", text)
+
+
+def test_domains_are_read_by_name_and_numbers():
+    assert repr(domain("ball:10")) == repr(Ball(10))
+    assert repr(domain(" Simplex:4 ")) == repr(Simplex(4))
+    assert repr(domain("hypersimplex:20,5")) == repr(Hypersimplex(20, 5))
+    assert repr(domain("box:3")) == repr(Box(0.0, 1.0, 3))
+    for name, (example, _) in DOMAINS.items():
+        assert domain(f"{name}:{example}").dimension >= 5
+
+
+@pytest.mark.parametrize("text", ["ball", "ball:", "ball:x", "ball:1,2", "hypersimplex:5", "ball:2.5"])
+def test_a_domain_with_the_wrong_numbers_is_shown_how(text):
+    with pytest.raises(ValueError, match=f"domain must be written like {text.split(':')[0]}:"):
+        domain(text)
+
+
+def test_an_unknown_domain_is_answered_with_the_known_ones():
+    with pytest.raises(ValueError, match=r"ball:10.*hypersimplex:20,5.*sphere"):
+        domain("sphere:3")
+
+
+def test_numbers_that_a_domain_does_not_take_are_refused_by_the_domain():
+    with pytest.raises(ValueError, match="k must be"):
+        domain("hypersimplex:5,9")

@@ -1,0 +1,113 @@
+from dataclasses import asdict
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import ready
+from sottovoce.cli.execute import _file_names, all_settings, labels_of
+from sottovoce.cli.settings import Settings, from_file, variant, with_values
+
+
+def test_epsilon_and_delta_choose_the_guarantee():
+    assert Settings(epsilon=0.5).guarantee == sv.PureDP(0.5)
+    assert Settings(epsilon=0.5, delta=1e-6).guarantee == sv.ApproxDP(0.5, 1e-6)
+    assert Settings(no_privacy=True).guarantee == sv.NoPrivacy()
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"environment": "desert"}, "environment"),
+        ({"plan": "best"}, "plan"),
+        ({"play": "outside"}, "play"),
+        ({"epsilon": 0}, "epsilon"),
+        ({"epsilon": "much"}, "epsilon"),
+        ({"delta": 1.5}, "delta"),
+        ({"delta": -0.1}, "delta"),
+        ({"horizon": 0}, "horizon"),
+        ({"seed": -1}, "seed"),
+        ({"no_privacy": "yes"}, "no_privacy"),
+        ({"also": "no-privacy"}, "also"),
+    ],
+)
+def test_bad_values_are_refused_by_name(values, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        Settings(**values)
+
+
+def test_whoever_asks_for_an_epsilon_asks_for_privacy():
+    assert not with_values(Settings(no_privacy=True), {"epsilon": 2.0}).no_privacy
+    assert with_values(Settings(), {"epsilon": 2.0, "no_privacy": True}).no_privacy
+
+
+def test_a_file_holds_the_names_of_the_options(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'environment = "switching"\ndomain = "simplex:4"\nhorizon = "20k"\nsimulated-noise = true\n'
+        'also = ["no-privacy"]'
+    )
+    settings = from_file(path, Settings())
+    assert (settings.environment, settings.horizon, settings.simulated_noise) == ("switching", 20_000, True)
+    assert settings.also == ("no-privacy",)
+    assert ready.find(str(path)) == ("mine", settings)
+
+
+def test_an_unknown_key_is_refused_with_the_known_ones(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text("epsilom = 1.0")
+    with pytest.raises(ValueError, match=r"'epsilom'.*epsilon.*simulated-noise"):
+        from_file(path, Settings())
+
+
+def test_a_file_that_is_not_toml_is_said_to_be_none(tmp_path):
+    path = tmp_path / "mine.toml"
+    for content in (b"= 3", b"\xff\xfe\x00"):
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match="not a TOML file"):
+            from_file(path, Settings())
+
+
+def test_a_variant_changes_what_it_names_and_nothing_else():
+    base = Settings(epsilon=2.0, seed=4, also=("no-privacy",))
+    changed = variant(base, "epsilon=0.1, delta=1e-6 ,plan=paper")
+    expected = {**asdict(base), "epsilon": 0.1, "delta": 1e-6, "plan": "paper", "also": ()}
+    assert asdict(changed) == expected
+    assert variant(base, "no-privacy").guarantee == sv.NoPrivacy()
+
+
+@pytest.mark.parametrize("text", ["horizon=5", "privacy", "no-privacy=1", "epsilon", "epsilon=x", "plan=best", ""])
+def test_other_variants_are_refused(text):
+    with pytest.raises((TypeError, ValueError)):
+        variant(Settings(), text)
+
+
+def test_labels_tell_runs_apart_and_say_what_is_simulated():
+    labels = labels_of(
+        all_settings(Settings(also=("no-privacy", "plan=paper,simulated-noise", "delta=1e-6,play=around")))
+    )
+    assert labels == [
+        "epsilon = 1",
+        "no privacy",
+        "epsilon = 1, simulated noise, paper's plan",
+        "epsilon = 1, delta = 1e-06, played around",
+    ]
+
+
+def test_runs_of_one_name_are_written_to_files_of_their_own():
+    names = _file_names(["epsilon = 1", "no privacy", "epsilon = 1", "epsilon = 1"])
+    assert names[:2] == ["run-epsilon-1.npz", "run-no-privacy.npz"]
+    assert len(set(names)) == 4
+
+
+def test_all_ready_runs_can_be_built():
+    assert {"demo", "moving-target", "noisy-linear", "switching"} == set(ready.READY)
+    for settings in ready.READY.values():
+        for one in all_settings(settings):
+            assert one.make_environment().domain.dimension >= 10
+
+
+def test_a_name_that_is_neither_ready_nor_a_file_is_refused():
+    with pytest.raises(ValueError, match="demo, moving-target"):
+        ready.find("nothing")
+    with pytest.raises(ValueError, match=r"no file nothing\.toml"):
+        ready.find("nothing.toml")

@@ -1,0 +1,324 @@
+"""The projection, by every method, against closed forms, a QP solver, and its own certificate."""
+
+import math
+import pickle
+
+import numpy as np
+import piqp
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sottovoce.errors import DomainError
+from sottovoce.projection import Quadratic, conditional_gradient, project
+
+METHODS = ("auto", "conditional-gradient", "open-loop")
+
+
+def ball(cost):
+    length = np.linalg.norm(cost)
+    return -cost / length if length > 0 else np.eye(cost.size)[0]
+
+
+def cube(cost):
+    return np.where(cost > 0, -1.0, 1.0)
+
+
+def choose(k):
+    def oracle(cost):
+        vertex = np.zeros(cost.size)
+        vertex[np.argsort(cost, kind="stable")[:k]] = 1.0
+        return vertex
+
+    return oracle
+
+
+def permutahedron(cost):
+    vertex = np.empty(cost.size)
+    vertex[np.argsort(-cost, kind="stable")] = np.arange(1.0, cost.size + 1)
+    return vertex
+
+
+def hull(points):
+    return lambda cost: points[(points @ cost).argmin()]
+
+
+def on_ball(y):
+    return y / max(1.0, np.linalg.norm(y))
+
+
+def on_cube(y):
+    return np.clip(y, -1.0, 1.0)
+
+
+def on_simplex(y):
+    """By sorting (Held, Wolfe, Crowder, 1974)."""
+    ordered = np.sort(y)[::-1]
+    shifts = (np.cumsum(ordered) - 1) / np.arange(1, y.size + 1)
+    return np.maximum(y - shifts[np.flatnonzero(ordered > shifts)[-1]], 0.0)
+
+
+def on_choices(k):
+    def exact(y):
+        low, high = y.min() - 1, y.max()
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if np.clip(y - middle, 0, 1).sum() > k else (low, middle)
+        return np.clip(y - low, 0, 1)
+
+    return exact
+
+
+def on_hull(points, y):
+    """A quadratic programme over convex weights, by an interior-point solver."""
+    count = len(points)
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-12
+    solver.setup(
+        points @ points.T,
+        -points @ y,
+        np.ones((1, count)),
+        np.ones(1),
+        None,
+        None,
+        None,
+        np.zeros(count),
+        np.ones(count),
+    )
+    assert solver.solve() == piqp.PIQP_SOLVED
+    return solver.result.x @ points
+
+
+CLOSED_FORMS = {
+    "ball": (ball, on_ball, 6),
+    "cube": (cube, on_cube, 6),
+    "simplex": (choose(1), on_simplex, 8),
+    "4 of 9": (choose(4), on_choices(4), 9),
+}
+
+
+def certificate(oracle, x, y):
+    return float((x - y) @ (x - oracle(x - y)))
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@pytest.mark.parametrize("spread", [0.1, 1.0, 10.0])
+def test_minimum_norm_point_equals_the_closed_form(name, spread):
+    oracle, exact, n = CLOSED_FORMS[name]
+    for y in spread * np.random.default_rng(0).standard_normal((30, n)):
+        result = project(oracle, y)
+        assert result.converged
+        assert math.dist(result.point, exact(y)) <= result.distance + 1e-9 * (1 + np.linalg.norm(y))
+        np.testing.assert_allclose(result.point, exact(y), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+@pytest.mark.parametrize("method", METHODS)
+def test_the_certified_distance_holds_for_every_method_and_every_budget(name, method):
+    oracle, exact, n = CLOSED_FORMS[name]
+    for seed, y in enumerate(np.random.default_rng(1).standard_normal((10, n))):
+        for budget in (2, 5, 30, 300):
+            result = project(oracle, y, method=method, gap=1e-3, max_calls=budget)
+            assert result.calls <= budget + 1, seed
+            assert result.gap == pytest.approx(certificate(oracle, result.point, y), abs=1e-12)
+            assert math.dist(result.point, exact(y)) <= result.distance + 1e-7
+            assert result.converged == (result.gap <= 1e-3)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 25),
+    dimension=st.integers(1, 8),
+    reach=st.sampled_from([0.0, 0.3, 1.0, 3.0]),
+)
+def test_random_polytopes_against_a_quadratic_programme(seed, count, dimension, reach):
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((count, dimension))
+    y = reach * rng.standard_normal(dimension)
+    result = project(hull(points), y)
+    assert result.converged
+    np.testing.assert_allclose(result.point, on_hull(points, y), atol=1e-4)
+    assert math.dist(result.point, y) <= math.dist(on_hull(points, y), y) + 1e-6
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    count=st.integers(1, 12),
+    dimension=st.integers(1, 6),
+    rank=st.integers(1, 6),
+    copies=st.integers(1, 3),
+    jitter=st.sampled_from([0.0, 1e-15, 1e-9]),
+    scale=st.sampled_from([1e-6, 1.0, 1e6]),
+    offset=st.sampled_from([0.0, 1.0, 1e4]),
+    where=st.sampled_from(["vertex", "mean", "edge", "near", "far", "very far"]),
+)
+def test_nasty_sets_end_in_a_true_certificate(seed, count, dimension, rank, copies, jitter, scale, offset, where):
+    """Duplicates, near duplicates, flat sets, ties on a grid, all sizes; targets at, in, near and far from the set."""
+    rng = np.random.default_rng(seed)
+    grid = rng.integers(-2, 3, (count, rank)) @ rng.integers(-1, 2, (rank, dimension))
+    points = np.repeat(grid.astype(float), copies, axis=0)
+    points = scale * (points + jitter * rng.standard_normal(points.shape) + offset)
+    away = scale * rng.standard_normal(dimension)
+    y = {
+        "vertex": points[0],
+        "mean": points.mean(axis=0),
+        "edge": (points[0] + points[-1]) / 2,
+        "near": points[0] + away,
+        "far": points[0] + 1e3 * away,
+        "very far": points[0] + 1e7 * away,
+    }[where]
+    result = project(hull(points), y)
+    assert result.converged, result
+    size = np.abs(points).max() + np.abs(y - points[0]).max()
+    assert certificate(hull(points), result.point, y) <= result.gap + 1e-13 * size * size
+    np.testing.assert_allclose(result.weights @ result.atoms, result.point, atol=1e-14 * size)
+    assert result.weights.min() >= 0.0
+    assert result.weights.sum() == pytest.approx(1.0, abs=1e-12)
+    if where in ("vertex", "mean", "edge"):
+        assert math.dist(result.point, y) <= 1e-4 * np.ptp(points, axis=0).max() + 1e-12 * size
+
+
+def test_a_target_that_is_a_vertex_needs_no_more_than_a_few_calls():
+    vertex = permutahedron(np.random.default_rng(0).standard_normal(30))
+    result = project(permutahedron, vertex)
+    np.testing.assert_allclose(result.point, vertex, atol=1e-12)
+    assert result.calls == 2
+
+
+def test_an_impossible_gap_ends_early_and_without_a_claim():
+    for y in 30.5 + 15 * np.random.default_rng(0).standard_normal((10, 60)):
+        result = project(permutahedron, y, gap=0.0)
+        assert result.converged == (result.gap <= 0.0)
+        assert result.gap <= 1e-9
+        assert result.calls < 500
+
+
+def test_the_budget_is_kept_and_the_shortfall_is_reported():
+    y = np.random.default_rng(0).standard_normal(50)
+    for method in METHODS:
+        result = project(choose(10), y, method=method, gap=1e-12, max_calls=8)
+        assert (result.calls, result.converged) == (8, False)
+        assert result.gap > 1e-12
+
+
+@pytest.mark.parametrize(("oracle", "n", "reference"), [(permutahedron, 50, 29), (choose(20), 200, 53)])
+def test_few_oracle_calls_from_cold(oracle, n, reference):
+    """To a gap of 1e-6, for standard normal targets; those about as large as the set take two to three times more."""
+    results = [project(oracle, y, gap=1e-6) for y in np.random.default_rng(0).standard_normal((10, n))]
+    assert all(result.converged for result in results)
+    assert np.mean([result.calls for result in results]) <= 0.8 * reference
+
+
+@pytest.mark.parametrize(
+    ("oracle", "center", "n", "spread", "saved"), [(permutahedron, 25.5, 50, 7.0, 2), (choose(20), 0.1, 200, 0.3, 3)]
+)
+def test_several_times_fewer_oracle_calls_from_warm(oracle, center, n, spread, saved):
+    """To a certified distance of 1% of the diameter, after the target moved by 1% of its distance from the centre."""
+    rng = np.random.default_rng(0)
+    cold = warm = 0
+    for _ in range(10):
+        offset, move = spread * rng.standard_normal(n), rng.standard_normal(n)
+        move *= 0.01 * np.linalg.norm(offset) / np.linalg.norm(move)
+        diameter = math.dist(oracle(offset), oracle(-offset))
+        first = project(oracle, center + offset, gap=(0.01 * diameter) ** 2)
+        again = project(oracle, center + offset + move, gap=(0.01 * diameter) ** 2, warm=first)
+        assert first.converged
+        assert again.converged
+        cold, warm = cold + first.calls, warm + again.calls
+    assert cold >= saved * warm
+
+
+def test_a_warm_start_is_only_a_start():
+    rng = np.random.default_rng(3)
+    result = None
+    for y in 0.5 * rng.standard_normal((20, 9)):
+        result = project(choose(4), y, warm=result)
+        np.testing.assert_allclose(result.point, on_choices(4)(y), atol=1e-4)
+    for method in METHODS[1:]:
+        again = project(choose(4), y, method=method, warm=result, gap=1e-8)
+        assert again.calls <= 3
+
+
+def test_a_result_is_not_changed_by_what_starts_from_it():
+    y = np.random.default_rng(0).standard_normal(9)
+    result = project(choose(4), y)
+    kept = result.point.copy(), result.atoms.copy(), result.weights.copy()
+    project(choose(4), -y, warm=result)
+    for was, now in zip(kept, (result.point, result.atoms, result.weights), strict=True):
+        np.testing.assert_array_equal(was, now)
+    with pytest.raises(ValueError, match="read-only"):
+        result.point[0] = 1.0
+
+
+def test_a_result_survives_pickling_and_still_starts_another():
+    y = np.random.default_rng(0).standard_normal(9)
+    result = project(choose(4), y)
+    copy = pickle.loads(pickle.dumps(result))
+    ahead, same = (project(choose(4), y + 0.01, warm=start) for start in (result, copy))
+    np.testing.assert_array_equal(ahead.point, same.point)
+    assert ahead.calls == same.calls
+
+
+def test_an_oracle_that_reuses_its_array_does_no_harm():
+    buffer = np.zeros(5)
+
+    def reusing(cost):
+        buffer[:] = choose(2)(cost)
+        return buffer
+
+    y = np.random.default_rng(0).standard_normal(5)
+    for method in METHODS:
+        result = project(reusing, y, method=method)
+        np.testing.assert_allclose(result.point, on_choices(2)(y), atol=2e-2)
+
+
+def test_methods_are_the_rules_of_conditional_gradient():
+    y = np.random.default_rng(0).standard_normal(6)
+    for method, rule in (("conditional-gradient", "line-search"), ("open-loop", "open-loop")):
+        by_name = project(choose(2), y, method=method, gap=1e-3, max_calls=30)
+        by_rule = conditional_gradient(choose(2), Quadratic(y), choose(2)(-y), gap=1e-3, max_calls=30, rule=rule)
+        np.testing.assert_array_equal(by_name.point, by_rule.point)
+
+
+def test_domains_and_bare_oracles_are_the_same_to_it():
+    class Cube:
+        dimension = 3
+
+        def extreme_point(self, cost):
+            return cube(cost)
+
+    y = np.array([0.5, -3.0, 0.1])
+    np.testing.assert_array_equal(project(Cube(), y).point, project(cube, y).point)
+    with pytest.raises(ValueError, match=r"target must have shape \(3,\)"):
+        project(Cube(), [1.0, 2.0])
+
+
+def test_a_start_outside_the_set_is_found_out():
+    elsewhere = project(lambda cost: 2 * cube(cost), [3.0, 1.9, -1.8])
+    for method in METHODS:
+        with pytest.raises(DomainError, match="a warm start belongs to the same set"):
+            project(cube, [3.0, 1.9, -1.8], method=method, warm=elsewhere)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": [1.0, np.nan]}, "target must be finite"),
+        ({"target": [[1.0, 2.0]]}, "target must have shape"),
+        ({"method": "newton"}, "method must be one of"),
+        ({"gap": -1.0}, "gap must be greater"),
+        ({"gap": np.nan}, "gap must be finite"),
+        ({"max_calls": 0}, "max_calls must be at least 1"),
+        ({"domain": 7}, "domain must be a Domain or a linear oracle"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        project(**({"domain": cube, "target": [0.0, 0.0]} | arguments))
+
+
+def test_a_warm_start_of_another_dimension_is_refused():
+    with pytest.raises(ValueError, match="warm must come from the same set"):
+        project(cube, np.zeros(3), warm=project(cube, np.zeros(2)))

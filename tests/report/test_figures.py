@@ -1,0 +1,107 @@
+import itertools
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from sottovoce.report import regret_figure
+from sottovoce.report.figures import draw
+from sottovoce.simulation import Run, RunDetails
+
+
+def run_with(slope, headline="epsilon = 1, pure differential privacy", events=1_000_000):
+    """A run whose regret grows by `slope` per event, where never learning costs 0.4."""
+    marks = np.linspace(events / 100, events, 100).astype(np.int64)
+    details = RunDetails(
+        domain="Ball(10)",
+        environment="MovingTarget(Ball(10), drift=0.1, jitter=0.2, period=10000, seed=0)",
+        plan="a plan",
+        privacy="a statement",
+        privacy_headline=headline,
+        simulated_noise="SIMULATED" in headline,
+        seed=0,
+        rounds=100,
+        oracle_calls=200,
+        seconds=0.1,
+        horizon=events,
+        certificate=0.0,
+    )
+    best = 0.3 * marks
+    return Run(marks, np.arange(100), best + slope * marks, best, best + 0.4 * marks, details)
+
+
+def texts_of(figure):
+    axes = figure.axes[0]
+    return [text for text in (*axes.texts, axes.title, axes._left_title) if text.get_text()]
+
+
+def test_the_figure_is_a_readable_png(tmp_path):
+    path = regret_figure(run_with(0.1), tmp_path / "regret.png")
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG")
+    width, height = int.from_bytes(content[16:20]), int.from_bytes(content[20:24])
+    assert width >= 1200
+    assert height >= 700
+
+
+def test_every_line_is_named_and_the_privacy_is_in_the_picture():
+    headline = "epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)"
+    figure = draw([run_with(0.1, headline), run_with(0.05, "no privacy: NOT PRIVATE")], ["private", "open"])
+    written = " ".join(text.get_text() for text in texts_of(figure))
+    for part in (
+        "private\n0.1 per event",
+        "open\n0.05 per event",
+        "never learning\n0.4 per event",
+        headline,
+        "MovingTarget",
+    ):
+        assert part in written
+
+
+def test_the_lines_drawn_are_the_regret_and_never_learning():
+    run = run_with(0.1)
+    curves = [np.asarray(line.get_ydata()) for line in draw([run], ["a"]).axes[0].lines]
+    for expected in (run.regret, run.no_learning):
+        assert any(len(curve) == 101 and np.allclose(curve[1:], expected) and curve[0] == 0 for curve in curves)
+
+
+@pytest.mark.parametrize(
+    "slopes",
+    [[0.1], [0.1, 0.1, 0.1], [0.4, 0.39, 0.01, 0.0], [1.2, 0.1, 0.05], [-0.1, -0.1], [0.4, 0.4, 0.4, 0.4, 0.4]],
+)
+def test_names_neither_overlap_nor_leave_the_picture(slopes):
+    figure = draw(
+        [run_with(slope) for slope in slopes], [f"a rather long name, number {i}" for i in range(len(slopes))]
+    )
+    FigureCanvasAgg(figure).draw()
+    boxes = [text.get_window_extent() for text in texts_of(figure)]
+    assert len(boxes) == len(slopes) + 3
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
+    for box in boxes:
+        assert figure.bbox.containsx(box.x0)
+        assert figure.bbox.containsx(box.x1)
+        assert figure.bbox.containsy(box.y0)
+        assert figure.bbox.containsy(box.y1)
+
+
+def test_an_interrupted_run_ends_where_it_ended():
+    short = replace(run_with(0.1, events=300_000))
+    axes = draw([run_with(0.2), short], ["whole", "short"]).axes[0]
+    assert axes.get_xlim() == (0, 1_000_000)
+    assert sorted(line.get_xdata()[-1] for line in axes.lines if len(line.get_xdata()) > 2) == [300_000, 1e6, 1e6]
+
+
+def test_runs_and_labels_must_fit(tmp_path):
+    with pytest.raises(ValueError, match="at least one run"):
+        regret_figure([], tmp_path / "regret.png")
+    with pytest.raises(ValueError, match="as many as runs"):
+        regret_figure(run_with(0.1), tmp_path / "regret.png", labels=["a", "b"])
+
+
+def test_the_global_state_of_matplotlib_is_left_alone():
+    check = "import sys, sottovoce.report; assert 'matplotlib.pyplot' not in sys.modules"
+    subprocess.run([sys.executable, "-c", check], check=True)
