@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.blas import dnrm2
 
 Vector = NDArray[np.float64]
 
@@ -46,8 +47,8 @@ def vector(name: str, value: Any, dimension: int) -> Vector:
     result = np.asarray(value, dtype=np.float64)
     if result.shape != (dimension,):
         raise ValueError(f"{name} must have shape ({dimension},), got {result.shape}")
-    # One dot product is several times cheaper than isfinite().all(); it may overflow, so look twice before complaining.
-    if not math.isfinite(result.dot(result)) and not np.isfinite(result).all():
+    # A norm is several times cheaper than isfinite().all(), and BLAS scales it so that huge entries do not overflow.
+    if result.size and not math.isfinite(dnrm2(result)) and not np.isfinite(result).all():
         raise ValueError(f"{name} must be finite, got {result!r}")
     return result
 

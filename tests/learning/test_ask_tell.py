@@ -204,7 +204,7 @@ def test_a_second_tell_is_refused_and_changes_nothing(again):
     optimizer.tell(np.delete(actions.ids, 3), np.zeros(9))
     assert optimizer.round == 1
     optimizer.ask()
-    with pytest.raises(AlreadyTold, match="closed round"):
+    with pytest.raises(AlreadyTold, match="has its loss already"):
         optimizer.tell(again, 0.5 if again == 3 else [0.5, 0.5])
 
 

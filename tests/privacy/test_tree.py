@@ -219,6 +219,16 @@ def test_bad_vectors_are_refused_and_change_nothing():
     assert np.array_equal(tree.add(np.array([10, 20])), [11, 22])
 
 
+def test_what_was_added_may_be_overwritten_by_its_owner():
+    tree = TreeAggregator(8, 1, NoNoise())
+    vector = np.array([5])
+    for _ in range(7):
+        vector[:] = 5
+        released = tree.add(vector)
+        vector[:] = 0
+    assert released == [35]
+
+
 def test_a_failing_sampler_leaves_the_tree_as_it_was():
     class Failing(NoNoise):
         broken = True

@@ -1,5 +1,6 @@
 """The rounds that are begun and not yet released: where each loss belongs, and what may not be told."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +15,7 @@ __all__ = ["OpenRounds", "as_float", "as_floats", "as_ids"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Place = tuple[Block, NDArray[np.bool_], Integers]  # a block, which of the ids are its own, their slots
+Place = tuple[Block, NDArray[np.bool_] | slice, Integers]  # a block, which of the ids are its own, their slots
 
 
 class OpenRounds:
@@ -35,11 +36,14 @@ class OpenRounds:
         return self._rounds[0] if self._rounds and not self._rounds[0].outstanding else None
 
     def close(self, released: OpenRound) -> None:
-        """Let the first round go with its blocks, and erase its sums."""
+        """Let the first round go, and erase its sums."""
         assert released is self._rounds[0]
         released.erase()
         self._rounds.popleft()
-        while self._blocks and self._blocks[0].round is released:
+
+    def drop_finished(self) -> None:
+        """Let go of leading blocks that are complete: a long round then takes no more memory than a short one."""
+        while self._blocks and not self._blocks[0].outstanding:
             self._blocks.popleft()
 
     @property
@@ -58,6 +62,7 @@ class OpenRounds:
         ]
         for (block, _, slots), filling in zip(places, integers, strict=True):  # every check is behind us
             block.fill(slots, filling)
+        self.drop_finished()
 
     def locate_one(self, one: int, *, asked: int) -> tuple[Block, int]:
         """Return the block and the slot of an id."""
@@ -70,24 +75,31 @@ class OpenRounds:
         """Return the places of ids; refuse those that were never asked, or have their loss already."""
         if not len(ids):
             return []
-        low, high = int(ids.min()), int(ids.max())
+        ascending = bool((ids[1:] > ids[:-1]).all())
+        low, high = (int(ids[0]), int(ids[-1])) if ascending else (int(ids.min()), int(ids.max()))
         if low < 0 or high >= asked:
             unknown = low if low < 0 else high
             raise UnknownAction(f"id {unknown} was never handed out; nothing of this call was recorded")
         if not self._blocks or low < self._blocks[0].first:
-            raise AlreadyTold(f"id {low} belongs to a closed round; nothing of this call was recorded")
-        if not (np.diff(ids) > 0).all() and len(np.unique(ids)) < len(ids):
+            raise AlreadyTold(f"id {low} has its loss already, or was forgotten; nothing of this call was recorded")
+        if not ascending and len(np.unique(ids)) < len(ids):
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
-        places = list(self._split(ids))
+        places = list(self._split(ids, low, high))
         for block, _, slots in places:
-            filled = slots[block.filled(slots)]
-            if len(filled):
-                told = block.first + int(filled[0])
+            filled = block.filled(slots)
+            if filled.any():
+                told = block.first + int(slots[filled][0])
                 raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
         return places
 
-    def _split(self, ids: Integers) -> Iterator[Place]:
-        whose = np.searchsorted([block.first for block in self._blocks], ids, side="right") - 1
+    def _split(self, ids: Integers, low: int, high: int) -> Iterator[Place]:
+        starts = [block.first for block in self._blocks]
+        lowest, highest = bisect_right(starts, low) - 1, bisect_right(starts, high) - 1
+        if lowest == highest:  # the usual case
+            block = self._blocks[lowest]
+            yield block, slice(None), ids - block.first
+            return
+        whose = np.searchsorted(starts, ids, side="right") - 1
         for index in np.unique(whose):
             block = self._blocks[int(index)]
             picked = whose == index

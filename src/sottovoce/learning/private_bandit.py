@@ -233,6 +233,7 @@ class PrivateBandit:
             current.outstanding -= 1
             if not current.outstanding:
                 current.finish()
+                self._rounds.drop_finished()
                 self._release()
 
     def forget(self, ids: Any) -> None:

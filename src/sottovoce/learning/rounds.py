@@ -139,7 +139,7 @@ class Block:
         """Hand a complete block over to its round, and keep nothing but which ids were told."""
         self.round.absorb(self._losses, self.directions)
         self._losses[:] = 0
-        self.directions = self.directions[:0]
+        self.directions, self.actions = self.directions[:0], self.actions[:0]
 
     def __repr__(self) -> str:
         return f"Block(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"

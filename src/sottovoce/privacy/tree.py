@@ -21,7 +21,7 @@ fixed; calibration against dp-accounting).
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,13 +157,14 @@ class TreeAggregator:
         nodes = 1 if t == self.length else t.bit_count()
         noise = self._draw(1 + (max(0, self._height - nodes) if self.padding else 0))
         self._complete_node(t, vector, noise[0])
-        return np.asarray(np.sum(list(self._noisy.values()), axis=0) + _total(noise[1:]))
+        total = reduce(np.add, self._noisy.values())
+        return np.asarray(total + _total(noise[1:]) if self.padding else total)
 
     def _complete_node(self, t: int, vector: Integers, noise: Integers) -> None:
         """Close the one node that ends with round t: that of the lowest 1-bit of t, or the root at t = N."""
         level = self._height if t == self.length else (t & -t).bit_length() - 1
         children = [child for child in self._open if child < level]
-        exact = np.sum([vector, *(self._open[child] for child in children)], axis=0)
+        exact = reduce(np.add, (self._open[child] for child in children), vector.copy())  # the caller may erase its own
         noisy = add(exact, noise).astype(np.float64)
         # Nothing above may fail from here on: a round is taken in whole or not at all.
         for child in children:
