@@ -153,12 +153,12 @@ def interrupt_after(monkeypatch, rounds, *, run=0):
         made[0] += 1
         create(self, *arguments, **options)
 
-    def interrupted(self):
+    def interrupted(self, most=None):
         if made[0] == run:
             asked[0] += 1
             if asked[0] > rounds:
                 raise KeyboardInterrupt
-        return ask(self)
+        return ask(self, most)
 
     monkeypatch.setattr(sv.PrivateBandit, "__init__", counted)
     monkeypatch.setattr(sv.PrivateBandit, "ask_round", interrupted)

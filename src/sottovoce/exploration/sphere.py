@@ -1,6 +1,6 @@
 """The paper's exploration: one uniform direction per event, and the one-point estimate of a gradient.
 
-Lemma 2.4 of the paper (Flaxman, Kalai & McMahan 2005): for u uniform on the unit sphere of a d-dimensional space,
+Lemma 2.2 of the paper (Flaxman, Kalai & McMahan 2005): for u uniform on the unit sphere of a d-dimensional space,
 (d/radius) E[f(x + radius*u) u] is the gradient at x of f averaged over the ball of that radius around x.
 
 The sphere is that of the *direction space of the domain's affine hull*: a simplex, a flow or a base polytope has no

@@ -3,7 +3,7 @@
     regret <= R^2/(2 step) + step/2 * N kappa^2 + T L [step (E||Z|| + delay kappa) + e] + c L radius T
 
 with N rounds of k events, kappa^2 = k a^2 V + k^2 L^2 the energy of a round's estimate (a = d/radius, V the largest
-squared distance of a loss to the baseline; Lemma D.2 of the paper), Z the noise that all rounds share through the tree,
+squared distance of a loss to the baseline; Lemma C.2 of the paper), Z the noise that all rounds share through the tree,
 e the certified error of the point map, and c = 1 for play around the set, 1 + R/r inside it. The product of L with the
 point's error has L where the paper has kappa: the point and its ideal are both known before the round's directions are
 drawn, so only the mean of the estimate meets it.

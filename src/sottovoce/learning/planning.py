@@ -122,7 +122,7 @@ def _paper_draft(problem: Problem, batch_size: int | None) -> _Draft:
         delay=1,
         method="conditional-gradient",
         gap=diameter**2 / batch,  # eps_cg = D/T_batch^(1/2) is a distance; a gap of its square certifies it
-        max_calls=20 * batch + 100,  # Lemma D.4: 20 T_batch iterations reach that distance
+        max_calls=20 * batch + 100,  # Lemma C.4: 20 T_batch iterations reach that distance
         baseline=0.0,
         paper_noise=True,
     )
