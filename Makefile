@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+export OPENBLAS_NUM_THREADS := 1  # small matrices: threads only get in each other's way
 
 .PHONY: demo test lint bench system pins clean
 

@@ -14,7 +14,18 @@ from sottovoce.learning import (
     Plan,
     PrivateBandit,
 )
-from sottovoce.privacy import ZCDP, ApproxDP, NoPrivacy, PrivacyStatement, PureDP, SecureNoise, SimulatedNoise
+from sottovoce.privacy import (
+    ZCDP,
+    ApproxDP,
+    Ledger,
+    LocalDP,
+    NoPrivacy,
+    PrivacyStatement,
+    PureDP,
+    SecureNoise,
+    SimulatedNoise,
+    local,
+)
 from sottovoce.simulation import Environment, Run, minimize, simulate
 
 __version__ = "0.1.0"
@@ -26,6 +37,8 @@ __all__ = [
     "ApproxDP",
     "Environment",
     "Euclidean",
+    "Ledger",
+    "LocalDP",
     "MirrorStep",
     "NegativeEntropy",
     "NoPrivacy",
@@ -40,6 +53,7 @@ __all__ = [
     "__version__",
     "domains",
     "errors",
+    "local",
     "minimize",
     "projection",
     "simulate",

@@ -10,6 +10,8 @@ __all__ = [
     "ForkRefused",
     "HorizonReached",
     "InvalidLoss",
+    "LedgerConflict",
+    "LedgerExceeded",
     "SottovoceError",
     "UnknownAction",
 ]
@@ -45,3 +47,11 @@ class CopyRefused(SottovoceError, TypeError):
 
 class ForkRefused(SottovoceError, RuntimeError):
     """Used in a forked child: parent and child would release the same losses under two noises."""
+
+
+class LedgerExceeded(SottovoceError, RuntimeError):
+    """A charge that the privacy budget of a ledger cannot pay for."""
+
+
+class LedgerConflict(SottovoceError, ValueError):
+    """A charge, refund or use that contradicts what a ledger has on record."""

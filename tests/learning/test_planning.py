@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.learning.epoch import assemble
-from sottovoce.learning.planning import make_plan, sensitivity_of
+from sottovoce.learning.mechanisms import needed_noise
+from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import tree_noise
 
 BALL = sv.domains.Ball(10)
 GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.1)]
 
 
 def problem(horizon=10**6, privacy=None, domain=BALL, play="around", loss_range=(0.0, 2.0), lipschitz=1.0):
-    return Problem.of(domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz, play)
+    return Problem(domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz, play)
 
 
 def test_the_papers_parameters():
@@ -34,7 +34,7 @@ def test_the_papers_parameters():
 def test_the_papers_laplace_scale():
     plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
     assert plan.noise.family == "laplace"
-    assert plan.noise_in_gradient_units == pytest.approx(1000 * 10 * math.log2(10**6))
+    assert in_gradient_units(plan) == pytest.approx(1000 * 10 * math.log2(10**6))
 
 
 def test_the_papers_gaussian_scale():
@@ -42,14 +42,19 @@ def test_the_papers_gaussian_scale():
     spread = math.log((10 + 10**6) / 1e-6)
     expected = 10**1.5 * math.sqrt(10) * math.log2(10**6) * math.log(10**6 / 1e-6)
     expected *= spread + math.sqrt((1 + 100) * spread)
-    assert plan.noise_in_gradient_units == pytest.approx(expected)
+    assert in_gradient_units(plan) == pytest.approx(expected)
+
+
+def in_gradient_units(plan):
+    return plan.noise_in_loss_units * 10 / plan.radius
 
 
 def test_the_papers_scale_gives_way_where_privacy_needs_more():
     """A wide loss range makes the sensitivity exceed what the paper's L and D suggest."""
     wide = problem(horizon=100, privacy=sv.PureDP(1.0), loss_range=(0.0, 1e6))
     plan = make_plan(wide, "paper")
-    assert plan.noise.scale == tree_noise(sv.PureDP(1.0), sensitivity_of(wide, plan.batch_size, plan.bits)).scale
+    least = needed_noise(wide, "tree", bits=plan.bits, rounds=plan.rounds, dimension=10)
+    assert plan.noise == least
 
 
 @given(st.integers(1, 3000))
@@ -60,17 +65,22 @@ def test_no_horizon_drops_an_event(horizon):
 
 
 @pytest.mark.parametrize("privacy", GUARANTEES[1:], ids=str)
-@pytest.mark.parametrize("name", ["auto", "paper"])
+@pytest.mark.parametrize(
+    "choices",
+    [{}, {"plan": "paper"}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames"}],
+    ids=str,
+)
 @pytest.mark.parametrize("horizon", [1, 10, 1000, 10**6, 10**9])
-def test_noise_is_never_less_than_the_sensitivity_needs(privacy, name, horizon):
+def test_noise_is_never_less_than_the_sensitivity_needs(privacy, choices, horizon):
     """Worked out again from the definitions: levels, the range of a loss, and the norm of a direction."""
     given = problem(horizon, privacy)
-    plan = make_plan(given, name)
+    plan = make_plan(given, **choices)
     losses, directions = plan.grids(given.loss_range)
-    levels = max(1, math.ceil(math.log2(plan.rounds)))
-    worst = losses.steps * 2**directions.bits  # a loss across its range, times a unit direction
+    levels = max(1, math.ceil(math.log2(plan.rounds))) if plan.mechanism == "tree" else 1
+    largest, l1 = (2**directions.bits, math.sqrt(10)) if plan.exploration == "sphere" else (1, 1)
+    worst = losses.steps * largest  # a loss across its range, times a unit direction where there is one
     if plan.noise.family == "laplace":
-        assert privacy.contributions * levels * worst * math.sqrt(10) / plan.noise.scale <= privacy.epsilon
+        assert privacy.contributions * levels * worst * l1 / plan.noise.scale <= privacy.epsilon
     else:
         assert privacy.contributions * math.sqrt(levels) * worst / plan.noise.scale <= privacy.mu
 
@@ -94,11 +104,13 @@ def test_a_radius_that_does_not_fit_is_cut():
 
 
 @pytest.mark.parametrize(
-    ("choice", "value"), [("radius", 0.05), ("batch_size", 77), ("step", 1e-3), ("delay", 1), ("padding", True)]
+    ("choice", "value"),
+    [("radius", 0.05), ("batch_size", 77), ("step", 1e-3), ("delay", 1), ("padding", True), ("mechanism", "tree")],
 )
 @pytest.mark.parametrize("name", ["auto", "paper"])
 def test_single_choices_override_the_plan(name, choice, value):
-    assert getattr(make_plan(problem(), name, **{choice: value}), choice) == value
+    options = {"exploration": "sphere", choice: value}
+    assert getattr(make_plan(problem(privacy=sv.PureDP(1.0)), name, **options), choice) == value
 
 
 @pytest.mark.parametrize(
@@ -132,12 +144,12 @@ class TestPlansOfAnotherProblem:
             self.build(make_plan(problem(privacy=sv.PureDP(1.01)), "auto"), sv.PureDP(1.0))
 
     def test_with_noise_of_another_family(self):
-        plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "auto")
+        plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "auto", mechanism="tree")
         with pytest.raises(ValueError, match="made for another problem"):
             self.build(plan, sv.PureDP(1.0))
 
     def test_with_more_rounds_than_its_noise_allows(self):
-        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto")
+        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto", mechanism="tree")
         with pytest.raises(ValueError, match="made for another problem"):
             assemble(problem(privacy=sv.PureDP(1.0)), dataclasses.replace(plan, batch_size=1), sv.SimulatedNoise(0))
 

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.errors import CopyRefused, ForkRefused
-from sottovoce.exploration import Sphere, one_point_sum
-from sottovoce.learning.estimates import OnePointGradient, PrivateTotal, RoundSums
+from sottovoce.exploration import BallProbes, Designs, Frames, Schedule, Sphere, Spheres, Stage, VertexProbes
+from sottovoce.learning.estimates import CompleteRound, FreshGradient, RunningTotal
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
-from sottovoce.privacy import ExactSum, SimulatedNoise, TreeAggregator, levels
+from sottovoce.learning.steps import AdaptiveStep
+from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator, levels
 
 DOMAINS = [
     sv.domains.Ball(3),
@@ -44,43 +45,72 @@ def linear(ids, x):
     return x @ np.linspace(1.0, -1.0, x.shape[1]) + 0.1 * np.sin(ids)
 
 
+CONFIGURATIONS = [
+    {"plan": "paper"},
+    {"mechanism": "tree"},
+    {"mechanism": "fresh"},
+    {"exploration": "frames"},
+    {"exploration": "frames", "position": "rounded"},
+    {"exploration": "designs", "losses": "linear"},
+]
+
+
+def by_hand(domain, plan, play_mode):
+    """A run put together from the library's parts: the explorer, and NoisyOCO around it."""
+    stage = Stage(domain, sv.domains.Rounded(domain) if plan.position == "rounded" else None)
+    losses, grid = plan.grids((-1.0, 3.0))
+    source = SimulatedNoise(2)
+    if plan.exploration == "sphere":
+        explorer = Spheres(stage, plan.radius, plan.batch_size, grid.quantise, grid.step, play_mode, plan.baseline)
+    elif plan.exploration == "frames":
+        explorer = Frames(stage, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
+    else:
+        noise = plan.noise.standard_deviation * losses.step if plan.noise else 0.0
+        probes = BallProbes(stage) if plan.position == "plain" else VertexProbes(stage)
+        schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay, plan.growth)
+        explorer = Designs(stage, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
+    radius = stage.working.outer_radius
+    if plan.exploration == "designs" and plan.position == "rounded":
+        radius = stage.working.likely_outer_radius
+    step = AdaptiveStep(radius, plan.step_multiplier) if plan.step is None else plan.step
+    options = {
+        "step": step,
+        "delay": plan.delay,
+        "point_map": MirrorStep(stage.working, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
+    }
+    if plan.noise is None:
+        gradient, total = FreshGradient(ExactSum(1), losses), None
+    elif plan.exploration != "sphere":
+        gradient, total = FreshGradient(ProbeSums(source.sampler(plan.noise)), losses), None
+    else:
+        sampler, n = source.sampler(plan.noise), stage.working.dimension
+        release = FreshSums(n, sampler) if plan.mechanism == "fresh" else TreeAggregator(plan.rounds, n, sampler)
+        gradient, total = lambda complete, point: complete, RunningTotal(release, losses, explorer.gradient)
+    return explorer, NoisyOCO(stage.working, gradient=gradient, total=total, **options), losses
+
+
 @pytest.mark.parametrize("domain", DOMAINS, ids=repr)
 @pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], ids=str)
-@pytest.mark.parametrize("plan", ["paper", "auto"])
+@pytest.mark.parametrize("choices", CONFIGURATIONS, ids=str)
 @pytest.mark.parametrize("play_mode", ["inside", "around"])
-def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, plan, play_mode):
+def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
     """Assembled by hand from the plan's numbers and the library's parts, with the same coins and the same noise."""
-    optimizer = make(domain, privacy=privacy, plan=plan, play=play_mode)
-    actions, points = play(optimizer, linear)
-    plan = optimizer.plan
-
-    losses, grid = plan.grids((-1.0, 3.0))
-    sphere = Sphere(domain, plan.radius, play_mode)
-    gradient = OnePointGradient(sphere.scale, losses, grid, plan.baseline)
-    if plan.noise is None:
-        release = ExactSum(domain.dimension)
-    else:
-        release = TreeAggregator(plan.rounds, domain.dimension, SimulatedNoise(2).sampler(plan.noise))
-    learner = NoisyOCO(
-        domain,
-        gradient=gradient,
-        step=plan.step,
-        point_map=MirrorStep(domain, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
-        total=PrivateTotal(release, gradient.unit),
-        delay=plan.delay,
-    )
-    coins = make(domain)._coins.__class__(np.random.SFC64(np.random.SeedSequence(5, spawn_key=(0x636F696E73,))))
-    for number in range(plan.rounds):
-        ids = np.arange(number * plan.batch_size, min(400, (number + 1) * plan.batch_size))
-        point = learner.point()
-        directions = sphere.directions(coins, len(ids))
-        played = sphere.actions(point, directions)
-        assert np.array_equal(point, points[number])
-        assert np.array_equal(played, actions[ids])
-        if number < plan.rounds - 1:
-            integers = grid.quantise(directions)
-            products = one_point_sum(losses.quantise(linear(ids, played)), integers)
-            learner.observe(RoundSums(products, integers.sum(axis=0)))
+    optimizer = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})
+    actions, _ = play(optimizer, linear)
+    explorer, learner, losses = by_hand(domain, optimizer.plan, play_mode)
+    coins = np.random.Generator(np.random.SFC64(np.random.SeedSequence(5, spawn_key=(0x636F696E73,))))
+    passed = 0
+    while passed < 400:
+        size = min(explorer.round_size(passed), 400 - passed)
+        exploration = explorer.begin(learner.point(), passed, size, coins)
+        draw = exploration.draw(coins, size)
+        ids = np.arange(passed, passed + size)
+        assert np.array_equal(draw.actions, actions[ids])
+        passed += size
+        if passed < 400:
+            told = np.where(True if draw.wants_loss is None else draw.wants_loss, linear(ids, draw.actions), 0.0)
+            integers = losses.quantise(told)
+            learner.observe(CompleteRound(exploration, draw.weights.sum(integers), draw.weights.total()))
 
 
 class NodeRecorder:
@@ -102,7 +132,7 @@ def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times
     plan = optimizer.plan
     round_of = where // plan.batch_size
     sphere = Sphere(domain, plan.radius)
-    unit = OnePointGradient(sphere.scale, *plan.grids((-1.0, 3.0))).unit
+    unit = sphere.scale * plan.grids((-1.0, 3.0))[0].step * plan.grids((-1.0, 3.0))[1].step
     largest = sphere.scale * 4.0 * (1 + 1e-4)  # a * B, and the rounding of a direction
     touched = 0
     for (span, before), (_, after) in zip(*values, strict=True):
@@ -144,6 +174,30 @@ def test_the_last_round_is_never_released():
     play(optimizer, linear)
     assert optimizer.round == optimizer.plan.rounds
     assert optimizer._epoch.learner.observed == optimizer.plan.rounds - 1
+
+
+@given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)), st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index, linear_losses):
+    """Probe sums, on the whole optimizer with its noise held fixed: the executable half of the privacy proof."""
+    options = {"plan": "auto", "losses": "linear"} if linear_losses else {"plan": "auto", "exploration": "frames"}
+    before, after = (_released(DOMAINS[index], where, loss, options) for loss in (old, new))
+    steps = make(DOMAINS[index], **options).plan.grids((-1.0, 3.0))[0].steps
+    moved = [np.abs(ours - theirs) for ours, theirs in zip(before, after, strict=True)]
+    assert sum(int((move > 0).sum()) for move in moved) <= 1
+    assert max((move.max() for move in moved), default=0) <= steps
+
+
+def _released(domain, where, loss, options):
+    """Every number that was released in a run in which loss number `where` is `loss`."""
+    optimizer = make(domain, noise=NodeRecorder(), **options)
+    mechanism = optimizer._epoch.learner.gradient._release
+    released, original = [], mechanism.release
+    mechanism.release = lambda sums: released.append(original(sums)) or released[-1]
+    while optimizer.remaining:
+        block = optimizer.ask_round()
+        optimizer.tell(block.ids, np.where(block.ids == where, loss, np.cos(block.ids)))
+    return released
 
 
 @pytest.mark.parametrize("delay", [0, 1])

@@ -2,7 +2,7 @@
 
 import pytest
 
-import sottovoce as sv
+from sottovoce import privacy as sv
 
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf")])

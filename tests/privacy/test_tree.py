@@ -221,9 +221,8 @@ def test_bad_vectors_are_refused_and_change_nothing():
 
 def test_what_was_added_may_be_overwritten_by_its_owner():
     tree = TreeAggregator(8, 1, NoNoise())
-    vector = np.array([5])
     for _ in range(7):
-        vector[:] = 5
+        vector = np.array([5])
         released = tree.add(vector)
         vector[:] = 0
     assert released == [35]

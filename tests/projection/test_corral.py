@@ -1,42 +1,58 @@
-"""The factor of the active atoms stays true through appends and removals."""
+"""The factor of the active atoms stays true as atoms come and go."""
+
+import pickle
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sottovoce.projection.corral import Corral
 
 
+def corral_of(atoms):
+    corral = Corral(atoms[0])
+    for atom in atoms[1:]:
+        assert corral.add(atom)
+    return corral
+
+
+def factors(corral):
+    k = len(corral)
+    return corral._basis[:k].T, corral._triangle[:k, :k]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 2**32 - 1),
-    moves=st.lists(st.integers(0, 9), min_size=1, max_size=30),
+    n=st.sampled_from([5, 30]),
+    moves=st.lists(st.integers(0, 9), min_size=1, max_size=40),
     scale=st.sampled_from([1e-6, 1.0, 1e6]),
 )
-def test_updates_equal_a_factor_from_scratch(seed, moves, scale):
+def test_updates_equal_a_factor_from_scratch(seed, n, moves, scale):
     rng = np.random.default_rng(seed)
-    n = 5
-    corral = Corral.single(scale * rng.standard_normal(n))
+    corral = Corral(scale * rng.standard_normal(n))
+    atoms = [*corral.atoms.copy()]
     for move in moves:
-        if move < 6:
-            longer = corral.append(scale * rng.standard_normal(n))
-            assert (longer is None) == (len(corral) == n + 1)
-            corral = longer or corral
+        if move < 7:
+            atom = scale * rng.standard_normal(n)
+            assert corral.add(atom) == (len(atoms) <= n)
+            atoms += [atom] if len(atoms) <= n else []
         elif len(corral) > 1:
-            corral = corral.remove(move % len(corral))
+            np.testing.assert_array_equal(corral.drop(move % len(corral)), atoms.pop(move % len(atoms)))
+    np.testing.assert_array_equal(corral.atoms, atoms)
+    q, r = factors(corral)
     columns = np.vstack((np.full(len(corral), corral.scale), (corral.atoms - corral.origin).T))
-    np.testing.assert_allclose(corral.q @ corral.r, columns, atol=1e-13 * np.abs(columns).max())
-    np.testing.assert_allclose(corral.q.T @ corral.q, np.eye(len(corral)), atol=1e-12)
-    np.testing.assert_array_equal(np.tril(corral.r, -1), 0.0)
+    np.testing.assert_allclose(q @ r, columns, atol=1e-13 * np.abs(columns).max())
+    np.testing.assert_allclose(q.T @ q, np.eye(len(corral)), atol=1e-12)
+    np.testing.assert_array_equal(np.tril(r, -1), 0.0)
 
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), count=st.integers(1, 6))
 def test_the_change_of_weights_solves_the_constrained_least_squares(seed, count):
     rng = np.random.default_rng(seed)
-    corral = Corral.single(rng.standard_normal(5))
-    for _ in range(count - 1):
-        corral = corral.append(rng.standard_normal(5))
+    corral = corral_of(rng.standard_normal((count, 5)))
     wanted = rng.standard_normal(5)
     change = corral.toward(wanted)
     assert abs(change.sum()) <= 1e-10
@@ -46,16 +62,30 @@ def test_the_change_of_weights_solves_the_constrained_least_squares(seed, count)
 
 def test_nearly_dependent_atoms_keep_the_factor_orthogonal():
     rng = np.random.default_rng(0)
-    first, *others = rng.standard_normal((6, 8))
-    corral = Corral.single(first).append(others[0])
-    for other in others[1:]:
-        corral = corral.append(first + 1e-9 * other)
-    np.testing.assert_allclose(corral.q.T @ corral.q, np.eye(6), atol=1e-14)
+    first, second, *others = rng.standard_normal((6, 8))
+    corral = corral_of([first, second, *(first + 1e-9 * other for other in others)])
+    q, _ = factors(corral)
+    np.testing.assert_allclose(q.T @ q, np.eye(6), atol=1e-14)
 
 
 def test_an_atom_of_the_hull_is_refused():
-    corral = Corral.single(np.array([0.0, 0.0, 1.0])).append(np.array([2.0, 0.0, 1.0]))
-    assert corral.append(np.array([1.0, 0.0, 1.0])) is None
-    assert corral.append(np.array([2.0, 0.0, 1.0])) is None
-    assert corral.append(np.array([1.0, 1e-6, 1.0])) is not None
-    assert Corral.single(np.ones(3)).append(np.ones(3)) is None
+    corral = corral_of(np.array([[0.0, 0.0, 1.0], [2.0, 0.0, 1.0]]))
+    assert not corral.add(np.array([1.0, 0.0, 1.0]))
+    assert not corral.add(np.array([2.0, 0.0, 1.0]))
+    assert corral.add(np.array([1.0, 1e-6, 1.0]))
+    assert not Corral(np.ones(3)).add(np.ones(3))
+
+
+def test_a_copy_and_a_pickle_go_their_own_ways():
+    rng = np.random.default_rng(0)
+    corral = corral_of(rng.standard_normal((20, 30)))
+    before = corral.atoms.copy(), corral.toward(np.ones(30))
+    for other in (corral.copy(), pickle.loads(pickle.dumps(corral))):
+        np.testing.assert_array_equal(other.toward(np.ones(30)), before[1])
+        assert other.add(rng.standard_normal(30))
+        other.drop(3)
+        assert len(other) == 20
+    np.testing.assert_array_equal(corral.atoms, before[0])
+    np.testing.assert_array_equal(corral.toward(np.ones(30)), before[1])
+    with pytest.raises(ValueError, match="read-only"):
+        corral.atoms[0, 0] = 1.0

@@ -9,6 +9,8 @@ from rich.markup import escape
 
 from sottovoce import __version__
 from sottovoce.cli import execute, ready, tables
+from sottovoce.cli.audit import audit_command
+from sottovoce.cli.plan import plan_command
 from sottovoce.cli.settings import Settings, with_values
 from sottovoce.errors import SottovoceError
 from sottovoce.simulation import Run
@@ -82,6 +84,8 @@ def run_command(
     no_privacy: Annotated[bool | None, typer.Option("--no-privacy", help="Learn without any promise.")] = None,
     plan: Annotated[str | None, typer.Option(help="auto or paper.")] = None,
     play: Annotated[str | None, typer.Option(help="inside (every action feasible) or around.")] = None,
+    losses: Annotated[str | None, typer.Option(help="convex, or linear: then only a few events report.")] = None,
+    integral: Annotated[bool | None, typer.Option("--integral", help="Play vertices: 0/1 decisions.")] = None,
     seed: Annotated[int | None, typer.Option(help="For the environment and the public coins.")] = None,
     simulated_noise: Annotated[
         bool | None, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
@@ -101,6 +105,8 @@ def run_command(
         "no_privacy": no_privacy,
         "plan": plan,
         "play": play,
+        "losses": losses,
+        "integral": integral,
         "seed": seed,
         "simulated_noise": simulated_noise,
         "also": tuple(also) if also else None,
@@ -112,6 +118,10 @@ def run_command(
     finished = _run_all(execute.all_settings(settings), out or Path("results") / short)
     if not finished:
         raise typer.Exit(INTERRUPTED)
+
+
+app.command("audit")(audit_command)
+app.command("plan")(plan_command)
 
 
 def _run_all(every: list[Settings], folder: Path) -> bool:

@@ -34,6 +34,8 @@ def carry_out(settings: Settings, environment: Environment, progress: Progress |
         lipschitz=environment.lipschitz,
         plan=settings.plan,
         play=settings.play,
+        losses=settings.losses,
+        integral=settings.integral,
         seed=settings.seed,
         noise=SimulatedNoise(settings.seed) if settings.simulated_noise else None,
     )
@@ -62,6 +64,10 @@ def _other_words(settings: Settings) -> list[str]:
         words.append("paper's plan")
     if settings.play == "around":
         words.append("played around")
+    if settings.losses == "linear":
+        words.append("linear losses")
+    if settings.integral:
+        words.append("integral")
     return words
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sottovoce.domains import Ball, Box, Domain, Hypersimplex, Simplex
 
-__all__ = ["DOMAINS", "count", "domain"]
+__all__ = ["DOMAINS", "count", "domain", "pair"]
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -31,6 +31,22 @@ def count(name: str, value: Any) -> int:
         message = f"{name} must be a whole number of at least 1, such as 1000000, 1e6, 100k or 1M, got {value!r}"
         raise ValueError(message) from None
     return int(number)
+
+
+def pair(name: str, text: str) -> tuple[float, float]:
+    """Read two numbers with a comma between them.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.parsing import pair
+    >>> pair("loss-range", "0, 2.5")
+    (0.0, 2.5)
+    """
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(f"{name} must be two numbers such as 0,1, got {text!r}") from None
+    return low, high
 
 
 DOMAINS: dict[str, tuple[str, Callable[..., Domain]]] = {

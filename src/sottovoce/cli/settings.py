@@ -31,7 +31,8 @@ class Settings:
         A delta of 0 is pure differential privacy.
     no_privacy : bool
         If True, epsilon and delta are not used.
-    plan, play : str
+    plan, play, losses : str
+    integral : bool
         As `PrivateBandit` takes them.
     seed : int
         For the environment and the optimizer's public coins.
@@ -55,6 +56,8 @@ class Settings:
     no_privacy: bool = False
     plan: str = "auto"
     play: str = "inside"
+    losses: str = "convex"
+    integral: bool = False
     seed: int = 0
     simulated_noise: bool = False
     also: tuple[str, ...] = ()
@@ -63,7 +66,8 @@ class Settings:
         choice("environment", self.environment, tuple(ENVIRONMENTS))
         choice("plan", self.plan, ("auto", "paper"))
         choice("play", self.play, ("inside", "around"))
-        for name in ("no_privacy", "simulated_noise"):
+        choice("losses", self.losses, ("convex", "linear"))
+        for name in ("no_privacy", "simulated_noise", "integral"):
             if not isinstance(getattr(self, name), bool):
                 raise TypeError(f"{name} must be true or false, got {getattr(self, name)!r}")
         if isinstance(self.also, str) or not all(isinstance(text, str) for text in self.also):
@@ -88,7 +92,7 @@ class Settings:
 
 
 KEYS = tuple(field.name for field in fields(Settings))
-_VARIANT_KEYS = ("epsilon", "delta", "no_privacy", "plan", "play", "simulated_noise")
+_VARIANT_KEYS = ("epsilon", "delta", "no_privacy", "plan", "play", "losses", "integral", "simulated_noise")
 
 
 def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
@@ -115,7 +119,7 @@ def variant(settings: Settings, text: str) -> Settings:
     for part in text.split(","):
         written, given, value = part.strip().partition("=")
         key = _known(written, _VARIANT_KEYS, f"variant {text!r}")
-        if key in ("no_privacy", "simulated_noise"):
+        if key in ("no_privacy", "simulated_noise", "integral"):
             if given:
                 raise ValueError(f"{written} in variant {text!r} takes no value")
             values[key] = True

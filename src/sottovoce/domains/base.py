@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._threads import single_threaded
 from sottovoce.domains import geometry
 from sottovoce.domains.inner_ball import Core, inner_ball
 from sottovoce.errors import DomainError
@@ -65,11 +66,13 @@ class Domain(ABC):
 
     @cached_property
     def _hull(self) -> geometry.Hull:
-        return geometry.affine_hull(self.extreme_point, self.dimension)
+        with single_threaded():
+            return geometry.affine_hull(self.extreme_point, self.dimension)
 
     @cached_property
     def _core(self) -> Core:
-        return inner_ball(self.extreme_point, self._hull)
+        with single_threaded():
+            return inner_ball(self.extreme_point, self._hull)
 
     @cached_property
     def _frames(self) -> tuple[geometry.Frame, ...]:
@@ -140,10 +143,17 @@ class Domain(ABC):
 
         The default draws from the convex decomposition that projecting x on the set gives.
         """
+        count = how_many(size)
+        atoms, weights = self.decompose(x)
+        picks = rng.choice(len(atoms), p=weights, size=count)
+        return self._drawn(atoms[picks], size)
+
+    def decompose(self, x: ArrayLike) -> tuple[NDArray[np.float64], Vector]:
+        """Return vertices and positive weights, summing to 1, with mean `x`; refuse an x outside the set."""
         nearest = self._decompose(vector("x", x, self.dimension))
         assert nearest.atoms is not None
-        picks = rng.choice(len(nearest.atoms), p=nearest.weights, size=how_many(size))
-        return self._drawn(nearest.atoms[picks], size)
+        assert nearest.weights is not None
+        return nearest.atoms, nearest.weights / nearest.weights.sum()
 
     def _decompose(self, x: Vector) -> Projection:
         extent = float(np.linalg.norm(np.ptp(self._hull.vertices, axis=0)))

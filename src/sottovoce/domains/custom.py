@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sottovoce._checks import Vector, vector, whole
 from sottovoce.domains.base import Domain, Fixed
+from sottovoce.domains.check import probe_oracle
+from sottovoce.domains.hull import ConvexHull
 from sottovoce.errors import DomainError
 
 __all__ = ["Custom"]
-
-_PROBES = 4
 
 
 class Custom(Fixed, Domain):
@@ -47,7 +47,7 @@ class Custom(Fixed, Domain):
             raise TypeError(f"oracle must be a function from a cost vector to a point of the set, got {oracle!r}")
         self.oracle = oracle
         self.dimension = whole("dimension", dimension)
-        self._probe()
+        probe_oracle(self.extreme_point, self.dimension)
 
     def __repr__(self) -> str:
         return f"Custom({getattr(self.oracle, '__qualname__', repr(self.oracle))}, {self.dimension})"
@@ -55,9 +55,7 @@ class Custom(Fixed, Domain):
     @classmethod
     def examples(cls) -> Sequence[Self]:
         """Return a triangle in space, and hulls of random points, full and flat."""
-        rng = np.random.default_rng(7)
-        flat = rng.standard_normal((12, 2)) @ rng.standard_normal((2, 4)) + 10.0
-        return tuple(cls(_Hull(points), points.shape[1]) for points in (np.eye(3), rng.standard_normal((30, 3)), flat))
+        return tuple(cls(hull.extreme_point, hull.dimension) for hull in ConvexHull.examples()[:3])
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the oracle's answer, checked, in an array of its own."""
@@ -67,29 +65,3 @@ class Custom(Fixed, Domain):
         if not np.isfinite(answer).all():
             raise DomainError(f"the oracle must return finite coordinates, got {answer!r}")
         return answer
-
-    def _probe(self) -> None:
-        """Ask in a few directions and back: no answer may be worse than another answer."""
-        half = np.random.default_rng(0).standard_normal((_PROBES, self.dimension))
-        costs = np.vstack((half, -half))
-        values = costs @ np.array([self.extreme_point(cost) for cost in costs]).T
-        worst = float((np.diag(values) - values.min(axis=1)).max())
-        if worst > 1e-6 * np.ptp(values):
-            raise DomainError(
-                f"the oracle does not minimise <cost, x>: another of its answers is cheaper by {worst:.3g}; "
-                "if it maximises, give it the negative of the cost"
-            )
-
-
-class _Hull:
-    """The oracle of the convex hull of the rows."""
-
-    def __init__(self, points: NDArray[np.float64]) -> None:
-        self.points = points
-
-    def __call__(self, cost: Vector) -> Vector:
-        best: Vector = self.points[(self.points @ cost).argmin()]
-        return best
-
-    def __repr__(self) -> str:
-        return f"hull of {len(self.points)} points"

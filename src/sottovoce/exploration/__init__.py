@@ -1,5 +1,24 @@
 """From a point to actions that learn something, and from released numbers back to a gradient estimate."""
 
-from sottovoce.exploration.sphere import Sphere, one_point_sum
+from sottovoce.exploration.designs import BallProbes, Designs, Schedule, VertexProbes
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Weighted
+from sottovoce.exploration.frames import Frames, haar_frame
+from sottovoce.exploration.sphere import Sphere, Spheres
+from sottovoce.exploration.stage import Stage
 
-__all__ = ["Sphere", "one_point_sum"]
+__all__ = [
+    "BallProbes",
+    "Designs",
+    "Draw",
+    "Exploration",
+    "Explorer",
+    "Frames",
+    "Probed",
+    "Schedule",
+    "Sphere",
+    "Spheres",
+    "Stage",
+    "VertexProbes",
+    "Weighted",
+    "haar_frame",
+]

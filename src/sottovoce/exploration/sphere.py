@@ -9,16 +9,19 @@ interior, and d is the dimension of its hull, not the number of coordinates.
 Tests: tests/exploration/test_sphere.py.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import choice, number
 from sottovoce.domains import Domain
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Weighted
+from sottovoce.exploration.stage import Stage
 
-__all__ = ["Sphere", "one_point_sum"]
+__all__ = ["Sphere", "Spheres"]
 
 Floats = NDArray[np.float64]
 
@@ -78,22 +81,88 @@ class Sphere:
         vectors /= norms[:, None]
         return vectors
 
+    def inside(self, point: Floats) -> Floats:
+        """Pull a point towards the centre so that the sphere around it fits, if play is inside."""
+        if self.play == "around":
+            return point
+        center = self.domain.center
+        return np.asarray(center + self.shrink * (point - center))
+
     def actions(self, point: Floats, directions: Floats) -> Floats:
         """Return one action per direction."""
-        if self.play == "inside":
-            center = self.domain.center
-            point = center + self.shrink * (point - center)
-        return np.asarray(self.radius * directions + point)
+        return np.asarray(self.radius * directions + self.inside(point))
 
 
-def one_point_sum(losses: NDArray[Any], directions: NDArray[Any]) -> NDArray[Any]:
-    """Sum of loss times direction over a batch; exact on integers.
+@dataclass(frozen=True, eq=False)
+class Spheres(Explorer):
+    """Rounds of a fixed size with an independent direction for every event: Algorithm 1.
 
-    Times `Sphere.scale`, this is an unbiased estimate of the sum of the smoothed losses' gradients.
+    A round is summed into one integer for each coordinate, sum of q U, with U = quantise(u) a public integer vector.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place.
+    radius, play
+        As for `Sphere`.
+    batch_size
+        Events of a round.
+    quantise, step
+        From directions to integers, and the length of one integer step.
+    middle
+        A constant that is subtracted from every loss.
 
     Examples
     --------
-    >>> one_point_sum(np.array([2, 3]), np.array([[1, 0], [-1, 5]]))
-    array([-1, 15])
+    >>> import sottovoce as sv
+    >>> rounds = Spheres(Stage(sv.domains.Ball(3)), 0.1, 8, lambda u: np.rint(u * 16).astype(np.int64), 1 / 16)
+    >>> coins = np.random.default_rng(0)
+    >>> rounds.begin(np.zeros(3), 0, 8, coins).draw(coins, 8).actions.shape
+    (8, 3)
     """
-    return np.asarray(losses @ directions)
+
+    stage: Stage
+    radius: float
+    batch_size: int
+    quantise: Callable[[Floats], NDArray[np.int64]]
+    step: float
+    play: str = "inside"
+    middle: float = 0.0
+
+    @cached_property
+    def sphere(self) -> Sphere:
+        """The sphere that directions are drawn on."""
+        return Sphere(self.stage.working, self.radius, self.play)
+
+    def round_size(self, passed: int) -> int:
+        """All rounds have the same size."""
+        return self.batch_size
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "SphereExploration":
+        """Begin a round."""
+        return SphereExploration(self, point)
+
+    def gradient(self, sums: Floats, weights: Floats) -> Floats:
+        """(d/radius) sum of (f - middle) u, for one round or for a sum of rounds: it is linear."""
+        return np.asarray(self.sphere.scale * self.step * (sums - self.middle * weights))
+
+
+class SphereExploration(Exploration):
+    """One round of independent directions."""
+
+    def __init__(self, rounds: Spheres, point: Floats) -> None:
+        self._rounds, self._point = rounds, point
+        self.numbers = rounds.stage.working.dimension
+
+    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+        """Return the next events."""
+        rounds = self._rounds
+        directions = rounds.sphere.directions(coins, size)
+        actions = rounds.sphere.actions(self._point, directions)
+        if rounds.stage.rounded is not None or rounds.stage.integral:
+            actions = rounds.stage.play(actions, np.arange(size), coins)
+        return Draw(actions, None, Weighted(rounds.quantise(directions)))
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """Return the gradient of the round's total loss."""
+        return self._rounds.gradient(sums, weights)

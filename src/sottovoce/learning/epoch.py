@@ -1,47 +1,122 @@
-"""One run of Algorithm 1 for a known horizon: its parts, put together from a plan."""
+"""One run for a known horizon: its parts, put together from a plan."""
+
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.exploration import Sphere
-from sottovoce.learning.estimates import OnePointGradient, PrivateTotal
+from sottovoce.exploration import (
+    BallProbes,
+    Designs,
+    Explorer,
+    Frames,
+    Schedule,
+    Spheres,
+    Stage,
+    VertexProbes,
+)
+from sottovoce.learning.design_plans import design_radius
+from sottovoce.learning.estimates import CompleteRound, FreshGradient, Grid, RunningTotal
+from sottovoce.learning.mechanisms import check_plan, running_release
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.learning.plan import Plan
-from sottovoce.learning.planning import check_plan
 from sottovoce.learning.problem import Problem
+from sottovoce.learning.reports import ReportGrid
 from sottovoce.learning.rounds import Block, OpenRound
-from sottovoce.privacy import ExactSum, NoiseSource, TreeAggregator
+from sottovoce.learning.steps import AdaptiveStep, ConstantStep, StepRule
+from sottovoce.privacy import ExactSum, LocalDP, NoiseSource, ProbeSums
 
-__all__ = ["Epoch", "assemble"]
+__all__ = ["Epoch", "Parts", "assemble", "loss_grid"]
 
 Floats = NDArray[np.float64]
 _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
 
 
-def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None) -> NoisyOCO:
-    """Build Algorithm 1 as an instance of NoisyOCO.
+class Parts(NamedTuple):
+    """What a run is made of."""
 
-    NoisyGrad is the one-point estimate summed over a batch; the sum is TreeBasedAgg; NoisyMap is conditional gradient
-    (or Wolfe's method) on the regularised sum. The projection of c - step*s descends; the paper's line 14 has the sign
-    of an ascent.
+    explorer: Explorer
+    learner: NoisyOCO
+    stage: Stage
+
+
+def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None) -> Parts:
+    """Build a run as an instance of NoisyOCO.
+
+    Algorithm 1: NoisyGrad is the one-point estimate summed over a batch, the sum is TreeBasedAgg, NoisyMap is
+    conditional gradient (or Wolfe's method) on the regularised sum. The projection of c - step*s descends; the paper's
+    line 14 has the sign of an ascent. Frames and designs: NoisyGrad releases each round by itself; the sum is plain.
     """
     check_plan(problem, plan)
-    domain = problem.domain
-    losses, directions = plan.grids(problem.loss_range)
-    scale = Sphere(domain, plan.radius, problem.play).scale
-    gradient = OnePointGradient(scale, losses, directions, plan.baseline)
-    release: ExactSum | TreeAggregator = ExactSum(domain.dimension)
-    if plan.noise is not None and problem.privacy.private:
-        sampler = source.sampler(plan.noise)
-        release = TreeAggregator(plan.rounds, domain.dimension, sampler, padding=plan.padding)
-    return NoisyOCO(
-        domain,
-        gradient=gradient,
-        step=plan.step,
-        point_map=MirrorStep(domain, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
-        total=PrivateTotal(release, gradient.unit),
-        delay=plan.delay,
+    stage = problem.stage(plan.position)
+    grid = loss_grid(problem, plan)
+    explorer = _explorer(problem, plan, stage)
+    point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
+    build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
+    dimension = stage.working.dimension
+    if plan.noise is None:
+        learner = build(gradient=FreshGradient(ExactSum(dimension), grid))
+    elif isinstance(explorer, Spheres):
+        release = running_release(problem, plan, dimension, source.sampler(plan.noise))
+        learner = build(gradient=_as_it_is, total=RunningTotal(release, grid, explorer.gradient))
+    else:
+        learner = build(gradient=FreshGradient(ProbeSums(source.sampler(plan.noise)), grid))
+    return Parts(explorer, learner, stage)
+
+
+def _as_it_is(complete: CompleteRound, point: Floats | None) -> CompleteRound:
+    """Where sums are released, not rounds, NoisyGrad hands its integers on."""
+    return complete
+
+
+def loss_grid(problem: Problem, plan: Plan) -> Grid:
+    """Where the integers of losses live: on the losses' own grid, or on that of privatised reports."""
+    if isinstance(problem.privacy, LocalDP):
+        return ReportGrid(problem.channel_of_owners)
+    return plan.grids(problem.loss_range)[0]
+
+
+def _explorer(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+    if plan.exploration == "designs":
+        return _designs(problem, plan, stage)
+    assert plan.radius is not None
+    if plan.exploration == "frames":
+        assert plan.directions is not None
+        return Frames(stage, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
+    directions = plan.grids(problem.loss_range)[1]
+    return Spheres(
+        stage, plan.radius, plan.batch_size, directions.quantise, directions.step, problem.play, plan.baseline
     )
+
+
+def _designs(problem: Problem, plan: Plan, stage: Stage) -> Designs:
+    assert plan.rate is not None
+    assert plan.probe_events is not None
+    probes = BallProbes(stage) if stage.rounded is None else VertexProbes(stage)
+    schedule = Schedule(plan.rate, plan.horizon, plan.probe_events, plan.decay, plan.growth)
+    noise = 0.0
+    if plan.noise is not None:
+        noise = plan.noise.standard_deviation * plan.grids(problem.loss_range)[0].step
+    return Designs(
+        stage,
+        probes,
+        schedule,
+        middle=problem.middle,
+        spread=problem.width / 4,
+        noise=noise,
+        loss_variance=(problem.width / 4) ** 2,
+        control_variate=plan.control_variate,
+        memory=plan.memory,
+        reuse=plan.reuse,
+    )
+
+
+def _step(plan: Plan, stage: Stage) -> StepRule:
+    if plan.step is not None:
+        return ConstantStep(plan.step)
+    radius = design_radius(stage) if plan.exploration == "designs" else stage.working.outer_radius
+    return AdaptiveStep(radius, plan.step_multiplier)
 
 
 class Epoch:
@@ -51,19 +126,18 @@ class Epoch:
         self, problem: Problem, plan: Plan, source: NoiseSource, first: int = 0, center: Floats | None = None
     ) -> None:
         self.plan = plan
-        self.learner = assemble(problem, plan, source, center)
-        self.released = 0
-        self._sphere = Sphere(problem.domain, plan.radius, problem.play)
-        self._losses, self._directions = plan.grids(problem.loss_range)
+        self.grid = loss_grid(problem, plan)
+        self.explorer, self.learner, self.stage = assemble(problem, plan, source, center)
         self._first = first
-        self._opened = 0  # rounds whose blocks are all open
+        self._passed = 0  # events of the rounds whose blocks are all open
+        self._opened = 0  # their number
         self._round: OpenRound | None = None  # the one after, if begun
-        self._block_size = max(1, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension))
+        self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
     @property
     def exhausted(self) -> bool:
-        """Whether every round has been opened."""
-        return self._opened == self.plan.rounds
+        """Whether every event has been opened."""
+        return self._passed == self.plan.horizon
 
     @property
     def oracle_calls(self) -> int:
@@ -72,28 +146,31 @@ class Epoch:
         return point_map.calls if isinstance(point_map, MirrorStep) else 0
 
     def open_block(self, coins: np.random.Generator) -> Block:
-        """Draw the directions of the next events of the round; a new round's point is fixed with its first block."""
-        start = self._opened * self.plan.batch_size
+        """Draw the next events of the round; a new round's point is fixed with its first block."""
         if self._round is None:
-            size = min(self.plan.batch_size, self.plan.horizon - start)
-            self._round = OpenRound(self, self.learner.point(self._opened), size)
+            self._round = self._begin(coins)
         current = self._round
-        directions = self._sphere.directions(coins, min(self._block_size, current.size - current.opened))
-        actions = self._sphere.actions(current.point, directions)
-        first = self._first + start + current.opened
-        block = Block(current, first, self._directions.quantise(directions), actions, self._losses)
+        draw = current.exploration.draw(coins, min(self._block_size, current.size - current.opened))
+        block = Block(current, self._first + self._passed + current.opened, draw, self.grid)
         current.opened += block.size
         if current.opened == current.size:
             self._round = None
+            self._passed += current.size
             self._opened += 1
         return block
 
+    def _begin(self, coins: np.random.Generator) -> OpenRound:
+        size = min(self.explorer.round_size(self._passed), self.plan.horizon - self._passed)
+        point = self.learner.point(self._opened)
+        exploration = self.explorer.begin(point, self._passed, size, coins)
+        last = self._passed + size == self.plan.horizon
+        return OpenRound(self, point, exploration, size, last)
+
     def release(self, complete: OpenRound) -> None:
         """Take in a complete round. The last one's sum would shape no action, so it is never released."""
-        if self.released < self.plan.rounds - 1:
-            self.learner.observe(complete.sums(), complete.point)
-        self.released += 1
+        if not complete.last:
+            self.learner.observe(complete.complete(), complete.point)
 
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""
-        return self.learner.point(self.plan.rounds)
+        return self.learner.point(self._opened)

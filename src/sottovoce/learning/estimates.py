@@ -1,102 +1,128 @@
-"""From a round's integers to what the private sum adds up, and from its releases back to gradients.
+"""From a complete round's integers, through their release, to gradients.
 
-With f = low + step_f * q (q the loss's integer) and u = step_u * U (U the direction's), and any constant baseline b,
-
-    scale * sum (f - b) u  =  unit * sum q U  +  scale (low - b) step_u * sum U,     unit = scale * step_f * step_u.
-
-The first sum is private and stays an integer until its noise is added; the second is made of public directions alone.
-Subtracting b leaves the estimate unbiased, since directions have mean zero.
+With f = low + step * q (q the loss's integer), a round's released sums of w q give sums of w f: step * released plus
+low * (sum of w), the last sum being public. The round's exploration turns them into a gradient. Nothing here touches a
+private number except to hand it to a release mechanism.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.privacy import DirectionGrid, LossGrid
+from sottovoce.exploration import Exploration
 
-__all__ = ["Estimate", "OnePointGradient", "PrivateTotal", "RoundSums"]
+__all__ = ["CompleteRound", "FreshGradient", "Grid", "RunningTotal"]
 
-Vector = NDArray[np.float64]
+Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-class RoundSums(NamedTuple):
-    """What a complete round adds up to: sum q U, which is private and un-noised, and sum U, which is public."""
-
-    products: Integers
-    directions: Integers
-
-    def __repr__(self) -> str:
-        return "RoundSums(<withheld>)"
-
-
-class Estimate(NamedTuple):
-    """One round's contribution to the running sum; `private` is un-noised, and must go nowhere but into a release."""
-
-    private: Integers
-    public: Vector
-
-    def __repr__(self) -> str:
-        return "Estimate(private=<withheld>)"
-
-
-@dataclass(frozen=True)
-class OnePointGradient:
-    """NoisyGrad of Algorithm 1: the one-point estimate, summed over a batch, on the integer grids.
-
-    Examples
-    --------
-    >>> gradient = OnePointGradient(20.0, LossGrid(0.0, 1.0, bits=4), DirectionGrid(bits=4))
-    >>> losses, directions = np.array([8, 16]), np.array([[16, 0], [0, -16]])
-    >>> estimate = gradient(RoundSums(losses @ directions, directions.sum(axis=0)))
-    >>> gradient.unit * estimate.private + estimate.public
-    array([ 10., -20.])
-    """
-
-    scale: float
-    loss_grid: LossGrid
-    direction_grid: DirectionGrid
-    baseline: float = 0.0
+class Grid(Protocol):
+    """Where the integers of losses live: f = low + step * q."""
 
     @property
-    def unit(self) -> float:
-        """What one step of the product grid is worth in gradient units."""
-        return self.scale * self.loss_grid.step * self.direction_grid.step
+    def low(self) -> float:
+        """The loss of integer 0."""
+        ...
 
-    def __call__(self, sums: RoundSums, point: Vector | None = None) -> Estimate:
-        """Return the round's estimate; the point is not needed, since losses were taken around it."""
-        shift = self.scale * (self.loss_grid.low - self.baseline) * self.direction_grid.step
-        return Estimate(sums.products, np.asarray(shift * sums.directions, dtype=np.float64))
+    @property
+    def step(self) -> float:
+        """Length of one step."""
+        ...
+
+    @property
+    def middle(self) -> int:
+        """What a loss that never comes counts as."""
+        ...
+
+    def quantise(self, losses: Floats) -> Integers:
+        """Return the integers of a block of losses, or refuse them."""
+        ...
+
+    def quantiser(self) -> Callable[[float], int]:
+        """Return a function from one loss to its integer."""
+        ...
 
 
-class _IntegerTotal(Protocol):
-    def start(self) -> Vector: ...
-    def add(self, vector: Integers) -> Vector: ...
+class CompleteRound(NamedTuple):
+    """What a complete round adds up to: `products` is private and un-noised, and goes nowhere but into a release."""
+
+    exploration: Exploration
+    products: Integers
+    weights: Integers
+
+    def __repr__(self) -> str:
+        return "CompleteRound(<withheld>)"
 
 
-class PrivateTotal:
-    """The running sum of estimates: integers go through a release mechanism, public parts are added exactly.
+class Release(Protocol):
+    """A mechanism that releases the numbers of each round once."""
+
+    def release(self, sums: Integers) -> NDArray[np.float64] | Integers:
+        """Return the sums with noise."""
+        ...
+
+
+class RunningRelease(Protocol):
+    """A mechanism that releases running sums of integer vectors."""
+
+    def start(self) -> Floats:
+        """Return the sum before any data."""
+        ...
+
+    def add(self, vector: Integers) -> Floats:
+        """Take in a vector; return the sum of all, with noise."""
+        ...
+
+
+class FreshGradient:
+    """NoisyGrad where every round is released on its own: the round's estimate, noise included.
 
     Parameters
     ----------
     release
-        A mechanism for running sums of integer vectors, such as `TreeAggregator`.
-    unit
-        What one integer step is worth in gradient units.
+        The mechanism, such as `ProbeSums`.
+    grid
+        The losses' grid.
     """
 
-    def __init__(self, release: _IntegerTotal, unit: float) -> None:
-        self._release, self._unit = release, unit
-        self._public: Vector | None = None
+    def __init__(self, release: Release, grid: Grid) -> None:
+        self._release, self._grid = release, grid
 
-    def start(self) -> Vector:
+    def __call__(self, complete: CompleteRound, point: Floats | None = None) -> Floats:
+        """Release a round, once; return its gradient estimate."""
+        released = np.asarray(self._release.release(complete.products), dtype=np.float64)
+        sums = self._grid.step * released + self._grid.low * complete.weights
+        return complete.exploration.estimate(sums, complete.weights.astype(np.float64))
+
+
+class RunningTotal:
+    """The running sum of estimates where the *sums* are released, as by a tree.
+
+    Parameters
+    ----------
+    release
+        The mechanism, such as `TreeAggregator`.
+    grid
+        The losses' grid.
+    gradient
+        From sums of w f and of w, over all rounds so far, to a gradient: linear, and the same for every round.
+    """
+
+    def __init__(self, release: RunningRelease, grid: Grid, gradient: Callable[[Floats, Floats], Floats]) -> None:
+        self._release, self._grid, self._gradient = release, grid, gradient
+        self._weights: Floats = np.zeros(1)
+
+    def start(self) -> Floats:
         """Return the sum before any data."""
-        return np.asarray(self._unit * self._release.start())
+        start = self._release.start()
+        self._weights = np.zeros_like(start)
+        return self._gradient(self._grid.step * start, self._weights)
 
-    def add(self, increment: Estimate) -> Vector:
+    def add(self, increment: CompleteRound) -> Floats:
         """Release the sum with one more round in it."""
-        released = self._unit * self._release.add(increment.private)
-        self._public = increment.public if self._public is None else self._public + increment.public
-        return np.asarray(released + self._public)
+        released = self._release.add(increment.products)
+        self._weights = self._weights + increment.weights
+        return self._gradient(self._grid.step * released + self._grid.low * self._weights, self._weights)

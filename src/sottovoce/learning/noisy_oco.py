@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import choice, number, vector, whole
 from sottovoce.domains import Domain
 from sottovoce.learning.mirror_maps import Euclidean, MirrorMap
+from sottovoce.learning.steps import ConstantStep, StepRule
 from sottovoce.projection import Projection, Quadratic, conditional_gradient, project
 
 __all__ = ["MirrorStep", "NoisyOCO", "RunningSum", "step_for"]
@@ -151,7 +152,7 @@ class NoisyOCO:
         gradient(feedback, point): an estimate of the loss's gradient at the point; `feedback` is whatever `observe` is
         given. For a private total it returns what that total adds up.
     step
-        The step size (eta); see `step_for`.
+        The step size (eta), see `step_for`; or a rule such as `AdaptiveStep`, which follows the released gradients.
     point_map
         From a dual vector to a point; `MirrorStep(domain)` by default.
     total
@@ -176,19 +177,21 @@ class NoisyOCO:
         domain: Domain,
         *,
         gradient: Callable[[Any, Vector], Any],
-        step: float,
+        step: float | StepRule,
         point_map: Callable[[Vector], Vector] | None = None,
         total: Total | None = None,
         delay: int = 0,
     ) -> None:
         self.domain = domain
         self.gradient = gradient
-        self.step = number("step", step, above=0)
+        self.step: StepRule = ConstantStep(step) if isinstance(step, int | float) else step
         self.point_map = MirrorStep(domain) if point_map is None else point_map
         self.total: Total = RunningSum(domain.dimension) if total is None else total
         self.delay = whole("delay", delay, least=0)
         self.observed = 0
-        self._sums: deque[Vector] = deque([self.total.start()], maxlen=self.delay + 1)
+        self.released_sum = self.total.start()
+        start = self.released_sum
+        self._duals: deque[Vector] = deque([-self.step.after(start) * start], maxlen=self.delay + 1)
         self._solved: tuple[int, Vector] | None = None
 
     def point(self, round_number: int | None = None) -> Vector:
@@ -199,16 +202,17 @@ class NoisyOCO:
         round_number = self.observed if round_number is None else round_number
         index = max(0, min(self.observed, round_number - self.delay))
         if self._solved is None or self._solved[0] != index:
-            # _sums ends with sum number `observed`
-            dual = -self.step * self._sums[index - self.observed - 1]
-            self._solved = index, self.point_map(dual)
+            # _duals ends with that of sum number `observed`
+            self._solved = index, self.point_map(self._duals[index - self.observed - 1])
         return self._solved[1]
 
     def observe(self, feedback: Any, point: Vector | None = None) -> None:
         """Take in the next round's feedback; `point` is what that round played (the current point by default)."""
         played = self.point() if point is None else point
         released = self.total.add(self.gradient(feedback, played))
-        self._sums.append(released)
+        step = self.step.after(released - self.released_sum)
+        self.released_sum = released
+        self._duals.append(-step * released)
         self.observed += 1
 
     def run(self, losses: Iterable[Any]) -> Vector:
@@ -218,11 +222,6 @@ class NoisyOCO:
             played.append(self.point())
             self.observe(loss)
         return np.array(played).reshape(len(played), self.domain.dimension)
-
-    @property
-    def released_sum(self) -> Vector:
-        """The newest released sum."""
-        return self._sums[-1]
 
 
 def step_for(largest_divergence: float, gradient_norm: float, rounds: int) -> float:

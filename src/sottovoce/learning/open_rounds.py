@@ -43,25 +43,25 @@ class OpenRounds:
 
     def drop_finished(self) -> None:
         """Let go of leading blocks that are complete: a long round then takes no more memory than a short one."""
-        while self._blocks and not self._blocks[0].outstanding:
+        while self._blocks and not self._blocks[0].outstanding and self._blocks[0].asked == self._blocks[0].size:
             self._blocks.popleft()
 
     @property
     def outstanding(self) -> int:
         """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return sum(block.outstanding - (block.size - block.asked) for block in self._blocks)
+        return sum(int(block.pending(np.arange(block.asked)).sum()) for block in self._blocks)
 
     def fill(self, ids: Integers, losses: Floats | None, *, asked: int) -> None:
         """Put losses (or, for None, the middle of the range) where they belong: all of them or none."""
         if losses is not None and losses.shape != ids.shape:
             raise ValueError(f"losses must have the shape of ids, {ids.shape}, got {losses.shape}")
-        places = self._locate(ids.ravel(), asked)
-        integers = [
-            block.grid.middle if losses is None else block.grid.quantise(losses.ravel()[picked])
-            for block, picked, _ in places
-        ]
-        for (block, _, slots), filling in zip(places, integers, strict=True):  # every check is behind us
-            block.fill(slots, filling)
+        fillings = []
+        for block, picked, slots in self._locate(ids.ravel(), asked):
+            wanted = block.pending(slots)  # what is not wanted is dropped unread, not even validated
+            integers = block.grid.middle if losses is None else block.grid.quantise(losses.ravel()[picked][wanted])
+            fillings.append((block, slots[wanted], integers))
+        for block, slots, integers in fillings:  # every check is behind us
+            block.fill(slots, integers)
         self.drop_finished()
 
     def locate_one(self, one: int, *, asked: int) -> tuple[Block, int]:
@@ -86,7 +86,7 @@ class OpenRounds:
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
         places = list(self._split(ids, low, high))
         for block, _, slots in places:
-            filled = block.filled(slots)
+            filled = block.told(slots)
             if filled.any():
                 told = block.first + int(slots[filled][0])
                 raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")

@@ -6,8 +6,10 @@ This file keeps the books (ids, open rounds, what is outstanding); what happens 
 
 import copy
 import threading
+import uuid
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,8 +26,8 @@ from sottovoce.learning.open_rounds import OpenRounds, as_float, as_floats, as_i
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import PENDING, Action, Actions, Block
-from sottovoce.privacy import Guarantee, NoiseSource, PrivacyStatement, SecureNoise
+from sottovoce.learning.rounds import PENDING, UNWANTED, Action, Actions, Block
+from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
 
@@ -52,14 +54,26 @@ class PrivateBandit:
         "auto" minimises the regret bound; "paper" is Algorithm 1 with the paper's parameters and noise; or a `Plan`.
     play
         "inside": every action is feasible. "around": actions lie on a sphere around the point and may leave the set.
+    losses
+        "convex", or "linear" if losses are linear in the action: then a few events explore, and only these report.
+    integral
+        Play vertices (0/1 decisions, say) with the right mean, instead of points between them.
+    drift
+        Whether what is good changes over the run: earlier rounds are then forgotten.
     lipschitz
         Lipschitz constant of the losses, if known. It affects regret, never privacy.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise
         `SecureNoise()` by default. `SimulatedNoise(seed)` for simulations: reproducible, and NOT PRIVATE.
-    radius, batch_size, step, delay, method, padding
-        Override single choices of the plan.
+    channel
+        For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
+    ledger, name
+        Charge the guarantee to a `Ledger`, under a name (a fresh one by default), when the optimizer is created; a
+        ledger whose budget would be exceeded refuses.
+    **choices
+        Override single choices of the plan: exploration, mechanism, position, radius, batch_size, directions, rate,
+        probe_events, step, step_multiplier, delay, method, padding, ... (see `Plan`).
 
     Examples
     --------
@@ -86,31 +100,27 @@ class PrivateBandit:
         privacy: Guarantee,
         plan: str | Plan = "auto",
         play: str = "inside",
+        losses: str = "convex",
+        integral: bool = False,
+        drift: bool = False,
         lipschitz: float | None = None,
         seed: int | None = None,
         noise: NoiseSource | None = None,
-        radius: float | None = None,
-        batch_size: int | None = None,
-        step: float | None = None,
-        delay: int | None = None,
-        method: str | None = None,
-        padding: bool | None = None,
+        channel: str = "one-bit",
+        ledger: Ledger | None = None,
+        name: str | None = None,
+        **choices: Any,
     ) -> None:
         first = FIRST_EPOCH if horizon is None else whole("horizon", horizon)
-        self._problem = Problem.of(domain, first, loss_range, privacy, lipschitz, play)
+        self._problem = Problem(
+            domain, first, loss_range, privacy, lipschitz, play, losses, bool(integral), bool(drift), channel
+        )
         self.horizon = None if horizon is None else first
         self._source = SecureNoise() if noise is None else noise
-        self._choices: dict[str, Any] = {
-            "plan": plan,
-            "radius": radius,
-            "batch_size": batch_size,
-            "step": step,
-            "delay": delay,
-            "method": method,
-            "padding": padding,
-        }
+        self._choices = {"plan": plan, **choices}
         self.seed = None if seed is None else whole("seed", seed, least=0)
         sequence = np.random.SeedSequence(self.seed, spawn_key=(_PUBLIC_STREAM,))
+        self._local = isinstance(privacy, LocalDP)
         self._coins = np.random.Generator(np.random.SFC64(sequence))
         self._generation = _fork.generation()
         self._lock = threading.RLock()
@@ -123,6 +133,9 @@ class PrivateBandit:
         self._finished_calls = 0
         self._released = 0
         self._current = self._begin_block()
+        self._ledger, self._name = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
+        if ledger is not None:  # last of all: what cannot be built is not charged
+            ledger.charge(self._name, privacy, simulated=self._source.simulated, resume=False)
 
     # ------------------------------------------------------------------ asking
 
@@ -144,7 +157,7 @@ class PrivateBandit:
                 slot = 0
             current.asked = slot + 1
             self._asked += 1
-            return Action(current.first + slot, current.actions[slot])
+            return Action(current.first + slot, current.actions[slot], current.slots[slot] != UNWANTED)
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
@@ -170,16 +183,18 @@ class PrivateBandit:
             while free < size:
                 self._ahead.append(self._open_block())
                 free += self._ahead[-1].size
-            pieces = []
+            actions, wants = [], []
             left = size
             while left:
                 if self._current.asked == self._current.size:
                     self._current = self._begin_block()
-                pieces.append(self._current.take(min(left, self._current.size - self._current.asked)))
-                left -= len(pieces[-1])
+                taken = self._current.take(min(left, self._current.size - self._current.asked))
+                actions.append(self._current.actions[taken])
+                wants.append(self._current.wants_loss[taken])
+                left -= taken.stop - taken.start
             ids = np.arange(self._asked, self._asked + size)
             self._asked += size
-            return Actions(ids, pieces[0] if len(pieces) == 1 else np.concatenate(pieces), np.ones(size, dtype=bool))
+            return Actions(ids, _joined(actions), _joined(wants))
 
     def _check_remaining(self, size: int) -> None:
         remaining = self.remaining
@@ -201,9 +216,11 @@ class PrivateBandit:
 
     def _next_epoch(self, previous: Epoch | None) -> Epoch:
         length = next(self._lengths)
-        problem = Problem(**{**vars(self._problem), "horizon": length})
+        problem = replace(self._problem, horizon=length)
         plan = make_plan(problem, **self._choices)
-        center = None if previous is None else previous.last_point()
+        center = None
+        if previous is not None and previous.plan.position == plan.position:
+            center = previous.last_point()
         epoch = Epoch(problem, plan, self._source, first=self._planned, center=center)
         if previous is not None:
             self._finished_calls += previous.oracle_calls
@@ -212,11 +229,17 @@ class PrivateBandit:
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, ids: Any, losses: Any) -> None:
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None) -> None:
         """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
 
-        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them.
+        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. What an
+        action with `wants_loss` False is told is dropped unread. Under `LocalDP` only privatised reports are taken:
+        `tell(id, report=sv.local.privatise(loss, optimizer.channel))`.
         """
+        if self._local or report is not None:
+            losses = self._reported(losses, report)
+        if self._ledger is not None:
+            self._mark_used()
         if type(ids) is not int:
             self._tell_block(ids, losses)
             return
@@ -228,6 +251,8 @@ class PrivateBandit:
             if not 0 <= slot < current.asked:
                 current, slot = self._rounds.locate_one(ids, asked=self._asked)
             if current.slots[slot] != PENDING:
+                if current.slots[slot] == UNWANTED:
+                    return  # dropped unread
                 raise AlreadyTold(f"id {ids} has its loss already; nothing was changed")
             current.slots[slot] = current.quantise(as_float(losses))
             current.outstanding -= 1
@@ -235,6 +260,23 @@ class PrivateBandit:
                 current.finish()
                 self._rounds.drop_finished()
                 self._release()
+
+    def _mark_used(self) -> None:
+        """Before the first loss: from here on the ledger gives nothing back."""
+        with self._lock:
+            if self._ledger is not None:
+                self._ledger.mark_used(self._name)
+                self._ledger = None
+
+    def _reported(self, losses: Any, report: Any) -> Any:
+        if not self._local:
+            raise TypeError(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
+        if losses is not None or report is None:
+            raise TypeError(
+                "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
+                "report=sv.local.privatise(loss, optimizer.channel))"
+            )
+        return report
 
     def forget(self, ids: Any) -> None:
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was."""
@@ -272,6 +314,11 @@ class PrivateBandit:
         return None if self.horizon is None else self.horizon - self._asked
 
     @property
+    def channel(self) -> Any:
+        """Under `LocalDP`: what owners privatise their losses with."""
+        return self._problem.channel_of_owners
+
+    @property
     def outstanding(self) -> int:
         """Actions that were asked, and whose loss is neither told nor forgotten."""
         return self._rounds.outstanding
@@ -284,7 +331,7 @@ class PrivateBandit:
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        return self._current.round.point
+        return self._current.round.epoch.stage.original(self._current.round.point)
 
     @property
     def plan(self) -> Plan:
@@ -344,3 +391,7 @@ class PrivateBandit:
         passed = 0
         while passed < self._planned:
             passed += next(self._lengths)
+
+
+def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)

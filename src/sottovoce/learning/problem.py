@@ -1,12 +1,16 @@
 """What is given: the public facts that every plan starts from."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from sottovoce._checks import choice, number, whole
-from sottovoce.domains import Domain
+from sottovoce.domains import Domain, Rounded
 from sottovoce.errors import DomainError
-from sottovoce.privacy import Guarantee, LossGrid
+from sottovoce.exploration import Stage
+from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
 __all__ = ["Problem"]
 
@@ -19,28 +23,64 @@ class Problem:
     horizon: int
     loss_range: tuple[float, float]
     privacy: Guarantee
-    lipschitz: float
-    play: str
+    lipschitz: float | None = None
+    play: str = "inside"
+    losses: str = "convex"
+    integral: bool = False
+    drift: bool = False
+    channel: str = "one-bit"
 
-    @classmethod
-    def of(
-        cls,
-        domain: Domain,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        play: str = "inside",
-    ) -> "Problem":
-        """Check the arguments. An unknown Lipschitz constant is range/diameter, as the paper's |f| <= LD suggests."""
-        if not isinstance(privacy, Guarantee):
-            raise TypeError(f"privacy must be a guarantee such as sv.PureDP(epsilon=1.0), got {privacy!r}")
-        grid = LossGrid(*_pair(loss_range))
-        if domain.affine_dimension < 1:
-            raise DomainError(f"{domain!r} holds a single point: there is nothing to decide")
-        constant = grid.width / domain.diameter if lipschitz is None else number("lipschitz", lipschitz, above=0)
-        choice("play", play, ("inside", "around"))
-        return cls(domain, whole("horizon", horizon), (grid.low, grid.high), privacy, constant, play)
+    def __post_init__(self) -> None:
+        if not isinstance(self.privacy, Guarantee):
+            raise TypeError(f"privacy must be a guarantee such as sv.PureDP(epsilon=1.0), got {self.privacy!r}")
+        if not isinstance(self.domain, Domain):
+            raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {self.domain!r}")
+        grid = LossGrid(*_pair(self.loss_range))
+        object.__setattr__(self, "loss_range", (grid.low, grid.high))
+        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
+        if self.lipschitz is not None:
+            object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
+        choice("play", self.play, ("inside", "around"))
+        choice("losses", self.losses, ("convex", "linear"))
+        choice("channel", self.channel, ("one-bit", "laplace"))
+        if self.domain.affine_dimension < 1:
+            raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
+        if self.integral and self.play == "around":
+            raise ValueError("integral=True needs play='inside': only points of the set are means of its vertices")
+
+    @property
+    def channel_of_owners(self) -> Any:
+        """Under `LocalDP`: what the losses' owners privatise them with."""
+        if not isinstance(self.privacy, LocalDP):
+            raise AttributeError(f"there is a channel under LocalDP only; the guarantee is {self.privacy}")
+        kind = local.OneBitChannel if self.channel == "one-bit" else local.LaplaceChannel
+        return kind(self.loss_range, self.privacy.per_report)
+
+    @property
+    def width(self) -> float:
+        """B, the range that losses are clipped to."""
+        return self.loss_range[1] - self.loss_range[0]
+
+    @property
+    def middle(self) -> float:
+        """The middle of the loss range."""
+        return (self.loss_range[0] + self.loss_range[1]) / 2
+
+    def stage(self, position: str) -> Stage:
+        """Where the play takes place, worked on in plain or rounded position."""
+        return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral)
+
+    def lipschitz_in(self, stage: Stage) -> float:
+        """Lipschitz constant in working coordinates; unknown, it is range/diameter, as in the paper's |f| <= LD."""
+        if self.lipschitz is None:
+            return self.width / stage.working.diameter
+        stretch = 1.0 if stage.rounded is None else float(np.linalg.norm(stage.rounded.design.factor, 2))
+        return self.lipschitz * stretch
+
+
+@lru_cache(maxsize=64)
+def _rounded(domain: Domain) -> Rounded:
+    return Rounded(domain)
 
 
 def _pair(loss_range: Any) -> tuple[float, float]:

@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.exploration import one_point_sum
-from sottovoce.learning.estimates import RoundSums
-from sottovoce.privacy import LossGrid
+from sottovoce.exploration import Draw, Exploration, Probed, Weighted
+from sottovoce.learning.estimates import CompleteRound, Grid
 
 if TYPE_CHECKING:
     from sottovoce.learning.epoch import Epoch
 
-__all__ = ["PENDING", "Action", "Actions", "Block", "OpenRound"]
+__all__ = ["PENDING", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-PENDING = -1  # integers of losses are never negative
+PENDING, UNWANTED = -(2**63), -(2**63) + 1  # no loss and no report is an integer as low as these
 
 
 class Action(NamedTuple):
@@ -52,26 +51,28 @@ class OpenRound:
     The sums are un-noised. They live here until the round is released, and go nowhere else.
     """
 
-    __slots__ = ("_directions", "_products", "epoch", "opened", "outstanding", "point", "size")
+    __slots__ = ("_products", "_weights", "epoch", "exploration", "last", "opened", "outstanding", "point", "size")
 
-    def __init__(self, epoch: "Epoch", point: Floats, size: int) -> None:
+    def __init__(self, epoch: "Epoch", point: Floats, exploration: Exploration, size: int, last: bool) -> None:
+        self.last = last  # of its epoch
         self.epoch = epoch
         self.point = point
+        self.exploration = exploration
         self.size = size
-        self.opened = 0  # events whose directions are drawn
+        self.opened = 0  # events that were drawn
         self.outstanding = size
-        self._products: Integers = np.zeros(len(point), dtype=np.int64)
-        self._directions: Integers = np.zeros(len(point), dtype=np.int64)
+        self._products: Integers = np.zeros(exploration.numbers, dtype=np.int64)
+        self._weights: Integers = np.zeros(exploration.numbers, dtype=np.int64)
 
-    def absorb(self, losses: Integers, directions: Integers) -> None:
-        """Add a block of losses and directions to the sums."""
-        self._products += one_point_sum(losses, directions)
-        self._directions += directions.sum(axis=0)
+    def absorb(self, losses: Integers, weights: Weighted | Probed) -> None:
+        """Add a block of losses, with their weights, to the sums."""
+        self._products += weights.sum(losses)
+        self._weights += weights.total()
         self.outstanding -= len(losses)
 
-    def sums(self) -> RoundSums:
-        """The sums of a complete round."""
-        return RoundSums(self._products, self._directions)
+    def complete(self) -> CompleteRound:
+        """What a complete round adds up to."""
+        return CompleteRound(self.exploration, self._products, self._weights)
 
     def erase(self) -> None:
         """Overwrite the private sums of a released round."""
@@ -85,14 +86,13 @@ class Block:
     """Consecutive events of one round, with the integers of their losses.
 
     A round is cut into blocks so that memory does not grow with it. Slots are filled by position, never by the order in
-    which losses arrive, so a missing loss cannot shift the others.
+    which losses arrive, so a missing loss cannot shift the others. Events whose loss is not wanted have none to fill.
     """
 
     __slots__ = (
         "_losses",
         "actions",
         "asked",
-        "directions",
         "first",
         "grid",
         "outstanding",
@@ -100,36 +100,48 @@ class Block:
         "round",
         "size",
         "slots",
+        "wants_loss",
+        "weights",
     )
 
-    def __init__(self, round: OpenRound, first: int, directions: Integers, actions: Floats, grid: LossGrid) -> None:
+    def __init__(self, round: OpenRound, first: int, draw: Draw, grid: Grid) -> None:
         self.round = round
         self.first = first
-        self.size = len(actions)
-        self.directions = directions
-        actions.setflags(write=False)
-        self.actions = actions
+        self.actions = draw.actions
+        self.actions.setflags(write=False)
+        self.size = len(draw.actions)
+        self.weights: Weighted | Probed | None = draw.weights
+        self.wants_loss = np.ones(self.size, dtype=bool) if draw.wants_loss is None else draw.wants_loss
         self.asked = 0
-        self.outstanding = self.size
         self.grid = grid
         self.slots = array("q", [PENDING]) * self.size  # far quicker than numpy one at a time
         self._derive()
+        self._losses[~self.wants_loss] = UNWANTED
+        self.outstanding = int(self.wants_loss.sum())
+        if not self.outstanding:
+            self.finish()
 
     def _derive(self) -> None:
         self.quantise = self.grid.quantiser()
         self._losses: Integers = np.frombuffer(self.slots, dtype=np.int64)
 
-    def take(self, count: int) -> Floats:
-        """Hand out the next `count` actions."""
+    def take(self, count: int) -> slice:
+        """Hand out the next `count` events."""
         start, self.asked = self.asked, self.asked + count
-        return self.actions[start : self.asked]
+        return slice(start, self.asked)
 
-    def filled(self, slots: Integers) -> NDArray[np.bool_]:
+    def pending(self, slots: Integers) -> NDArray[np.bool_]:
+        """Which of these slots still wait for their loss."""
+        return np.asarray(self._losses[slots] == PENDING)
+
+    def told(self, slots: Integers) -> NDArray[np.bool_]:
         """Which of these slots have their loss already."""
-        return np.asarray(self._losses[slots] != PENDING)
+        return np.asarray(self._losses[slots] > UNWANTED)
 
     def fill(self, slots: Integers, losses: Integers | int) -> None:
-        """Put losses into slots; the caller has checked that all were asked, and none filled."""
+        """Put losses into pending slots."""
+        if not len(slots):
+            return  # or a finished block would be handed over twice
         self._losses[slots] = losses
         self.outstanding -= len(slots)
         if not self.outstanding:
@@ -137,9 +149,12 @@ class Block:
 
     def finish(self) -> None:
         """Hand a complete block over to its round, and keep nothing but which ids were told."""
-        self.round.absorb(self._losses, self.directions)
-        self._losses[:] = 0
-        self.directions, self.actions = self.directions[:0], self.actions[:0]
+        wanted = self._losses > UNWANTED
+        if self.weights is None:
+            raise AssertionError("a block was finished twice; its losses would count double")
+        self.round.absorb(np.where(wanted, self._losses, 0), self.weights)
+        self._losses[wanted] = 0
+        self.weights = None
 
     def __repr__(self) -> str:
         return f"Block(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"

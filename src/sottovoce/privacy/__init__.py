@@ -1,30 +1,74 @@
 """Everything that touches a private value before its noise, and the promises about it. Knows no domain, no learner."""
 
+from sottovoce.privacy import local
+from sottovoce.privacy.accounting import Composition, as_approximate, as_zcdp, compose
+from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.exact_sum import ExactSum
+from sottovoce.privacy.fresh import FreshSums, fresh_noise
 from sottovoce.privacy.grid import DirectionGrid, LossGrid, grids_for
-from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, NoPrivacy, PureDP
+from sottovoce.privacy.guarantees import (
+    GDP,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    LocalDP,
+    NoPrivacy,
+    PureDP,
+    guarantee_from_dict,
+)
+from sottovoce.privacy.honaker import HonakerSums, honaker_levels, honaker_noise
+from sottovoce.privacy.ledger import Entry, Ledger
+from sottovoce.privacy.mechanisms import MECHANISMS, RunningSums, SumError, noise_of, running_sums, sum_error
 from sottovoce.privacy.noise import Noise, NoiseSource, SecureNoise, SimulatedNoise
+from sottovoce.privacy.probe_sums import ProbeSums, probe_noise
 from sottovoce.privacy.statement import PrivacyStatement, state
+from sottovoce.privacy.toeplitz import ToeplitzSums, toeplitz_noise
 from sottovoce.privacy.tree import TreeAggregator, TreeSensitivity, levels, tree_noise
 
 __all__ = [
+    "GDP",
+    "MECHANISMS",
     "ZCDP",
     "ApproxDP",
+    "Composition",
     "DirectionGrid",
+    "Entry",
     "ExactSum",
+    "FreshSums",
     "Guarantee",
+    "HonakerSums",
+    "Ledger",
+    "LocalDP",
     "LossGrid",
     "NoPrivacy",
     "Noise",
     "NoiseSource",
     "PrivacyStatement",
+    "ProbeSums",
     "PureDP",
+    "RunningSums",
     "SecureNoise",
     "SimulatedNoise",
+    "SumError",
+    "ToeplitzSums",
     "TreeAggregator",
     "TreeSensitivity",
+    "as_approximate",
+    "as_zcdp",
+    "compose",
+    "fresh_noise",
     "grids_for",
+    "guarantee_from_dict",
+    "honaker_levels",
+    "honaker_noise",
     "levels",
+    "local",
+    "noise_for",
+    "noise_of",
+    "probe_noise",
+    "running_sums",
     "state",
+    "sum_error",
+    "toeplitz_noise",
     "tree_noise",
 ]

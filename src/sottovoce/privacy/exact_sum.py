@@ -28,6 +28,10 @@ class ExactSum:
         """Return the sum before any data."""
         return np.zeros(self.dimension)
 
+    def release(self, sums: Integers) -> Integers:
+        """Return a round's numbers as they are."""
+        return np.array(sums)
+
     def add(self, vector: Integers) -> NDArray[np.float64]:
         """Take in the next round's vector; return the sum of all rounds so far."""
         self.round += 1

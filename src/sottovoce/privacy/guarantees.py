@@ -5,18 +5,27 @@ Neighbours: two loss sequences are neighbours if one *person's* losses are repla
 them and knows every other loss.
 """
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
 
 from sottovoce._checks import number, whole
 from sottovoce.privacy import gaussian
 
-__all__ = ["ZCDP", "ApproxDP", "Guarantee", "NoPrivacy", "PureDP"]
+__all__ = ["GDP", "ZCDP", "ApproxDP", "Guarantee", "LocalDP", "NoPrivacy", "PureDP", "guarantee_from_dict"]
 
 
 class Guarantee:
     """Base of the guarantees; use one of its subclasses."""
 
     contributions: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the guarantee as plain data, for JSON; `guarantee_from_dict` reads it back."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {"kind": type(self).__name__, **values}
 
     @property
     def private(self) -> bool:
@@ -125,6 +134,73 @@ class ZCDP(Guarantee):
 
 
 @dataclass(frozen=True)
+class GDP(Guarantee):
+    """Gaussian differential privacy: as hard to tell neighbours apart as N(0, 1) from N(mu, 1) (Dong, Roth & Su 2022).
+
+    For accounting: it composes exactly. The noise of this library is discrete, and a discrete Gaussian is not quite
+    mu-GDP, so mechanisms promise `ZCDP(mu**2 / 2)` in its place.
+
+    Parameters
+    ----------
+    mu
+        The privacy budget; smaller is more private. A Gaussian release with sensitivity D has mu = D/sigma.
+    contributions
+        How many events one person may take part in (K).
+
+    Examples
+    --------
+    >>> print(GDP(mu=0.5))
+    mu = 0.5, Gaussian differential privacy
+    """
+
+    mu: float
+    contributions: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", number("mu", self.mu, above=0))
+        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
+
+    def __str__(self) -> str:
+        return f"mu = {self.mu:g}, Gaussian differential privacy"
+
+
+@dataclass(frozen=True)
+class LocalDP(Guarantee):
+    """Local epsilon-differential privacy: a loss is randomised before it leaves its owner (see `privacy.local`).
+
+    Parameters
+    ----------
+    epsilon
+        The privacy budget of one person, against everybody, whoever runs the optimizer included.
+    contributions
+        How many reports one person may send (K). Their budgets add up, so each gets epsilon/K.
+
+    Examples
+    --------
+    >>> LocalDP(epsilon=1.0, contributions=4).per_report
+    0.25
+    """
+
+    epsilon: float
+    contributions: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0))
+        object.__setattr__(self, "contributions", whole("contributions", self.contributions))
+
+    @property
+    def per_report(self) -> float:
+        """The budget of one report: the largest float that K times over does not exceed epsilon."""
+        share = self.epsilon / self.contributions
+        while Fraction(share) * self.contributions > Fraction(self.epsilon):
+            share = math.nextafter(share, 0.0)
+        return share
+
+    def __str__(self) -> str:
+        return f"epsilon = {self.epsilon:g}, local differential privacy"
+
+
+@dataclass(frozen=True)
 class NoPrivacy(Guarantee):
     """No promise at all: for simulations, comparisons, and losses that belong to nobody.
 
@@ -143,3 +219,21 @@ class NoPrivacy(Guarantee):
 
     def __str__(self) -> str:
         return "no privacy"
+
+
+_KINDS = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, GDP, LocalDP, NoPrivacy)}
+
+
+def guarantee_from_dict(plain: Mapping[str, Any]) -> Guarantee:
+    """Return the guarantee that `to_dict` wrote down.
+
+    Examples
+    --------
+    >>> guarantee_from_dict(ZCDP(rho=0.5).to_dict())
+    ZCDP(rho=0.5, contributions=1)
+    """
+    values = dict(plain)
+    kind = values.pop("kind", None)
+    if kind not in _KINDS:
+        raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
+    return _KINDS[kind](**values)

@@ -3,7 +3,7 @@
 import textwrap
 from dataclasses import dataclass
 
-from sottovoce.privacy.guarantees import ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
 from sottovoce.privacy.noise import Noise
 
 __all__ = ["PrivacyStatement", "state"]
@@ -15,6 +15,14 @@ _NOT_COVERED = (
     "losses where they come from and on their way here: this begins at `tell`",
     "other releases about the same people: their budgets add up",
 )
+_NOT_COVERED_LOCALLY = (
+    "people who send more reports than `contributions` says",
+    "which events took place, when, and which of them sent a report",
+    "the device of the loss's owner: this begins where the owner makes the report",
+    "other releases about the same people: their budgets add up",
+)
+_ADVERSARY = "sees every action, knows every other loss, all public coins and this program."
+_LOCAL_ADVERSARY = "sees every report as it leaves its owner; whoever runs the optimizer may be that adversary."
 
 
 @dataclass(frozen=True)
@@ -48,15 +56,15 @@ class PrivacyStatement:
 
     @property
     def epsilon(self) -> float | None:
-        """The epsilon of the promise, where it has one; None for zCDP and for no privacy."""
-        return self.guarantee.epsilon if isinstance(self.guarantee, PureDP | ApproxDP) else None
+        """The epsilon of the promise, where it has one; None for zCDP, GDP and no privacy."""
+        return self.guarantee.epsilon if isinstance(self.guarantee, PureDP | ApproxDP | LocalDP) else None
 
     @property
     def delta(self) -> float | None:
         """The delta of the promise; 0 for pure privacy, None where there is none."""
         if isinstance(self.guarantee, ApproxDP):
             return self.guarantee.delta
-        return 0.0 if isinstance(self.guarantee, PureDP) else None
+        return 0.0 if isinstance(self.guarantee, PureDP | LocalDP) else None
 
     @property
     def headline(self) -> str:
@@ -72,17 +80,18 @@ class PrivacyStatement:
         return "one event's loss" if count == 1 else f"one person's losses, in up to {count} events"
 
     def __str__(self) -> str:
+        local = isinstance(self.guarantee, LocalDP)
         if not self.guarantee.private:
             rows = [("Promise", "none: losses shape the actions with no noise. Use it for simulations only.")]
         else:
             rows = [
                 ("Private", f"{self.unit}. Losses are clipped to their range before anything else touches them."),
                 ("Neighbours", f"two sequences of losses that differ by replacing {self.unit}."),
-                ("Adversary", "sees every action, knows every other loss, all public coins and this program."),
+                ("Adversary", _LOCAL_ADVERSARY if local else _ADVERSARY),
                 ("Promise", f"{self.guarantee}, for the whole run and everything computed from its outputs."),
                 ("Mechanism", self.mechanism),
                 ("Why it holds", self.why),
-                ("Not covered", "; ".join(_NOT_COVERED) + "."),
+                ("Not covered", "; ".join(_NOT_COVERED_LOCALLY if local else _NOT_COVERED) + "."),
             ]
         if self.simulated:
             rows.append(("NOT PRIVATE", "the noise is simulated from a seed: whoever knows the seed knows the losses."))

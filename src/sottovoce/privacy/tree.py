@@ -27,9 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import whole
-from sottovoce.privacy import gaussian
-from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add, laplace_for
+from sottovoce.privacy.calibration import noise_for
+from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
 
@@ -69,35 +70,20 @@ def tree_noise(guarantee: Guarantee, sensitivity: TreeSensitivity) -> Noise:
 
     Examples
     --------
+    >>> from sottovoce.privacy.guarantees import ZCDP, PureDP
     >>> sensitivity = TreeSensitivity(l1=300, l2=100.0, length=1024, dimension=10)
     >>> tree_noise(PureDP(epsilon=1.0), sensitivity)
     Noise(family='laplace', scale=3000.0)
     >>> round(tree_noise(ZCDP(rho=0.5), sensitivity).scale, 2)
     316.23
     """
-    if isinstance(guarantee, PureDP):
-        return laplace_for(guarantee.contributions * sensitivity.levels * sensitivity.l1, guarantee.epsilon)
-    if isinstance(guarantee, ZCDP):
-        return Noise("gaussian", _gaussian_scale(guarantee.contributions, sensitivity, guarantee.mu))
-    if isinstance(guarantee, ApproxDP):
-        return Noise("gaussian", _approximate_scale(guarantee, sensitivity))
-    raise TypeError(f"a tree cannot give {guarantee!r}")
-
-
-def _gaussian_scale(contributions: int, sensitivity: TreeSensitivity, mu: float) -> float:
-    scale = contributions * sensitivity.l2 * math.sqrt(sensitivity.levels) / mu
-    return max(4.0, scale * (1 + 1e-12))  # on the safe side of a dozen roundings
-
-
-def _approximate_scale(guarantee: ApproxDP, sensitivity: TreeSensitivity) -> float:
-    """Continuous Gaussian at a delta that leaves room for what discreteness can add (see gaussian.py)."""
-    numbers = sensitivity.length * sensitivity.dimension
-    for room in (1e-9, 1e-6, 1e-3, 0.5):
-        mu = gaussian.mu_for(guarantee.epsilon, guarantee.delta * (1 - room))
-        scale = _gaussian_scale(guarantee.contributions, sensitivity, mu)
-        if gaussian.rounding_delta(scale, numbers, guarantee.epsilon) <= guarantee.delta * room:
-            return scale
-    raise ValueError(f"delta = {guarantee.delta:g} is too small for the grid of this run; raise delta or use PureDP")
+    contributions, reached = guarantee.contributions, sensitivity.levels
+    return noise_for(
+        guarantee,
+        l1=contributions * reached * sensitivity.l1,
+        l2=contributions * math.sqrt(reached) * sensitivity.l2,
+        numbers=sensitivity.length * sensitivity.dimension,
+    )
 
 
 class TreeAggregator:
@@ -119,6 +105,7 @@ class TreeAggregator:
 
     Examples
     --------
+    >>> from sottovoce.privacy.guarantees import PureDP
     >>> from sottovoce.privacy.noise import Noise, SimulatedNoise
     >>> sensitivity = TreeSensitivity(l1=10, l2=10.0, length=8, dimension=2)
     >>> noise = tree_noise(PureDP(epsilon=1.0), sensitivity)
@@ -147,9 +134,7 @@ class TreeAggregator:
 
     def add(self, vector: Integers) -> Floats:
         """Take in the next round's vector; return the noisy sum of all rounds so far."""
-        vector = np.asarray(vector)
-        if vector.shape != (self.dimension,) or vector.dtype != np.int64:
-            raise ValueError(f"vector must be int64 of shape ({self.dimension},), got {vector.dtype} {vector.shape}")
+        vector = check_vector(vector, self.dimension)
         last = self.length if self.root else self.length - 1
         if self.round >= last:
             raise RuntimeError(f"this tree releases {last} sums, and all were released")
@@ -157,8 +142,8 @@ class TreeAggregator:
         nodes = 1 if t == self.length else t.bit_count()
         noise = self._draw(1 + (max(0, self._height - nodes) if self.padding else 0))
         self._complete_node(t, vector, noise[0])
-        total = reduce(np.add, self._noisy.values())
-        return np.asarray(total + _total(noise[1:]) if self.padding else total)
+        # A new array, even if there is one node only: the caller may overwrite what it gets.
+        return reduce(np.add, self._noisy.values(), _total(noise[1:]))
 
     def _complete_node(self, t: int, vector: Integers, noise: Integers) -> None:
         """Close the one node that ends with round t: that of the lowest 1-bit of t, or the root at t = N."""

@@ -6,7 +6,8 @@ import numpy as np
 
 from sottovoce._checks import Vector, choice, number, vector, whole
 from sottovoce.projection.objective import Objective, Quadratic
-from sottovoce.projection.result import Oracle, Projection, checked_gap
+from sottovoce.projection.result import Oracle, Projection
+from sottovoce.projection.stopping import checked_gap
 
 __all__ = ["conditional_gradient"]
 
@@ -72,7 +73,7 @@ def _quadratic(
         direction = oracle(gradient) - point
         calls += 1
         gap = -float(gradient.dot(direction))
-        if gap <= tolerance or calls >= budget:
+        if not gap > tolerance or calls >= budget:  # NaN stops here, and is refused
             return gap, calls, _scale(gradient, direction, point)
         if open_loop:
             direction *= 2.0 / (calls + 1)
@@ -95,7 +96,7 @@ def _general(
         direction = oracle(gradient) - point
         calls += 1
         gap = -float(gradient.dot(direction))
-        if gap <= tolerance or calls >= budget:
+        if not gap > tolerance or calls >= budget:  # NaN stops here, and is refused
             return gap, calls, _scale(gradient, direction, point)
         step = 2.0 / (calls + 1) if open_loop else objective.line_search(point, direction, 1.0)
         point += step * direction

@@ -1,21 +1,26 @@
 """Wolfe's minimum-norm-point method: the projection, from a linear oracle, in few calls.
 
-The point is kept as the mean of affinely independent atoms. A major step asks the oracle for one more atom; minor
-steps go to the point of the atoms' affine hull nearest to the target, and drop an atom whenever its weight would turn
-negative (Wolfe, 1976). On a polytope the method ends after finitely many steps.
+The point is kept as the mean of affinely independent atoms. A major step adds one more atom; minor steps go to the
+point of the atoms' affine hull nearest to the target, and drop an atom whenever its weight would turn negative (Wolfe,
+1976). On a polytope the method ends after finitely many steps. Atoms that were dropped are kept for a while: as long
+as one of them promises nearly as much as the oracle's last answer did, the oracle is not asked.
 """
-
-import math
 
 import numpy as np
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._checks import Vector, vector, whole
 from sottovoce.projection.corral import Corral
-from sottovoce.projection.result import Oracle, Projection, checked_gap
+from sottovoce.projection.result import Oracle, Projection, first_vertex, same_shape
+from sottovoce.projection.spares import Spares
+from sottovoce.projection.stopping import Stopping
 
 __all__ = ["minimum_norm_point"]
 
-_EPSILON = float(np.finfo(np.float64).eps)
+# A spare atom is tried if its gap is this fraction of the oracle's last one. When the target has moved, old atoms save
+# up to half of the calls; from cold they hardly ever do, and cost time.
+_PROMISE_WARM, _PROMISE_COLD = 0.1, 0.5
+_TURNS = 10  # spare atoms tried in a row: more would save few calls
+_NOTHING = np.zeros(1)
 
 
 def minimum_norm_point(
@@ -35,7 +40,7 @@ def minimum_norm_point(
     target : array of shape (n,)
         The point to be projected.
     warm : Projection, optional
-        An earlier result of this method on the same set: its atoms and their factor are taken over.
+        An earlier result on the same set: its atoms (and their factor, if it comes from this method) are taken over.
     gap : float, optional
         Stop once the Frank-Wolfe gap is at most this. Default: 1e-10 times the squared scale of the set (the largest
         distance between a vertex and a point that was met), or 1e-12 times the scale times the distance to the target
@@ -62,61 +67,96 @@ def minimum_norm_point(
     1
     """
     target = vector("target", target, np.size(target))
-    if gap is not None:
-        number("gap", gap, above=-math.ulp(0.0))
     budget = whole("max_calls", 1000 + 20 * target.size if max_calls is None else max_calls)
-    corral, weights, point, calls = _start(oracle, target, warm)
-    scale = 0.0
+    stopping = Stopping(gap, 0.0 if warm is None else warm.scale)
+    walk, calls = _start(oracle, target, warm)
     while True:
-        away = point - target
-        vertex = oracle(away)
+        walk.try_spares(stopping)
+        vertex = np.asarray(oracle(walk.away))
         calls += 1
-        direction = vertex - point
-        found = -float(away.dot(direction))
-        length = math.sqrt(away.dot(away))
-        scale = max(scale, math.sqrt(direction.dot(direction)))
-        blur = _EPSILON * math.sqrt(point.dot(point))  # neither factor of the gap is known any better
-        rounding = blur * (scale + length + blur)
-        tolerance = max(1e-10 * scale * scale, 1e-12 * scale * length, 50 * rounding) if gap is None else gap
-        if found <= max(tolerance, rounding) or calls >= budget:
+        if stopping.judge(walk.point, walk.away, vertex) or calls >= budget:
             break
-        longer = corral.append(vertex)
-        if longer is None:  # a gap that rounding made: atoms of one affine hull all have the same <away, atom>
+        if not walk.add(vertex):  # a gap that rounding made: atoms of one affine hull all have the same <away, atom>
             break
-        corral, weights, point = _descend(longer, np.append(weights, 0.0), point, target)
-    point.setflags(write=False)
+        walk.descend()
+    walk.point.setflags(write=False)
     return Projection(
-        point, checked_gap(found, length * (scale + float(np.abs(point).max()))), tolerance, calls, corral, weights
+        walk.point, stopping.certificate(), stopping.tolerance, calls, walk.corral, walk.weights, walk.spares
     )
 
 
-def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple[Corral, Vector, Vector, int]:
-    """Return atoms, weights, their mean, and the oracle calls spent."""
-    if warm is None or warm.corral is None or warm.weights is None:
-        vertex = np.array(oracle(-target), dtype=np.float64)
-        if vertex.shape != target.shape:
-            raise ValueError(f"target must have the shape of the oracle's answers, {vertex.shape}, got {target.shape}")
-        return Corral.single(vertex), np.ones(1), vertex, 1
-    if warm.point.shape != target.shape:
-        raise ValueError(
-            f"warm must come from the same set: its point has shape {warm.point.shape}, target {target.shape}"
-        )
-    return *_descend(warm.corral, warm.weights, warm.point, target), 0
+def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_Walk", int]:
+    """Return where the walk begins, and the oracle calls spent."""
+    if warm is None or warm.active is None or warm.weights is None:
+        vertex = first_vertex(oracle, target)
+        return _Walk(Corral(vertex), np.ones(1), vertex, target, Spares()), 1
+    same_shape(warm, target)
+    if isinstance(warm.active, Corral):
+        walk = _Walk(warm.active, warm.weights, warm.point, target, warm.spares or Spares(), shared=True)
+        walk.descend()
+        return walk, 0
+    atoms, heaviest = warm.active.atoms, int(warm.weights.argmax())
+    spares = Spares(np.delete(atoms, heaviest, axis=0))  # there is no factor: begin at one atom, try the others again
+    return _Walk(Corral(atoms[heaviest]), np.ones(1), atoms[heaviest], target, spares), 0
 
 
-def _descend(corral: Corral, weights: Vector, point: Vector, target: Vector) -> tuple[Corral, Vector, Vector]:
-    """Take minor steps until the point is the nearest to `target` in the affine hull of its own atoms."""
-    while True:
-        change = corral.toward(target - point)
-        wanted = weights + change
-        if wanted.min() >= 0.0:
-            weights = wanted / wanted.sum()
-            return corral, weights, weights @ corral.atoms
-        shrinking = np.flatnonzero(wanted < 0.0)
-        ratios = weights[shrinking] / -change[shrinking]
-        first = int(ratios.argmin())
-        weights = weights + ratios[first] * change
-        gone = int(shrinking[first])
-        corral, weights = corral.remove(gone), np.maximum(np.delete(weights, gone), 0.0)
-        weights /= weights.sum()
-        point = weights @ corral.atoms
+class _Walk:
+    """The point on its way to the target, as a mean of atoms."""
+
+    __slots__ = ("_promise", "_shared", "away", "corral", "point", "spares", "target", "weights")
+
+    def __init__(
+        self, corral: Corral, weights: Vector, point: Vector, target: Vector, spares: Spares, shared: bool = False
+    ) -> None:
+        self.corral, self.weights, self.point, self.target = corral, weights, point, target
+        self.away = point - target
+        self.spares, self._shared = spares, shared
+        self._promise = _PROMISE_WARM if shared else _PROMISE_COLD
+
+    def _go(self, weights: Vector) -> None:
+        self.weights = weights / weights.sum()
+        self.point = self.corral.mean(self.weights)
+        self.away = self.point - self.target
+
+    def _own(self) -> None:
+        """Leave the result that this walk started from as it was."""
+        if self._shared:
+            self.corral, self.spares = self.corral.copy(), self.spares.copy()
+            self._shared = False
+
+    def add(self, atom: Vector) -> bool:
+        """Take in an atom, with weight 0; return False if it adds nothing to the affine hull."""
+        self._own()
+        if not self.corral.add(atom):
+            return False
+        self.weights = np.concatenate((self.weights, _NOTHING))
+        return True
+
+    def descend(self) -> None:
+        """Take minor steps until the point is the nearest to the target in the affine hull of its own atoms."""
+        while True:
+            change = self.corral.toward(-self.away)
+            wanted = self.weights + change
+            if wanted.min() >= 0.0:
+                return self._go(wanted)
+            shrinking = np.flatnonzero(wanted < 0.0)
+            ratios = self.weights[shrinking] / -change[shrinking]
+            first = int(ratios.argmin())
+            gone = int(shrinking[first])
+            weights = np.maximum(self.weights + ratios[first] * change, 0.0)
+            self._own()
+            self.spares.put(self.corral.drop(gone))
+            self._go(np.concatenate((weights[:gone], weights[gone + 1 :])))
+
+    def try_spares(self, stopping: Stopping) -> None:
+        """Walk on over atoms that are known already, while they promise enough."""
+        asked = stopping.found < np.inf
+        least = self._promise * stopping.found if asked else 0.0
+        for _ in range(min(len(self.spares), _TURNS) if asked else len(self.spares)):
+            stopping.look(self.point, self.away)
+            index, cost = self.spares.cheapest(self.away)
+            if self.away.dot(self.point) - cost <= max(least, stopping.tolerance, stopping.rounding):
+                return
+            self._own()
+            if self.add(self.spares.take(index)):
+                self.descend()

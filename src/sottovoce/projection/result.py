@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from sottovoce._checks import Vector
 from sottovoce.errors import DomainError
 from sottovoce.projection.corral import Corral
+from sottovoce.projection.pool import Pool
+from sottovoce.projection.spares import Spares
 
-__all__ = ["Oracle", "Projection", "checked_gap"]
+__all__ = ["Oracle", "Projection", "first_vertex", "same_shape"]
 
 Oracle = Callable[[Vector], Vector]
 """A linear oracle: from a cost vector to a point of the set where the cost is least."""
@@ -33,15 +35,18 @@ class Projection:
     calls : int
         Oracle calls that were spent.
     atoms, weights : arrays of shape (k, n) and (k,), or None
-        Vertices and their positive weights with mean `point`, where the method keeps them.
+        Vertices and their weights with mean `point`, where the method keeps them.
+    active, spares : Corral or Pool, Spares
+        The same atoms with their factor or inner products, and atoms out of use: what a warm start takes over.
     """
 
     point: Vector
     gap: float
     tolerance: float
     calls: int
-    corral: Corral | None = field(default=None, repr=False)
+    active: Corral | Pool | None = field(default=None, repr=False)
     weights: Vector | None = field(default=None, repr=False)
+    spares: Spares | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -58,20 +63,31 @@ class Projection:
         return math.sqrt(self.gap)
 
     @property
+    def scale(self) -> float:
+        """A distance between two points of the set; 0 if none is known."""
+        return 0.0 if self.active is None or len(self.active) == 1 else self.active.scale
+
+    @property
     def atoms(self) -> NDArray[np.float64] | None:
         """The vertices of which the point is a mean; None if the method does not keep them."""
-        return None if self.corral is None else self.corral.atoms
+        if self.active is None or self.weights is None:
+            return None
+        return self.active.atoms[: len(self.weights)]  # a pool remembers more, which are not in use
 
 
-def checked_gap(gap: float, scale: float) -> float:
-    """Return the gap without its rounding error below zero; refuse what no oracle of a convex set can return.
+def first_vertex(oracle: Oracle, target: Vector) -> Vector:
+    """Return the vertex from which a cold search starts; a copy, since an oracle may use its array again."""
+    vertex = np.array(oracle(-target), dtype=np.float64)
+    if vertex.shape != target.shape:
+        raise ValueError(f"target must have the shape of the oracle's answers, {vertex.shape}, got {target.shape}")
+    if not np.isfinite(vertex).all():
+        raise DomainError(f"the oracle must return finite vectors, got {vertex!r}")
+    return vertex
 
-    At a point of the set the gap is never negative. A clearly negative one says that the oracle's answer is worse than
-    the mean of its own earlier answers, or that the start lies outside the set.
-    """
-    if gap < -1e-7 * scale:
-        raise DomainError(
-            f"the oracle does not minimise over a set that holds the start: a known point is cheaper by {-gap:.3g}; "
-            "check its sign (it must return argmin <cost, x>), and that a warm start belongs to the same set"
+
+def same_shape(warm: Projection, target: Vector) -> None:
+    """Refuse a warm start from a set of another dimension."""
+    if warm.point.shape != target.shape:
+        raise ValueError(
+            f"warm must come from the same set: its point has shape {warm.point.shape}, target {target.shape}"
         )
-    return gap if gap > 0.0 else 0.0

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import Vector, whole
+from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.simulation.environment import BLOCK, Environment
 from sottovoce.simulation.run import Run, RunDetails
@@ -98,7 +99,8 @@ def simulate(
     total = _events_to_play(optimizer, events)
     marks = _marks(total, whole("record", record, least=2))
     started = time.perf_counter()
-    scores = _play(optimizer, environment, total, marks, progress)
+    with single_threaded():
+        scores = _play(optimizer, environment, total, marks, progress)
     seconds = time.perf_counter() - started
     return _run(optimizer, environment, scores, total, seconds)
 

@@ -1,0 +1,88 @@
+"""A release mechanism alone, audited by the thousand: its coordinates are independent, so each serves as a run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._checks import choice, whole
+from sottovoce.auditing.observations import Observations
+from sottovoce.privacy import (
+    MECHANISMS,
+    FreshSums,
+    Guarantee,
+    HonakerSums,
+    Noise,
+    NoiseSource,
+    ProbeSums,
+    ToeplitzSums,
+    TreeAggregator,
+    noise_of,
+    probe_noise,
+)
+from sottovoce.privacy.noise import Sampler
+
+__all__ = ["Mechanism"]
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A mechanism on worst-case integers: zeros, except that one person moves one round by all that a person may.
+
+    Parameters
+    ----------
+    name
+        "probe-sums", "tree", "honaker", "toeplitz" or "fresh".
+    privacy
+        The guarantee that its noise is made for.
+    rounds
+        How many releases there are.
+    steps
+        How far one contribution moves a number.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> seen = Mechanism("tree", sv.PureDP(1.0), rounds=3).observe(0, 500, sv.SimulatedNoise(0))
+    >>> seen.released.shape
+    (500, 3, 1)
+    """
+
+    name: str
+    privacy: Guarantee
+    rounds: int = 7
+    steps: int = 2**20
+    chunk: int = 2500
+
+    def __post_init__(self) -> None:
+        choice("name", self.name, ("probe-sums", *MECHANISMS))
+        whole("rounds", self.rounds)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of one number, as the library calibrates it."""
+        if self.name == "probe-sums":
+            return probe_noise(self.privacy, steps=self.steps)
+        return noise_of(self.name, self.privacy, l1=self.steps, l2=float(self.steps), length=self.rounds, dimension=1)
+
+    def open(self, copies: int, sampler: Sampler) -> Any:
+        """Open the mechanism `copies` times over: one coordinate each."""
+        if self.name == "probe-sums":
+            return ProbeSums(sampler)
+        if self.name == "tree":
+            return TreeAggregator(self.rounds + 1, copies, sampler)  # one more round, whose sum is never released
+        if self.name == "honaker":
+            return HonakerSums(self.rounds, copies, sampler)
+        if self.name == "toeplitz":
+            return ToeplitzSums(self.rounds, copies, sampler, l2=float(self.steps))
+        return FreshSums(copies, sampler)
+
+    def observe(self, person: int | None, runs: int, source: NoiseSource) -> Observations:
+        """Run one world."""
+        release = self.open(runs, source.sampler(self.noise))
+        step = release.release if hasattr(release, "release") else release.add
+        released = []
+        for t in range(self.rounds):
+            moved = self.privacy.contributions * self.steps if t == person else 0
+            released.append(np.asarray(step(np.full(runs, moved, dtype=np.int64)), dtype=np.float64))
+        return Observations(np.stack(released, axis=1)[:, :, None], np.empty((runs, self.rounds, 0)))

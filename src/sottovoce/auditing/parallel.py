@@ -1,0 +1,96 @@
+"""Many runs, cut into chunks, in this process or in several."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+from sottovoce._checks import whole
+from sottovoce.auditing.experiments import Experiment
+from sottovoce.auditing.observations import Observations
+from sottovoce.auditing.pooled import Pooled, secure_pool
+from sottovoce.privacy import SimulatedNoise
+
+__all__ = ["Progress", "Workers", "World"]
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class World:
+    """So many runs of one world."""
+
+    person: int | None
+    runs: int
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    experiment: Experiment
+    world: int
+    person: int | None
+    runs: int
+    noise_seed: tuple[int, int] | None  # None: secure noise
+
+    def observe(self) -> Observations:
+        # Every chunk of simulated noise has a stream of its own, so results do not depend on how chunks are shared out.
+        source = secure_pool() if self.noise_seed is None else Pooled(SimulatedNoise(_mixed(*self.noise_seed)))
+        return self.experiment.observe(self.person, self.runs, source)
+
+
+class Workers:
+    """Runs worlds, in `count` processes, or in this one if that is 1.
+
+    Processes are spawned, not forked, and make their own optimizers: none is ever copied.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._pool = None
+        if whole("workers", count) > 1:
+            spawning = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(count, mp_context=spawning, initializer=_ignore_interrupts)
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def observe(
+        self, experiment: Experiment, worlds: list[World], noise_seed: int | None, progress: Progress
+    ) -> list[Observations]:
+        """Return what was seen in each world; `progress` is told of every chunk how many runs it was."""
+        chunks = list(_chunks(experiment, worlds, noise_seed))
+        seen: list[list[Observations]] = [[] for _ in worlds]
+        for chunk, observed in self._all(chunks):
+            seen[chunk.world].append(observed)
+            progress(observed.runs)
+        return [Observations.joined(pieces) for pieces in seen]
+
+    def _all(self, chunks: list[_Chunk]) -> Iterator[tuple[_Chunk, Observations]]:
+        if self._pool is None:
+            yield from ((chunk, chunk.observe()) for chunk in chunks)
+            return
+        futures = {self._pool.submit(chunk.observe): chunk for chunk in chunks}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+
+
+def _chunks(experiment: Experiment, worlds: list[World], noise_seed: int | None) -> Iterator[_Chunk]:
+    number = 0
+    for index, world in enumerate(worlds):
+        for first in range(0, world.runs, experiment.chunk):
+            runs = min(experiment.chunk, world.runs - first)
+            seed = None if noise_seed is None else (noise_seed, number)
+            yield _Chunk(experiment, index, world.person, runs, seed)
+            number += 1
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears them, and stops what is left
+
+
+def _mixed(seed: int, number: int) -> int:
+    return seed * 2**32 + number

@@ -1,0 +1,132 @@
+"""What an audit found."""
+
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.auditing.claims import Claim
+
+__all__ = ["Audit"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found; `print` it.
+
+    Attributes
+    ----------
+    label
+        What was audited.
+    claim
+        The guarantee under test.
+    epsilon_lower
+        The epsilon that the runs prove to be needed, at `delta` and with `confidence`.
+    confidence
+        Whatever is audited, `epsilon_lower` exceeds its true epsilon with at most 1 - confidence probability.
+    distinguisher
+        The strongest that was found on the first half of the runs.
+    person
+        The round in which the person's losses differ, from 0.
+    runs
+        Of both worlds, for choosing and for judging together.
+    hits
+        (hits, trials) of the world where the chosen set of outputs is likely, and of the one where it is rare.
+    scores
+        Of the runs that judged: without the person's high losses, and with them.
+    threshold
+        Of the score.
+    simulated
+        True if the noise came from a seed. Then the audit is of the arithmetic alone: nothing is private.
+    """
+
+    label: str
+    claim: Claim
+    epsilon_lower: float
+    confidence: float
+    distinguisher: str
+    person: int
+    runs: int
+    hits: tuple[tuple[int, int], tuple[int, int]]
+    threshold: float
+    simulated: bool
+    scores: tuple[Floats, Floats] = field(repr=False)
+
+    @property
+    def epsilon_claimed(self) -> float:
+        """The epsilon that is promised, at `delta`."""
+        return self.claim.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Where epsilon is stated; 0 for pure privacy."""
+        return self.claim.delta
+
+    @property
+    def passed(self) -> bool:
+        """Whether the claim stands."""
+        return self.epsilon_lower <= self.epsilon_claimed
+
+    @property
+    def verdict(self) -> str:
+        """The finding in one line."""
+        if self.passed:
+            return "not refuted: no attack that was tried needs more than is claimed"
+        return "REFUTED: the outputs give away more than is claimed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data, for JSON; without the scores."""
+        (likely, likely_trials), (rare, rare_trials) = self.hits
+        return {
+            "label": self.label,
+            "guarantee": self.claim.guarantee.to_dict(),
+            "epsilon_claimed": self.epsilon_claimed,
+            "epsilon_lower": self.epsilon_lower,
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "passed": self.passed,
+            "distinguisher": self.distinguisher,
+            "round": self.person,
+            "runs": self.runs,
+            "hits": {"likely": [likely, likely_trials], "rare": [rare, rare_trials]},
+            "simulated_noise": self.simulated,
+        }
+
+    def __str__(self) -> str:
+        (likely, likely_trials), (rare, rare_trials) = self.hits
+        at = f" at delta = {self.delta:g}" if self.delta else ""
+        rows = [
+            (
+                "Claimed",
+                f"{self.claim.guarantee}" + (f": epsilon = {self.epsilon_claimed:.4g}{at}" if self.delta else ""),
+            ),
+            (
+                "Shown",
+                f"epsilon is at least {self.epsilon_lower:.4g}{at}, with {100 * self.confidence:.6g}% confidence",
+            ),
+            ("Verdict", self.verdict),
+            ("Attack", f"{self.distinguisher}; the person differs in round {self.person + 1}"),
+            (
+                "Counts",
+                f"a set of outputs, fixed beforehand, was hit by {likely:,} of {likely_trials:,} runs of one world and "
+                f"by {rare:,} of {rare_trials:,} of the other; {self.runs:,} runs in all, half of them to choose it",
+            ),
+            ("Meaning", _MEANING + (_GAUSSIAN if self.claim.mu is not None else "")),
+        ]
+        if self.simulated:
+            rows.append(
+                ("NOT PRIVATE", "the noise was simulated from a seed: this audits the arithmetic, not a release.")
+            )
+        return "\n".join([f"Audit: {self.label}", *(_row(*row) for row in rows)])
+
+
+_MEANING = "an audit can refute a claim, never prove it. It tried these neighbours and these attacks, and no others."
+_GAUSSIAN = " The claim under test is the whole trade-off curve of Gaussian noise, stated as an epsilon at delta."
+
+
+def _row(name: str, text: str) -> str:
+    return textwrap.fill(text, width=110, initial_indent=f"  {name:<12} ", subsequent_indent=" " * 15)

@@ -1,0 +1,214 @@
+"""D-optimal designs over the vertices of a set, from its linear oracle alone.
+
+A design is a probability distribution on vertices. The leverage of a point x is (x - mean)' S^+ (x - mean), with S the
+design's covariance. A design is D-optimal (det S is largest) exactly if no point of the set has a leverage above d, the
+dimension of its affine hull (Kiefer, Wolfowitz, 1960). The ellipsoid {leverage <= d} is then the smallest around the
+set, and the smaller one {leverage <= 1/d} lies inside it.
+"""
+
+import math
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector
+from sottovoce._threads import single_threaded
+from sottovoce.domains.base import Domain
+from sottovoce.domains.geometry import SEED, both_ways
+from sottovoce.errors import DomainError
+
+__all__ = ["Design", "d_optimal_design", "optimal_weights"]
+
+Matrix = NDArray[np.float64]
+
+_ROUNDS = 40  # of solving and climbing
+_QUIET = 2  # rounds in a row that must find nothing better
+_STEPS = 20  # of one climb
+_EXACT = 1e-5  # excess left on the pool itself
+_EXCESS = 1e-4  # leverage above d, relative to it, that is worth another vertex
+_STARTS = 200  # most climbs of a kind in one round
+_POOL = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Design:
+    """Vertices and weights whose covariance has (nearly) the largest determinant.
+
+    Attributes
+    ----------
+    vertices, weights : arrays of shape (k, n) and (k,)
+        Support and probabilities, all positive.
+    mean : array of shape (n,)
+        Their mean.
+    whitening : array of shape (d, n)
+        W with W S W' = I and W'W = S^+: leverage is ||W (x - mean)||^2.
+    factor : array of shape (n, d)
+        F with F F' = S, the covariance; it undoes the whitening within the affine hull.
+    worst_leverage : float
+        Largest leverage of any vertex that was met. The search for a larger one is by climbing from many starts: this
+        is evidence for, not proof of, an upper bound over the whole set. On the support it is exact.
+    calls : int
+        Oracle calls that were spent.
+    """
+
+    vertices: Matrix
+    weights: Vector
+    mean: Vector
+    whitening: Matrix
+    factor: Matrix
+    worst_leverage: float
+    calls: int
+
+    @property
+    def dimension(self) -> int:
+        """Dimension of the affine hull (d): the leverage that no point exceeds under the best design."""
+        return len(self.whitening)
+
+    @property
+    def ratio(self) -> float:
+        """The worst leverage that was met, relative to d; 1 is optimal."""
+        return self.worst_leverage / self.dimension
+
+    def leverage(self, x: ArrayLike) -> Vector:
+        """Return the leverages of points, of shape (n,) or (m, n)."""
+        white = (np.asarray(x, dtype=np.float64) - self.mean) @ self.whitening.T
+        squared: Vector = np.square(white).sum(axis=-1)
+        return squared
+
+    def __repr__(self) -> str:
+        return (
+            f"Design({len(self.weights)} vertices, dimension {self.dimension}, "
+            f"worst leverage met {self.worst_leverage:.4g} = {self.ratio:.4f} d)"
+        )
+
+
+_known: "WeakKeyDictionary[Domain, Design]" = WeakKeyDictionary()
+
+
+def d_optimal_design(domain: Domain) -> Design:
+    """Return a D-optimal design over the vertices of `domain`; computed once for each domain object.
+
+    Examples
+    --------
+    >>> from sottovoce.domains import Hypersimplex
+    >>> design = d_optimal_design(Hypersimplex(6, 2))
+    >>> design.dimension, round(design.worst_leverage, 3)
+    (5, 5.0)
+    """
+    if domain not in _known:
+        with single_threaded():
+            _known[domain] = _search(domain)
+    return _known[domain]
+
+
+def _search(domain: Domain) -> Design:
+    """Solve on a pool of vertices, climb from many starts to vertices of more leverage, add them, and repeat."""
+    basis, rng = domain._hull.basis, np.random.default_rng(SEED + 3)
+    size = len(basis)
+    if size == 0:
+        raise DomainError(f"{domain!r} is a single point: a design needs at least two vertices")
+    directions = rng.standard_normal((2 * size, size)) @ basis
+    pool = np.unique(np.vstack((domain._hull.vertices, both_ways(domain.extreme_point, directions))), axis=0)
+    calls, quiet, excess = 4 * size, 0, 0.1
+    weights = np.full(len(pool), 1 / len(pool))
+    for _ in range(_ROUNDS):
+        weights = optimal_weights((pool - pool[0]) @ basis.T, weights, max(excess / 10, _EXACT))
+        design = _design(pool, weights, basis, calls)
+        found, spent = _climb(domain, design, rng)
+        calls += spent
+        leverages = design.leverage(found)
+        excess = float(leverages.max()) / size - 1
+        better = found[leverages > size * (1 + _EXCESS)]
+        quiet = 0 if len(better) else quiet + 1
+        if quiet == _QUIET or len(pool) + len(better) > _POOL:
+            break
+        pool, weights = _joined(pool, weights, better)
+    return _design(np.vstack((pool, found)), np.concatenate((weights, np.zeros(len(found)))), basis, calls)
+
+
+def _climb(domain: Domain, design: Design, rng: np.random.Generator) -> tuple[Matrix, int]:
+    """Return vertices at which climbs end, and the oracle calls: leverage is convex, so each step goes up."""
+    count = min(2 * design.dimension, _STARTS)
+    heavy = rng.permutation(len(design.vertices))[:count]
+    sides = np.vstack((rng.standard_normal((count, design.dimension)), _white(design, design.vertices[heavy])))
+    ends, calls = [], 0
+    for side in sides:
+        reached = 0.0
+        for _ in range(_STEPS):
+            vertex = domain.extreme_point(-side @ design.whitening)
+            calls += 1
+            side = _white(design, vertex)
+            leverage = float(side @ side)
+            if leverage <= reached * (1 + 1e-9):
+                break
+            reached, end = leverage, vertex
+        ends.append(end)
+    return np.unique(ends, axis=0), calls
+
+
+def _white(design: Design, x: Matrix) -> Matrix:
+    return (x - design.mean) @ design.whitening.T
+
+
+def _joined(pool: Matrix, weights: Vector, fresh: Matrix) -> tuple[Matrix, Vector]:
+    """Add vertices, without weight as yet; leave out those that have none and are not new."""
+    kept = weights > 0.0
+    return np.vstack((pool[kept], fresh)), np.concatenate((weights[kept], np.zeros(len(fresh))))
+
+
+def _design(pool: Matrix, weights: Vector, basis: Matrix, calls: int) -> Design:
+    """Drop what has no weight, and factorise the covariance of the rest."""
+    support = weights > 1e-9
+    vertices, shares = pool[support], weights[support] / weights[support].sum()
+    mean = shares @ vertices
+    local = (vertices - mean) @ basis.T
+    _, lengths, axes = np.linalg.svd(np.sqrt(shares)[:, None] * local, full_matrices=False)
+    whitening, factor = (axes / lengths[:, None]) @ basis, basis.T @ (axes.T * lengths)
+    worst = np.square((pool - mean) @ whitening.T).sum(axis=1).max()
+    arrays = (vertices, shares, mean, whitening, factor)
+    for array in arrays:
+        array.setflags(write=False)
+    return Design(*arrays, float(worst), calls)
+
+
+def optimal_weights(rows: Matrix, weights: Vector, tolerance: float = _EXACT) -> Vector:
+    """Return weights under which no row has a leverage above (1 + tolerance) d, nor one of positive weight far below.
+
+    With a coordinate 1 put in front, leverages about the mean grow by 1, and the mean needs no care. Multiplicative
+    steps (Titterington, 1976) come near; then single weights are raised or lowered, with exact line search
+    (Todd, Yıldırım, 2007), which converges linearly and ends with few positive weights.
+    """
+    lifted = np.linalg.qr(np.column_stack((np.ones(len(rows)), rows)))[0]
+    size = lifted.shape[1]
+    for _ in range(30 if weights.all() else 0):  # zeros would stay; they tell a start that is good already
+        weights = weights * _leverages(lifted, weights)[0] / size
+        weights /= weights.sum()
+    for step in range(20 * len(rows) + 1000):
+        if step % 50 == 0:  # sweep away the rounding errors of the updates
+            leverages, inverse = _leverages(lifted, weights)
+        high, low = int(leverages.argmax()), int(np.where(weights > 0.0, leverages, math.inf).argmin())
+        up, down = leverages[high] / size - 1, 1 - leverages[low] / size
+        if max(up, down) <= tolerance:
+            break
+        chosen = high if up >= down else low
+        value = float(leverages[chosen])
+        share = (value - size) / (size * (value - 1)) if value > 1.0 else -math.inf
+        share = max(share, -weights[chosen] / (1 - weights[chosen]))
+        # Update the inverse of (1 - share) H + share x x', and with it all leverages (Sherman, Morrison).
+        pulled = inverse @ lifted[chosen]
+        shrink = share / (1 - share + share * value)
+        leverages = (leverages - shrink * (lifted @ pulled) ** 2) / (1 - share)
+        inverse = (inverse - shrink * np.multiply.outer(pulled, pulled)) / (1 - share)
+        weights = weights * (1 - share)
+        weights[chosen] += share
+        weights[weights < 1e-12] = 0.0
+    total = float(weights.sum())
+    return weights / total
+
+
+def _leverages(lifted: Matrix, weights: Vector) -> tuple[Vector, Matrix]:
+    inverse: Matrix = np.asarray(np.linalg.inv((lifted.T * weights) @ lifted), dtype=np.float64)
+    leverages: Vector = np.einsum("ij,ij->i", lifted @ inverse, lifted)
+    return leverages, inverse

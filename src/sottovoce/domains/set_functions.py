@@ -1,0 +1,297 @@
+"""Submodular set functions, each able to value all prefixes of an order at once."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains.base import Fixed, read_only
+from sottovoce.domains.subsets import Mask, Order, as_mask, as_order, components_of
+from sottovoce.errors import DomainError
+
+__all__ = [
+    "ConcaveOfCardinality",
+    "FacilityLocation",
+    "FromCallable",
+    "GraphCut",
+    "SetFunction",
+    "WeightedCoverage",
+]
+
+
+class SetFunction(Fixed, ABC):
+    """A function of subsets of {0, ..., n - 1} that is 0 at the empty set.
+
+    A kind sets `ground_size` and implements `_gains`. Subsets are given as boolean masks of shape (n,), or as sets or
+    lists of elements.
+    """
+
+    ground_size: int
+    """Number of elements (n)."""
+
+    @abstractmethod
+    def _gains(self, order: Order) -> Vector:
+        """Return what each element adds to the value of those before it in `order`."""
+
+    def gains(self, order: Any) -> Vector:
+        """Return what each element adds to the value of those before it in `order`, each element at most once."""
+        return self._gains(as_order("order", order, self.ground_size))
+
+    def prefixes(self, order: Any) -> Vector:
+        """Return the values of the first element of `order`, the first two, and so on."""
+        return np.cumsum(self.gains(order))
+
+    def __call__(self, subset: Any) -> float:
+        """Return the value of a subset."""
+        return float(self._gains(np.flatnonzero(as_mask("subset", subset, self.ground_size))).sum())
+
+    def components(self) -> Order | None:
+        """Return labels of elements: F is the sum of functions of each class, and no class falls apart further.
+
+        None if that is not known.
+        """
+        return None
+
+
+class ConcaveOfCardinality(SetFunction):
+    """A concave function of how many elements there are.
+
+    Parameters
+    ----------
+    values : array of shape (n + 1,)
+        The value of 0, 1, ..., n elements; the first is 0.
+
+    Examples
+    --------
+    >>> function = ConcaveOfCardinality([0.0, 3.0, 5.0, 6.0])
+    >>> function([0, 2]), function.prefixes([2, 0, 1])
+    (5.0, array([3., 5., 6.]))
+    """
+
+    def __init__(self, values: ArrayLike) -> None:
+        values = vector("values", values, np.size(values))
+        self.ground_size = whole("the number of values", len(values), least=2) - 1
+        self.values = read_only(values)
+        steps, extent = np.diff(values), float(np.abs(values).max())
+        if abs(values[0]) > 1e-12 * extent:
+            raise DomainError(f"values must start with 0, the value of the empty set, got {values[0]:g}")
+        rising = np.flatnonzero(np.diff(steps) > 1e-12 * extent)
+        if rising.size:
+            s = int(rising[0]) + 1
+            raise DomainError(
+                f"values must be concave: element {s + 1} adds {steps[s]:g}, but element {s} only {steps[s - 1]:g}"
+            )
+
+    def __repr__(self) -> str:
+        return f"ConcaveOfCardinality({self.ground_size} elements)"
+
+    def _gains(self, order: Order) -> Vector:
+        return np.diff(self.values[: len(order) + 1])
+
+    def components(self) -> Order:
+        """Return one class, or n where every element adds the same."""
+        linear = np.ptp(np.diff(self.values)) <= 1e-12 * float(np.abs(self.values).max())
+        return np.arange(self.ground_size) * int(linear)
+
+
+class WeightedCoverage(SetFunction):
+    """The weight of all items that the chosen elements cover.
+
+    Parameters
+    ----------
+    sets : sequence of sets of items
+        The items that each element covers, numbered from 0.
+    weights : array of shape (m,), optional
+        The weight of each item, not negative. Default: 1 each.
+
+    Examples
+    --------
+    >>> function = WeightedCoverage([{0, 1}, {1, 2}, {3}], [5.0, 1.0, 2.0, 4.0])
+    >>> function([0, 1]), function.gains([1, 0, 2])
+    (8.0, array([3., 5., 4.]))
+    """
+
+    def __init__(self, sets: Sequence[Iterable[int]], weights: ArrayLike | None = None) -> None:
+        members = [sorted({whole("an item of sets", item, least=0) for item in one}) for one in sets]
+        self.ground_size = whole("the number of sets", len(members))
+        items = 1 + max((one[-1] for one in members if one), default=-1)
+        weights = np.ones(items) if weights is None else vector("weights", weights, np.size(weights))
+        self.weights = _not_negative("weights", weights)
+        if len(self.weights) < items:
+            raise ValueError(f"weights must be at least {items} numbers, one for each item, got {len(self.weights)}")
+        item = np.array([item for one in members for item in one], dtype=np.int64)
+        element = np.repeat(np.arange(self.ground_size), [len(one) for one in members])
+        order = np.argsort(item, kind="stable")
+        self._items, self._elements = item[order], element[order]
+        self._covered, self._starts = np.unique(self._items, return_index=True)
+
+    def __repr__(self) -> str:
+        return f"WeightedCoverage({self.ground_size} elements, {len(self.weights)} items)"
+
+    def _gains(self, order: Order) -> Vector:
+        # An item counts where it is covered first; those never covered would count in one more place.
+        place = np.full(self.ground_size, len(order))
+        place[order] = np.arange(len(order))
+        if len(self._covered) == 0:
+            return np.zeros(len(order))
+        first = np.minimum.reduceat(place[self._elements], self._starts)
+        return _added(first, self.weights[self._covered], len(order))
+
+    def components(self) -> Order:
+        """Return classes of elements joined by common items of positive weight."""
+        counts = self.weights[self._items] > 0.0
+        nodes = self.ground_size + len(self.weights)
+        joined = components_of(self._elements[counts], self.ground_size + self._items[counts], nodes)
+        return joined[: self.ground_size]
+
+
+class GraphCut(SetFunction):
+    """The weight of all edges that leave a set of nodes.
+
+    Parameters
+    ----------
+    edges : array of shape (m, 2)
+        The ends of each edge, nodes 0, 1, ....
+    weights : array of shape (m,), optional
+        The weight of each edge, not negative. Default: 1 each.
+    nodes : int, optional
+        Number of nodes. Default: up to the largest that an edge touches.
+    directed : bool
+        Whether an edge counts only if it leaves the set from its first end to its second.
+
+    Examples
+    --------
+    >>> path = GraphCut([(0, 1), (1, 2)], [3.0, 5.0])
+    >>> path([1]), path([0, 1]), path.gains([0, 1, 2])
+    (8.0, 5.0, array([ 3.,  2., -5.]))
+    """
+
+    def __init__(
+        self, edges: ArrayLike, weights: ArrayLike | None = None, nodes: int | None = None, directed: bool = False
+    ) -> None:
+        ends = np.asarray(edges)
+        if ends.ndim != 2 or ends.shape[1] != 2 or len(ends) == 0 or not np.issubdtype(ends.dtype, np.integer):
+            raise ValueError(f"edges must be whole numbers of shape (m, 2) with m >= 1, got shape {ends.shape}")
+        if ends.min() < 0:
+            raise ValueError(f"edges must join nodes 0, 1, ..., got {int(ends.min())}")
+        least = int(ends.max()) + 1
+        self.ground_size = whole("nodes", least if nodes is None else nodes, least=least)
+        self.weights = _not_negative(
+            "weights", np.ones(len(ends)) if weights is None else vector("weights", weights, len(ends))
+        )
+        self.directed = bool(directed)
+        self._tails, self._heads = ends.T.astype(np.int64)
+
+    def __repr__(self) -> str:
+        return f"GraphCut({self.ground_size} nodes, {len(self.weights)} edges{', directed' * self.directed})"
+
+    def _gains(self, order: Order) -> Vector:
+        # An edge is cut from its first end on, and no more from its second; directed, only if the tail comes first.
+        place = np.full(self.ground_size, len(order))
+        place[order] = np.arange(len(order))
+        tails, heads = place[self._tails], place[self._heads]
+        weights = np.where(tails <= heads, self.weights, 0.0) if self.directed else self.weights
+        lost = _added(np.maximum(tails, heads), weights, len(order))
+        return _added(np.minimum(tails, heads), weights, len(order)) - lost
+
+    def components(self) -> Order:
+        """Return the connected components of the graph of edges with positive weight."""
+        counts = self.weights > 0.0
+        return components_of(self._tails[counts], self._heads[counts], self.ground_size)
+
+
+class FacilityLocation(SetFunction):
+    """The sum over customers of the best that any chosen facility offers them.
+
+    Parameters
+    ----------
+    matrix : array of shape (n, m)
+        What each of n facilities offers each of m customers, not negative.
+
+    Examples
+    --------
+    >>> function = FacilityLocation([[3.0, 0.0], [2.0, 2.0]])
+    >>> function([0]), function.prefixes([0, 1])
+    (3.0, array([3., 5.]))
+    """
+
+    def __init__(self, matrix: ArrayLike) -> None:
+        matrix = np.array(matrix, dtype=np.float64)
+        if matrix.ndim != 2 or matrix.size == 0 or not np.isfinite(matrix).all():
+            raise ValueError(f"matrix must be finite, of shape (n, m), and not empty, got shape {matrix.shape}")
+        self.ground_size = len(matrix)
+        self.matrix = _not_negative("matrix", matrix)
+
+    def __repr__(self) -> str:
+        return f"FacilityLocation({self.ground_size} facilities, {self.matrix.shape[1]} customers)"
+
+    def _gains(self, order: Order) -> Vector:
+        best = np.maximum.accumulate(self.matrix[order], axis=0)
+        gains: Vector = np.diff(best, axis=0, prepend=0.0).sum(axis=1)
+        return gains
+
+    def components(self) -> Order:
+        """Return classes of facilities joined by common customers."""
+        facility, customer = np.nonzero(self.matrix)
+        joined = components_of(facility, self.ground_size + customer, sum(self.matrix.shape))
+        return joined[: self.ground_size]
+
+
+class FromCallable(SetFunction):
+    """Your own set function, by a Python function from a boolean mask to a number; n + 1 calls for all prefixes.
+
+    Parameters
+    ----------
+    function : callable
+        From a boolean mask of shape (n,), read-only, to a finite number; 0 at the empty set.
+    ground_size : int
+        Number of elements (n).
+
+    Examples
+    --------
+    >>> function = FromCallable(lambda mask: min(2, mask.sum()), 3)
+    >>> function.gains([2, 1, 0])
+    array([1., 1., 0.])
+    """
+
+    def __init__(self, function: Callable[[Mask], float], ground_size: int) -> None:
+        if not callable(function):
+            raise TypeError(f"function must be a function from a boolean mask to a number, got {function!r}")
+        self.function = function
+        self.ground_size = whole("ground_size", ground_size)
+
+    def __repr__(self) -> str:
+        return f"FromCallable({getattr(self.function, '__qualname__', repr(self.function))}, {self.ground_size})"
+
+    def _value(self, mask: Mask) -> float:
+        mask = mask.copy()
+        mask.setflags(write=False)
+        return number(f"the value of the function at {np.flatnonzero(mask).tolist()}", self.function(mask))
+
+    def _gains(self, order: Order) -> Vector:
+        mask = np.zeros(self.ground_size, dtype=np.bool_)
+        values = np.empty(len(order) + 1)
+        values[0] = self._value(mask)
+        for count, element in enumerate(order, start=1):
+            mask[element] = True
+            values[count] = self._value(mask)
+        return np.diff(values)
+
+    def __call__(self, subset: Any) -> float:
+        """Return the value of a subset."""
+        return self._value(as_mask("subset", subset, self.ground_size))
+
+
+def _added(places: Order, weights: Vector, count: int) -> Vector:
+    """Return the weight that falls on each of the places 0, ..., count - 1; the place `count` is never reached."""
+    return np.bincount(places, weights, minlength=count + 1)[:count].astype(np.float64, copy=False)
+
+
+def _not_negative(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a read-only copy, or name the entry that is negative: the function would not be submodular."""
+    if (values < 0.0).any():
+        raise DomainError(f"{name} must not be negative, or the function is not submodular; got {values.min():g}")
+    return read_only(values)

@@ -1,0 +1,309 @@
+"""Designs: linear losses are learned from a few events that play well-chosen probes; the rest play the point itself.
+
+A design is a distribution over probes v with mean c and covariance S of full rank. A round draws one probe; one event
+in every `stride`, at a place drawn by public coins, plays it, and only these events report a loss. Their number is
+exact, so nothing is divided by a random zero. All other events play the round's point. From the sum of the reported
+losses, released, and their count y, which is public,
+
+    theta^ = theta' + S^+ (v - c) (sum/y - b - <theta', v - c>)
+
+is unbiased for the mean loss vector on the direction space, for every b and theta' that the round's coins do not know:
+E[S^+ (v - c)(v - c)^T] is the projection on the direction space, and E[v - c] = 0. b and theta' (a control variate)
+come from earlier releases, by regularised least squares; the better they are, the less the choice of the probe
+matters. The estimate of the round's total loss is its size times theta^.
+
+No inner radius is needed: probes may be vertices. In the rounded position a D-optimal design has S = I and c = 0.
+
+Tests: tests/exploration/test_designs.py.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import number, whole
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed
+from sottovoce.exploration.stage import Stage
+
+__all__ = ["BallProbes", "Designs", "LinearModel", "Probe", "Schedule", "VertexProbes"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probe:
+    """What the exploring events of a round play: `action`, and where it lies from the design's mean, whitened."""
+
+    action: Floats
+    offset: Floats  # v - c in working coordinates
+    weight: Floats  # S^+ (v - c)
+
+
+class Probes(Protocol):
+    """A design to draw probes from."""
+
+    def draw(self, coins: np.random.Generator) -> Probe:
+        """Draw a probe."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class VertexProbes:
+    """The D-optimal design over vertices of a rounded set: S = I and c = 0 in its coordinates."""
+
+    stage: Stage
+
+    def draw(self, coins: np.random.Generator) -> Probe:
+        """Draw a vertex of the design."""
+        assert self.stage.rounded is not None
+        design = self.stage.rounded.design
+        vertex = design.vertices[coins.choice(len(design.weights), p=design.weights)]
+        offset = self.stage.rounded.from_original(vertex)
+        return Probe(vertex, offset, offset)
+
+
+@dataclass(frozen=True, eq=False)
+class BallProbes:
+    """Points of the largest known ball inside the set: S = r^2/d on the direction space. For sets that are round."""
+
+    stage: Stage
+
+    def draw(self, coins: np.random.Generator) -> Probe:
+        """Draw a point, uniform on the sphere of the inner radius around the centre."""
+        domain = self.stage.working
+        direction = domain.tangent(coins.standard_normal(domain.dimension))
+        offset = np.asarray(direction * (domain.inner_radius / np.linalg.norm(direction)))
+        action = self.stage.original(domain.center + offset)
+        return Probe(action, offset, offset * (domain.affine_dimension / domain.inner_radius**2))
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How much is explored when.
+
+    Parameters
+    ----------
+    rate
+        Share of events that explore, averaged over the horizon (gamma).
+    horizon
+        Over which `rate` is an average.
+    probe_events
+        y, the exploring events of a round.
+    decay
+        The rate falls as t^-decay; 0 keeps it, 1/3 suits what is stationary.
+    growth
+        y grows as t^growth from `probe_events`.
+
+    Examples
+    --------
+    >>> schedule = Schedule(rate=0.1, horizon=10_000, probe_events=5)
+    >>> schedule.round_of(0), schedule.round_of(9_000)
+    ((5, 10), (5, 10))
+    """
+
+    rate: float
+    horizon: int
+    probe_events: int
+    decay: float = 0.0
+    growth: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("rate", self.rate, above=0, at_most=1)
+        whole("probe_events", self.probe_events)
+
+    def round_of(self, passed: int) -> tuple[int, int]:
+        """Return (exploring events, stride) of the round that begins after `passed` events."""
+        share = (passed + 0.5 * self.probe_events / self.rate + 1) / self.horizon  # about the middle of the round
+        rate = min(0.5, (1 - self.decay) * self.rate * share**-self.decay) if self.decay else self.rate
+        events = self.probe_events * max(1.0, passed / (self.probe_events / self.rate)) ** self.growth
+        return max(1, round(events)), max(1, round(1 / rate))
+
+
+class LinearModel:
+    """Ridge regression of a round's mean loss on the place of its probe: b and theta', from released values alone.
+
+    Parameters
+    ----------
+    dimension
+        Of the working set.
+    spread
+        Typical spread of the mean loss over the design (G): the prior on theta.
+    memory
+        How many rounds count at most: older ones fade. Infinity forgets nothing.
+    """
+
+    def __init__(self, dimension: int, spread: float, memory: float = math.inf) -> None:
+        self.theta = np.zeros(dimension)
+        self.level = 0.0
+        self._keep = 1 - 1 / memory
+        self._spread = spread
+        self._inverse: Floats | None = None  # of the information matrix of (theta, level), whitened prior
+
+    def predict(self, offset: Floats) -> float:
+        """Mean loss that the model expects of a probe."""
+        return float(self.level + self.theta @ offset)
+
+    def learn(self, offset: Floats, mean: float, variance: float, leverage: float, level: float) -> None:
+        """Take in the released mean loss of a probe, with the variance that it has beyond the model."""
+        row = np.append(offset, 1.0)
+        if self._inverse is None:
+            # Prior: <theta, offset> has spread G over the design, the level is the middle of the range give or take G.
+            scale = self._spread**2 / max(leverage, 1e-12)
+            self._inverse = np.diag(np.append(np.full(len(offset), scale), self._spread**2))
+            self.level = level
+        if self._keep < 1:
+            self._inverse /= self._keep
+        pulled = self._inverse @ row
+        gain = pulled / (variance + float(row @ pulled))
+        surprise = mean - self.predict(offset)
+        self.theta = self.theta + gain[:-1] * surprise
+        self.level += float(gain[-1] * surprise)
+        self._inverse -= np.outer(gain, pulled)
+
+
+class Designs(Explorer):
+    """Rounds that explore with one probe each.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place.
+    probes
+        The design.
+    schedule
+        How much is explored when.
+    middle
+        The middle of the loss range: what is believed before anything is known.
+    spread
+        Typical spread of the mean loss over the design (G).
+    noise
+        Standard deviation that one release carries beyond the losses' own, in units of loss (0 without privacy).
+    loss_variance
+        Variance of a loss within a probe (V), for the weights of the model.
+    control_variate
+        Whether theta' is used; b always is.
+    memory
+        See `LinearModel`.
+    reuse
+        Read the losses of exploiting events too, one number for each vertex that they play. They improve the control
+        variate, and through it the estimate, which stays unbiased.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> stage = Stage(sv.domains.Hypersimplex(6, 2), sv.domains.Rounded(sv.domains.Hypersimplex(6, 2)), integral=True)
+    >>> designs = Designs(stage, VertexProbes(stage), Schedule(0.25, 1000, 5), middle=0.5, spread=0.2)
+    >>> coins = np.random.default_rng(0)
+    >>> exploration = designs.begin(stage.working.center, 0, designs.round_size(0), coins)
+    >>> draw = exploration.draw(coins, 20)
+    >>> int(draw.wants_loss.sum()), draw.actions.sum(axis=1).tolist() == [2.0] * 20
+    (5, True)
+    """
+
+    def __init__(
+        self,
+        stage: Stage,
+        probes: Probes,
+        schedule: Schedule,
+        *,
+        middle: float,
+        spread: float,
+        noise: float = 0.0,
+        loss_variance: float = 0.0,
+        control_variate: bool = True,
+        memory: float = math.inf,
+        reuse: bool = False,
+    ) -> None:
+        self.reuse = reuse
+        self.stage, self.probes, self.schedule = stage, probes, schedule
+        self.middle, self.noise, self.loss_variance = middle, noise, loss_variance
+        self.control_variate = control_variate
+        self.model = LinearModel(stage.working.dimension, number("spread", spread, above=0), memory)
+
+    def round_size(self, passed: int) -> int:
+        """Exploring events times the stride."""
+        events, stride = self.schedule.round_of(passed)
+        return events * stride
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "DesignExploration":
+        """Draw the round's probe, and where it is played."""
+        events, stride = self.schedule.round_of(passed)
+        starts = np.arange(events) * stride
+        places = starts + coins.integers(0, stride, size=events)
+        return DesignExploration(self, point, size, self.probes.draw(coins), places[places < size])
+
+    def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
+        """Vertices and their shares with the point as mean; the point alone, if actions need not be vertices."""
+        original = self.stage.original(point)
+        if not self.stage.integral:
+            return original[None, :], np.ones(1)
+        return self.stage.domain.decompose(original)
+
+    def learn_more(self, action: Floats, mean: float, count: float) -> None:
+        """Let the model know the released mean loss of an action that was played for its own sake."""
+        offset = action if self.stage.rounded is None else self.stage.rounded.from_original(action)
+        offset = np.asarray(offset - self.stage.working.center)
+        self.model.learn(offset, mean, self._variance(count), float(offset @ offset), self.middle)
+
+    def _variance(self, count: float) -> float:
+        return max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
+
+    def learn(self, probe: Probe, mean: float, count: float, size: int) -> Floats:
+        """Return the gradient of a round's total loss, and let the model know for the rounds to come."""
+        model = self.model
+        expected = model.predict(probe.offset) if self.control_variate else model.level
+        if model._inverse is None:
+            expected = self.middle
+        theta = probe.weight * (mean - expected)
+        if self.control_variate:
+            theta = theta + model.theta
+        leverage = float(probe.offset @ probe.offset)
+        model.learn(probe.offset, mean, self._variance(count), leverage, self.middle)
+        return np.asarray(size * theta)
+
+
+class DesignExploration(Exploration):
+    """One round with one probe; under `reuse`, the vertices that exploiting events play have a number each, too."""
+
+    def __init__(self, designs: Designs, point: Floats, size: int, probe: Probe, places: Integers) -> None:
+        self._designs, self._point, self._size, self._probe = designs, point, size, probe
+        self._places = places
+        self._drawn = 0
+        self._atoms: Floats | None = None
+        self._shares: Floats | None = None
+        if designs.reuse:
+            self._atoms, self._shares = designs.atoms_of(point)
+        self.numbers = 1 if self._atoms is None else 1 + len(self._atoms)
+
+    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+        """Return the next events: the probe at its places, the point (or vertices with that mean) elsewhere."""
+        first, last = np.searchsorted(self._places, [self._drawn, self._drawn + size])
+        exploring = np.zeros(size, dtype=bool)
+        exploring[self._places[first:last] - self._drawn] = True
+        self._drawn += size
+        others = size - int(exploring.sum())
+        actions = np.empty((size, self._designs.stage.domain.dimension))
+        actions[exploring] = self._probe.action
+        index = np.zeros(size, dtype=np.int64)
+        if self._atoms is not None:
+            picked = coins.choice(len(self._atoms), p=self._shares, size=others)
+            actions[~exploring] = self._atoms[picked]
+            index[~exploring] = 1 + picked
+            return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
+        if others:
+            mean = self._point[None, :]
+            actions[~exploring] = self._designs.stage.play(mean, np.zeros(others, dtype=np.int64), coins)
+        return Draw(actions, exploring, Probed(1, index, exploring.astype(np.int64)))
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """Return the size of the round times theta^."""
+        gradient = self._designs.learn(self._probe, float(sums[0] / weights[0]), float(weights[0]), self._size)
+        if self._atoms is not None:
+            for atom, total, count in zip(self._atoms, sums[1:], weights[1:], strict=True):
+                if count:
+                    self._designs.learn_more(atom, float(total / count), float(count))
+        return gradient

@@ -1,0 +1,95 @@
+"""What every way of exploring offers: actions for a round, and a gradient from the round's released sums.
+
+A round's losses are summed into a few integers, each event with public integer weights: sum_t w_t q_t, where q_t is the
+loss's integer. What follows from the released sums is linear in the losses, so the sum of the weights, which is public,
+undoes any offset of the loss grid. An explorer knows nothing of privacy: it is handed sums, and does not ask whether
+they carry noise.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Draw", "Exploration", "Explorer", "Probed", "Weighted"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Weighted:
+    """Events whose weights are integer vectors: the rows of a matrix."""
+
+    rows: Integers
+
+    def sum(self, losses: Integers) -> Integers:
+        """Sum of loss times row."""
+        return np.asarray(losses @ self.rows)
+
+    def total(self) -> Integers:
+        """Sum of the rows."""
+        return np.asarray(self.rows.sum(axis=0))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Probed:
+    """Events that each belong to one number, with sign +1 or -1 (0: to none)."""
+
+    numbers: int
+    index: Integers
+    sign: Integers
+
+    def sum(self, losses: Integers) -> Integers:
+        """Signed sum of the losses of each number."""
+        sums = np.zeros(self.numbers, dtype=np.int64)
+        np.add.at(sums, self.index, self.sign * losses)
+        return sums
+
+    def total(self) -> Integers:
+        """Sum of the signs of each number."""
+        sums = np.zeros(self.numbers, dtype=np.int64)
+        np.add.at(sums, self.index, self.sign)
+        return sums
+
+
+class Draw(NamedTuple):
+    """Consecutive events of a round: where each acts, whether its loss is wanted, and what it is summed into."""
+
+    actions: Floats
+    wants_loss: NDArray[np.bool_] | None  # None: all of them
+    weights: Weighted | Probed
+
+
+class Exploration(ABC):
+    """One round's exploration: public choices, made before any of its losses is seen."""
+
+    numbers: int
+    """How many integers the round's losses are summed into."""
+
+    @abstractmethod
+    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+        """Return the next `size` events of the round."""
+
+    @abstractmethod
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """Return the gradient of the round's total loss from sum_t w_t f_t and sum_t w_t."""
+
+
+class Explorer(ABC):
+    """How a run explores, in the coordinates of the set it works on."""
+
+    @abstractmethod
+    def round_size(self, passed: int) -> int:
+        """How many events the round has that begins after `passed` events."""
+
+    @abstractmethod
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> Exploration:
+        """Begin a round of `size` events around a point, after `passed` events."""
+
+
+Vertices = Callable[[Floats, np.random.Generator, int], Floats]
+"""Draws a number of random vertices with a given mean: how integral actions are played."""

@@ -1,0 +1,139 @@
+"""Frames: a few orthonormal directions per round, each tried forwards and backwards, one number for each.
+
+Per round draw m <= d orthonormal directions q_1 ... q_m, uniformly within the direction space. Consecutive events form
+pairs: one plays +q_j, the other -q_j, which first is a fair coin; pairs go through the directions in shuffled order.
+Every single event's direction u_t = s_t q_j is uniform on the sphere, so (d/radius) sum_t f_t u_t is unbiased for the
+gradient of the smoothed loss, exactly as for independent directions, but all that is needed of the losses is one number
+for each direction, c_j = sum of s_t f_t over its events. One event is in one number.
+
+Pairing cancels the mean of the losses: what is left is half the difference of two neighbouring losses, small wherever
+losses drift slowly. Energy of the estimate, with k events, v^2 half the mean squared difference of a pair's losses:
+
+    E||g||^2 <= k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 Var(noise of a number),     a = d/radius.
+
+Tests: tests/exploration/test_frames.py.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import whole
+from sottovoce.domains import Domain
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed
+from sottovoce.exploration.sphere import Sphere
+from sottovoce.exploration.stage import Stage
+
+__all__ = ["Frames", "haar_frame"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats:
+    """Draw `count` orthonormal rows, uniformly, in the direction space of the domain.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> frame = haar_frame(sv.domains.Simplex(4), 3, np.random.default_rng(0))
+    >>> bool(np.allclose(frame @ frame.T, np.eye(3)) and np.allclose(frame.sum(axis=1), 0.0))
+    True
+    """
+    vectors = domain.tangent(coins.standard_normal((count, domain.dimension)))
+    # QR of a Gaussian matrix is uniform once the signs of R's diagonal are taken out (Mezzadri 2007).
+    frame, triangle = np.linalg.qr(vectors.T)
+    return np.ascontiguousarray((frame * np.sign(np.diag(triangle))).T)
+
+
+@dataclass(frozen=True)
+class Frames(Explorer):
+    """Rounds of a fixed size that explore along frames.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place; points and directions are in its working coordinates.
+    radius, play
+        As for `Sphere`.
+    directions
+        m, the directions of a round; at most d.
+    batch_size
+        k, the events of a round.
+    middle
+        A constant that is subtracted from every loss; it matters only for an event that has lost its pair.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> frames = Frames(Stage(sv.domains.Ball(3)), radius=0.1, directions=2, batch_size=8)
+    >>> coins = np.random.default_rng(0)
+    >>> exploration = frames.begin(np.zeros(3), 0, 8, coins)
+    >>> draw = exploration.draw(coins, 8)
+    >>> draw.actions.shape, draw.weights.total().tolist()  # forwards as often as backwards
+    ((8, 3), [0, 0])
+    """
+
+    stage: Stage
+    radius: float
+    directions: int
+    batch_size: int
+    play: str = "inside"
+    middle: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole("directions", self.directions, most=self.stage.working.affine_dimension)
+        whole("batch_size", self.batch_size)
+        assert self._sphere  # refuses a radius that does not fit
+
+    @cached_property
+    def _sphere(self) -> Sphere:
+        return Sphere(self.stage.working, self.radius, self.play)
+
+    @property
+    def scale(self) -> float:
+        """d/radius: what turns loss times direction into a gradient estimate."""
+        return self._sphere.scale
+
+    def round_size(self, passed: int) -> int:
+        """All rounds have the same size."""
+        return self.batch_size
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "FrameExploration":
+        """Draw the round's frame."""
+        frame = haar_frame(self.stage.working, self.directions, coins)
+        return FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
+
+
+class FrameExploration(Exploration):
+    """One round along one frame."""
+
+    def __init__(self, stage: Stage, sphere: Sphere, point: Floats, frame: Floats, middle: float) -> None:
+        self.numbers = len(frame)
+        self._stage = stage
+        self._sphere, self._point, self._frame, self._middle = sphere, point, frame, middle
+        self._waiting: Integers = np.empty((0, 2), dtype=np.int64)  # (direction, sign) of events that come next
+
+    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+        """Return the next events: pairs, in shuffled order over the directions."""
+        missing = size - len(self._waiting)
+        if missing > 0:
+            self._waiting = np.concatenate([self._waiting, self._shuffle(coins, missing)])
+        events, self._waiting = self._waiting[:size], self._waiting[size:]
+        index, sign = events[:, 0], events[:, 1]
+        both = self._sphere.radius * np.concatenate([self._frame, -self._frame]) + self._point
+        actions = self._stage.play(both, index + self.numbers * (sign < 0), coins)
+        return Draw(actions, None, Probed(self.numbers, index, sign))
+
+    def _shuffle(self, coins: np.random.Generator, least: int) -> Integers:
+        """Return (direction, sign) rows: whole passes over the directions, a pair for each."""
+        passes = -(-least // (2 * self.numbers))
+        order = coins.permuted(np.tile(np.arange(self.numbers), (passes, 1)), axis=1).ravel()
+        first = 2 * coins.integers(0, 2, size=len(order)) - 1
+        return np.stack([np.repeat(order, 2), np.stack([first, -first], axis=1).ravel()], axis=1)
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """Return (d/radius) sum_j c_j q_j."""
+        return np.asarray(self._sphere.scale * (sums - self._middle * weights) @ self._frame)

@@ -1,0 +1,62 @@
+"""From points of the set that is worked on to actions of the set that is played."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.domains import Domain, Rounded
+
+__all__ = ["Stage"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the play takes place.
+
+    Parameters
+    ----------
+    domain
+        The set that is played.
+    rounded
+        Work in the rounded position (an affine image of the set in which it is as round as it gets), for lopsided sets.
+        None: work on the set itself.
+    integral
+        Play vertices with the right mean instead of points: for losses that are linear in the action.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> stage = Stage(sv.domains.Hypersimplex(4, 2), integral=True)
+    >>> coins = np.random.default_rng(0)
+    >>> stage.play(np.full((1, 4), 0.5), np.zeros(3, dtype=np.int64), coins).sum(axis=1)
+    array([2., 2., 2.])
+    """
+
+    domain: Domain
+    rounded: Rounded | None = None
+    integral: bool = False
+
+    @property
+    def working(self) -> Domain:
+        """The set in whose coordinates points, directions and gradients are."""
+        return self.domain if self.rounded is None else self.rounded
+
+    def original(self, points: Floats) -> Floats:
+        """Map points of the working set to the set that is played."""
+        return points if self.rounded is None else np.asarray(self.rounded.to_original(points))
+
+    def play(self, means: Floats, index: NDArray[np.int64], coins: np.random.Generator) -> Floats:
+        """Return one action for each entry of `index`: the point means[index], or a random vertex with that mean."""
+        points = self.original(means)
+        if not self.integral:
+            return np.asarray(points[index])
+        actions = np.empty((len(index), self.domain.dimension))
+        order = np.argsort(index, kind="stable")
+        ends = np.cumsum(np.bincount(index, minlength=len(points)))
+        for point, slots in zip(points, np.split(order, ends[:-1]), strict=True):
+            if len(slots):
+                actions[slots] = self.domain.round(point, coins, size=len(slots))
+        return actions

@@ -1,0 +1,54 @@
+"""Privatised reports, treated as integers on a grid of their own: f = low + step * report, on average."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.errors import InvalidLoss
+
+__all__ = ["ReportGrid"]
+
+
+@dataclass(frozen=True)
+class ReportGrid:
+    """The grid of a channel's reports.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> grid = ReportGrid(sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0))
+    >>> grid.quantise([1, -1])
+    array([ 1, -1])
+    """
+
+    channel: Any
+
+    @property
+    def low(self) -> float:
+        """What a report of 0 is worth."""
+        return float(self.channel.low)
+
+    @property
+    def step(self) -> float:
+        """What one unit of a report is worth."""
+        return float(self.channel.step)
+
+    @property
+    def middle(self) -> int:
+        """What a report that never comes counts as."""
+        return int(self.channel.middle)
+
+    def quantise(self, losses: Any) -> NDArray[np.int64]:
+        """Return reports as integers; refuse what the channel cannot have sent, a raw loss above all."""
+        reports = np.asarray(losses, dtype=np.float64)
+        integers = np.where(np.isfinite(reports), reports, 0.5).astype(np.int64)
+        if not (integers == reports).all() or not self.channel.valid(integers):
+            raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")
+        return integers
+
+    def quantiser(self) -> Callable[[float], int]:
+        """Return a function of one report."""
+        return lambda report: int(self.quantise([report])[0])

@@ -1,0 +1,232 @@
+"""Guarantees as values that can be asked questions and composed.
+
+Neighbours are those of each guarantee: one person's data is replaced. Composition is adaptive: what is run later may
+depend on all that was released before.
+
+Exact where exact is known:
+- Pure epsilon: randomised response is the worst case (Kairouz, Oh & Viswanath 2015), so delta(epsilon') =
+  (e^epsilon - e^epsilon')/(1 + e^epsilon), and the Renyi curve is its own; as concentrated privacy, rho = epsilon^2/2.
+- (epsilon, delta): randomised response that shows everything with probability delta.
+- Gaussian mu: the curve of gaussian.py; composes to the root of the sum of squares; rho = mu^2/2, Renyi alpha*rho.
+- zCDP rho: Renyi alpha*rho by definition. Its delta is the best that *any* mechanism with this Renyi curve is known to
+  keep (Canonne, Kamath & Steinke 2020), a bound.
+Several guarantees: the least of basic composition (epsilons and deltas add up), exact Gaussian composition, and the sum
+of Renyi curves. Each of them is a valid bound, so the least is.
+
+Tests: tests/privacy/test_accounting.py (against dp-accounting).
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from scipy.optimize import minimize_scalar
+
+from sottovoce._checks import number
+from sottovoce.privacy import gaussian
+from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
+
+__all__ = ["Composition", "as_approximate", "as_zcdp", "compose", "decimal_sum"]
+
+
+@dataclass(frozen=True)
+class Composition:
+    """What several guarantees about the same people promise together; `compose` makes one.
+
+    Examples
+    --------
+    >>> together = compose(PureDP(0.5), PureDP(0.25))
+    >>> together.epsilon(0.0), together.rho
+    (0.75, 0.15625)
+    >>> round(compose(GDP(0.6), GDP(0.8)).epsilon(1e-6), 3)  # as one GDP(1.0)
+    4.887
+    """
+
+    guarantees: tuple[Guarantee, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether anything is promised."""
+        return all(guarantee.private for guarantee in self.guarantees)
+
+    @property
+    def rho(self) -> float:
+        """The zero-concentrated parameter; infinite if there is none."""
+        return decimal_sum(_rho(guarantee) for guarantee in self.guarantees)
+
+    @property
+    def mu(self) -> float:
+        """The Gaussian parameter, if all are Gaussian; infinite otherwise."""
+        return math.hypot(*(guarantee.mu if isinstance(guarantee, GDP) else math.inf for guarantee in self.guarantees))
+
+    def renyi(self, alpha: float) -> float:
+        """Renyi divergence of order alpha > 1 between neighbours, at most; infinite if there is no bound."""
+        number("alpha", alpha, above=1)
+        return math.fsum(_renyi(guarantee, alpha) for guarantee in self.guarantees)
+
+    def epsilon(self, delta: float) -> float:
+        """Smallest epsilon known for which all together are (epsilon, delta)-DP; infinite if there is none."""
+        if not 0 <= delta < 1:
+            raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
+        slack = decimal_sum((delta, -self._deltas))
+        if not self.private or slack < 0:
+            return math.inf
+        discrete, smooth = self._split(PureDP, LocalDP, ApproxDP)
+        if smooth.guarantees:
+            basic = discrete._epsilons + smooth._smooth_epsilon(slack)
+        else:
+            basic = _pure_epsilon(discrete._epsilons, slack / (1 - self._deltas))
+        approximate, curves = self._split(ApproxDP)
+        return min(basic, approximate._epsilons + curves._renyi_epsilon(slack))
+
+    def delta(self, epsilon: float) -> float:
+        """Smallest delta known for which all together are (epsilon, delta)-DP."""
+        if not epsilon >= 0:
+            raise ValueError(f"epsilon must be at least 0, got {epsilon!r}")
+        if not self.private:
+            return 1.0
+        deltas = self._deltas
+        discrete, smooth = self._split(PureDP, LocalDP, ApproxDP)
+        if smooth.guarantees:
+            basic = deltas + smooth._smooth_delta(epsilon - discrete._epsilons)
+        else:
+            basic = deltas + (1 - deltas) * _pure_delta(discrete._epsilons, epsilon)
+        approximate, curves = self._split(ApproxDP)
+        return min(1.0, basic, deltas + curves._renyi_delta(epsilon - approximate._epsilons))
+
+    def _split(self, *kinds: type[Guarantee]) -> tuple["Composition", "Composition"]:
+        """Those of the given kinds, and the others."""
+        chosen = tuple(guarantee for guarantee in self.guarantees if isinstance(guarantee, kinds))
+        return Composition(chosen), Composition(tuple(g for g in self.guarantees if not isinstance(g, kinds)))
+
+    @property
+    def _epsilons(self) -> float:
+        kinds = (PureDP, LocalDP, ApproxDP)
+        return decimal_sum(guarantee.epsilon for guarantee in self.guarantees if isinstance(guarantee, kinds))
+
+    @property
+    def _deltas(self) -> float:
+        return decimal_sum(guarantee.delta for guarantee in self.guarantees if isinstance(guarantee, ApproxDP))
+
+    def _smooth_epsilon(self, delta: float) -> float:
+        if delta <= 0:
+            return math.inf
+        return gaussian.epsilon_of(self.mu, delta) if self.mu < math.inf else self._renyi_epsilon(delta)
+
+    def _smooth_delta(self, epsilon: float) -> float:
+        if epsilon < 0:
+            return 1.0
+        return gaussian.delta_of(self.mu, epsilon) if self.mu < math.inf else self._renyi_delta(epsilon)
+
+    def _renyi_epsilon(self, delta: float) -> float:
+        """From Renyi to epsilon (Canonne, Kamath & Steinke 2020); every order gives a valid bound."""
+        if delta <= 0 or not self.guarantees:
+            return math.inf if self.guarantees else 0.0
+
+        def bound(alpha: float) -> float:
+            spread = math.log(alpha - 1) - alpha * math.log1p(-1 / alpha)
+            return self.renyi(alpha) - (math.log(delta) + spread) / (alpha - 1)
+
+        return max(0.0, _least_over_orders(bound))
+
+    def _renyi_delta(self, epsilon: float) -> float:
+        if epsilon < 0 or not self.guarantees:
+            return 1.0 if epsilon < 0 else 0.0
+
+        def log_bound(alpha: float) -> float:
+            spread = math.log(alpha - 1) - alpha * math.log1p(-1 / alpha)
+            return (alpha - 1) * (self.renyi(alpha) - epsilon) - spread
+
+        return math.exp(min(0.0, _least_over_orders(log_bound)))
+
+
+def compose(*guarantees: Guarantee) -> Composition:
+    """Return what guarantees about the same people promise together.
+
+    Examples
+    --------
+    >>> round(compose(ZCDP(0.05), PureDP(0.1)).epsilon(1e-6), 2)
+    1.53
+    """
+    for guarantee in guarantees:
+        if not isinstance(guarantee, Guarantee):
+            raise TypeError(f"guarantees must be PureDP, ApproxDP, ZCDP, GDP, LocalDP or NoPrivacy, got {guarantee!r}")
+    return Composition(guarantees)
+
+
+def as_zcdp(guarantee: Guarantee) -> ZCDP:
+    """Return the zero-concentrated privacy that a guarantee implies; refuses where there is none.
+
+    Examples
+    --------
+    >>> as_zcdp(PureDP(epsilon=1.0))
+    ZCDP(rho=0.5, contributions=1)
+    """
+    if not math.isfinite(_rho(guarantee)):
+        raise ValueError(f"{guarantee!r} implies no zero-concentrated privacy")
+    return ZCDP(_rho(guarantee), guarantee.contributions)
+
+
+def as_approximate(guarantee: Guarantee, delta: float) -> ApproxDP:
+    """Return the (epsilon, delta)-privacy that a guarantee implies at a given delta; refuses where there is none.
+
+    Examples
+    --------
+    >>> round(as_approximate(GDP(mu=1.0), 1e-6).epsilon, 3)
+    4.887
+    """
+    epsilon = compose(guarantee).epsilon(number("delta", delta, above=0))
+    if not math.isfinite(epsilon):
+        raise ValueError(f"{guarantee!r} implies no privacy at delta = {delta!r}")
+    return ApproxDP(max(epsilon, 1e-300), delta, guarantee.contributions)
+
+
+def decimal_sum(values: Iterable[float]) -> float:
+    """Add up numbers as they are written: ten times 0.1 is 1.0, and fits into a budget of 1.0.
+
+    Examples
+    --------
+    >>> decimal_sum([0.1] * 10), sum([0.1] * 10)
+    (1.0, 0.9999999999999999)
+    """
+    listed = list(values)
+    if any(math.isinf(value) for value in listed):
+        return math.inf
+    return float(sum(Fraction(repr(float(value))) for value in listed))
+
+
+def _rho(guarantee: Guarantee) -> float:
+    if isinstance(guarantee, PureDP | LocalDP):
+        return guarantee.epsilon**2 / 2
+    if isinstance(guarantee, GDP):
+        return guarantee.mu**2 / 2
+    return guarantee.rho if isinstance(guarantee, ZCDP) else math.inf
+
+
+def _renyi(guarantee: Guarantee, alpha: float) -> float:
+    if isinstance(guarantee, PureDP | LocalDP):
+        likely = -math.log1p(math.exp(-guarantee.epsilon))  # logarithms of the two answers of randomised response
+        unlikely = likely - guarantee.epsilon
+        first, second = alpha * likely + (1 - alpha) * unlikely, alpha * unlikely + (1 - alpha) * likely
+        return max(0.0, (first + math.log1p(math.exp(second - first))) / (alpha - 1))
+    return alpha * _rho(guarantee)
+
+
+def _pure_epsilon(epsilon: float, delta: float) -> float:
+    """Smallest epsilon' for which epsilon-DP is (epsilon', delta)-DP."""
+    left = 1 - delta * (1 + math.exp(-epsilon))
+    return max(0.0, epsilon + math.log(left)) if left > 0 else 0.0
+
+
+def _pure_delta(epsilon: float, at: float) -> float:
+    """Smallest delta for which epsilon-DP is (at, delta)-DP."""
+    return max(0.0, -math.expm1(at - epsilon) / (1 + math.exp(-epsilon)))
+
+
+def _least_over_orders(bound: Callable[[float], float]) -> float:
+    """Minimise over Renyi orders alpha > 1, on a logarithmic scale of alpha - 1."""
+    coarse = min((bound(1 + 2.0**power), power) for power in range(-20, 40))[1]
+    nearby = (coarse - 1.0, coarse + 1.0)
+    found = minimize_scalar(lambda power: bound(1 + 2.0**power), bounds=nearby, method="bounded")
+    return min(float(found.fun), bound(1 + 2.0**coarse))

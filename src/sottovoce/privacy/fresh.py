@@ -1,0 +1,82 @@
+"""Fresh noise in every round: the simplest running sum. Its noise grows as the root of the number of rounds.
+
+What is released: every round's integer vector with its own noise. The running sum is the sum of these.
+
+Neighbours: streams in which one round's vector moves by at most `l1` (or `l2`) in norm, per contribution.
+
+Sensitivity: one contribution is in one round, so it moves the vector of all released numbers by l1 (l2); K of them by
+at most K times as much (all may fall into one round).
+
+Proof. Given the past, a round's noise is fresh, and the rounds that hold none of the person's data have a likelihood
+ratio of 1. Laplace: the ratios of the others multiply to at most exp(K*l1/scale). Gaussian: their mu add up in squares
+to at most (K*l2/scale)^2. This holds for any number of rounds, and however later vectors depend on earlier outputs.
+
+Tests: tests/privacy/test_mechanisms.py.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import number, whole
+from sottovoce.privacy.calibration import noise_for
+from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.vectors import check_vector
+
+__all__ = ["FreshSums", "fresh_noise"]
+
+Floats = NDArray[np.float64]
+
+
+def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> Noise:
+    """Return the least noise per coordinate of a round that keeps the guarantee.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy.guarantees import PureDP
+    >>> fresh_noise(PureDP(epsilon=0.1), l1=300, l2=100.0, dimension=10)
+    Noise(family='laplace', scale=3000.0)
+    """
+    contributions = guarantee.contributions
+    return noise_for(
+        guarantee,
+        l1=contributions * whole("l1", l1),
+        l2=contributions * number("l2", l2, above=0),
+        numbers=contributions * whole("dimension", dimension),
+    )
+
+
+class FreshSums:
+    """Streams private running sums whose every round has noise of its own, in O(dimension) memory.
+
+    Parameters
+    ----------
+    dimension
+        Length of each integer vector.
+    sampler
+        Draws the noise of one coordinate; see `fresh_noise` for its scale.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy.noise import Noise, SimulatedNoise
+    >>> sums = FreshSums(2, SimulatedNoise(0).sampler(Noise("laplace", 10.0)))
+    >>> [sums.add(np.array([100, -100])).shape for _ in range(3)], sums.round
+    ([(2,), (2,), (2,)], 3)
+    """
+
+    def __init__(self, dimension: int, sampler: Sampler) -> None:
+        self.dimension = whole("dimension", dimension)
+        self.round = 0
+        self._sampler = sampler
+        self._total = np.zeros(self.dimension)
+
+    def start(self) -> Floats:
+        """Return the sum before any data."""
+        return np.zeros(self.dimension)
+
+    def add(self, vector: Integers) -> Floats:
+        """Take in the next round's vector; return the noisy sum of all rounds so far."""
+        released = add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
+        self._total = self._total + released
+        self.round += 1
+        return self._total.copy()

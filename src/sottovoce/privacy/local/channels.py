@@ -1,0 +1,125 @@
+"""What all channels have in common, and how to make, ship and use one."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from sottovoce._checks import choice
+from sottovoce.errors import InvalidLoss
+from sottovoce.privacy.guarantees import LocalDP
+from sottovoce.privacy.local.laplace import LaplaceChannel
+from sottovoce.privacy.local.one_bit import OneBitChannel
+
+__all__ = ["CHANNELS", "Channel", "channel_for", "channel_from_dict", "privatise"]
+
+CHANNELS: dict[str, type[OneBitChannel] | type[LaplaceChannel]] = {
+    kind.kind: kind for kind in (OneBitChannel, LaplaceChannel)
+}
+
+
+class Channel(Protocol):
+    """Turns a loss, on its owner's side, into a report: an integer that reveals at most e^epsilon about it.
+
+    To the server reports are integers on a grid, like those of `LossGrid`: worth `low + step * report`, with `middle`
+    for one that never comes, and every legal one between `least_report` and `most_report`.
+    """
+
+    @property
+    def kind(self) -> str:
+        """The name of the kind of channel."""
+        ...
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """What losses are clipped to."""
+        ...
+
+    @property
+    def epsilon(self) -> float:
+        """The budget of one report."""
+        ...
+
+    @property
+    def low(self) -> float:
+        """What a report of 0 is worth."""
+        ...
+
+    @property
+    def step(self) -> float:
+        """What one unit of a report is worth."""
+        ...
+
+    @property
+    def middle(self) -> int:
+        """What a report that never comes counts as."""
+        ...
+
+    @property
+    def least_report(self) -> int:
+        """The smallest legal report."""
+        ...
+
+    @property
+    def most_report(self) -> int:
+        """The largest legal report."""
+        ...
+
+    @property
+    def second_moment(self) -> float:
+        """Largest mean square of a decoded report around the middle of the range."""
+        ...
+
+    def privatise(self, loss: float) -> int:
+        """Return the report of a loss."""
+        ...
+
+    def decode(self, report: Any) -> Any:
+        """Return what a report, or each of an array of reports, is worth."""
+        ...
+
+    def valid(self, reports: Any) -> bool:
+        """Whether this is a report, or an array of reports, that the channel can send."""
+        ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the channel as plain data, to be sent to clients as JSON."""
+        ...
+
+
+def channel_for(guarantee: LocalDP, loss_range: tuple[float, float], kind: str = "one-bit") -> Channel:
+    """Return the channel that keeps a guarantee; K contributions leave epsilon/K for each report.
+
+    Examples
+    --------
+    >>> channel_for(LocalDP(epsilon=1.0, contributions=2), (0.0, 1.0))
+    OneBitChannel(loss_range=(0.0, 1.0), epsilon=0.5)
+    """
+    if not isinstance(guarantee, LocalDP):
+        raise TypeError(f"guarantee must be LocalDP, got {guarantee!r}")
+    return CHANNELS[choice("kind", kind, tuple(CHANNELS))](loss_range, guarantee.per_report)
+
+
+def channel_from_dict(plain: Mapping[str, Any]) -> Channel:
+    """Return the channel that its `to_dict` wrote down.
+
+    Examples
+    --------
+    >>> channel_from_dict({"kind": "one-bit", "loss_range": [0.0, 2.0], "epsilon": 1.0}).low
+    1.0
+    """
+    return CHANNELS[choice("kind", plain.get("kind"), tuple(CHANNELS))].from_dict(plain)
+
+
+def privatise(loss: float, channel: Channel) -> int:
+    """Return the report of a loss, on its owner's side: the raw loss goes no further than this call.
+
+    Examples
+    --------
+    >>> privatise(0.7, OneBitChannel((0.0, 1.0), epsilon=1.0)) in (-1, 1)
+    True
+    """
+    try:
+        return channel.privatise(loss)
+    except InvalidLoss:
+        raise
+    except ValueError as refused:
+        raise InvalidLoss(str(refused)) from None

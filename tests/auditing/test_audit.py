@@ -1,0 +1,121 @@
+"""Audits of what ships. With real noise the outcome is random: each test states how often it fails by bad luck."""
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Audit, Configuration, Mechanism, audit, shipped
+from sottovoce.privacy import GDP, MECHANISMS
+
+SURE = 1 - 1e-6  # a false alarm in at most one of a million audits
+
+
+def ids(configurations):
+    return [one.label for one in configurations]
+
+
+@pytest.mark.parametrize("configuration", shipped(2.0), ids=ids(shipped(2.0)))
+def test_the_real_optimizer_with_real_noise_keeps_pure_privacy(configuration):
+    found = audit(configuration, runs=1000, confidence=SURE)
+    assert found.passed
+    assert not found.simulated
+    assert found.epsilon_claimed == 2.0
+
+
+def test_owners_with_several_reports_keep_their_privacy():
+    choices = {"exploration": "frames", "batch_size": 4}
+    several = Configuration(sv.domains.Box(0.0, 1.0, 1), sv.LocalDP(2.0, contributions=2), 8, choices)
+    assert audit(several, runs=1000, confidence=SURE).passed
+
+
+GAUSSIAN = [one for one in shipped(2.0, 0.05) if one.plan.noise.family == "gaussian"]
+
+
+@pytest.mark.parametrize("configuration", GAUSSIAN, ids=ids(GAUSSIAN))
+def test_the_real_optimizer_with_real_noise_keeps_approximate_privacy(configuration):
+    found = audit(configuration, runs=800, confidence=SURE)
+    assert found.passed
+    assert found.delta == 0.05
+
+
+def test_every_mechanism_is_among_the_configurations():
+    audited = {one.plan.mechanism for one in shipped(1.0, 0.05) + shipped(1.0)}
+    assert audited == {"probe-sums", "local", *MECHANISMS}
+    assert {one.plan.exploration for one in shipped()} == {"frames", "designs", "sphere"}
+
+
+@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.PureDP(1.0, contributions=3), sv.ZCDP(0.5)], ids=str)
+@pytest.mark.parametrize("name", ["probe-sums", *MECHANISMS])
+def test_a_mechanism_alone_keeps_its_claim_and_uses_most_of_it(name, privacy):
+    """The bound must come near the claim, or the audit would be too weak to mean anything. Repeatable: simulated."""
+    if name == "toeplitz" and isinstance(privacy, sv.PureDP):
+        pytest.skip("Gaussian noise only")
+    found = audit(Mechanism(name, privacy), runs=40_000, noise_seed=5)
+    assert found.passed
+    weak = name == "honaker"  # its averages hide the nodes that its noise was made for
+    assert found.epsilon_lower > (0.35 if weak else 0.65) * found.epsilon_claimed
+
+
+def test_a_mechanism_alone_with_real_noise():
+    """Fails by bad luck less than once in 10^5: five standard errors lie between the bound and either limit."""
+    found = audit(Mechanism("tree", sv.PureDP(1.0), rounds=3), runs=20_000, confidence=SURE)
+    assert found.passed
+    assert found.epsilon_lower > 0.4
+
+
+def test_a_bound_is_wrong_no_more_often_than_its_confidence_says():
+    """Of 200 audits at 90%, of a mechanism that spends all it claims, 37 false alarms would have probability 1e-4."""
+    subject = Mechanism("fresh", sv.PureDP(1.0), rounds=1)
+    alarms = sum(not audit(subject, runs=800, confidence=0.9, noise_seed=seed).passed for seed in range(200))
+    assert alarms < 37
+
+
+def test_a_claim_below_the_truth_is_refuted():
+    honest = Mechanism("fresh", sv.PureDP(1.0), rounds=2)
+    found = audit(honest, claimed=sv.PureDP(0.5), runs=8000, noise_seed=1)
+    assert not found.passed
+    assert 0.5 < found.epsilon_lower < 1.0
+    assert not audit(Mechanism("fresh", sv.ZCDP(0.5)), claimed=GDP(0.5), runs=8000, noise_seed=1).passed
+
+
+SMALL = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"batch_size": 4})
+
+
+def test_processes_change_nothing_but_the_time():
+    alone, together = (audit(SMALL, runs=800, noise_seed=3, workers=workers) for workers in (1, 2))
+    assert alone.to_dict() == together.to_dict()
+
+
+def test_progress_counts_every_run():
+    told = []
+    audit(SMALL, runs=401, noise_seed=0, progress=lambda done, total: told.append((done, total)))
+    assert told[-1] == (401, 401)
+    assert told == sorted(told)
+
+
+def test_more_contributions_are_all_used_by_the_person():
+    """Twice the events under the noise for one: caught, so the person's events do add up."""
+    found = audit(SMALL, claimed=sv.PureDP(1.0, contributions=2), runs=4000, noise_seed=2)
+    assert found.epsilon_lower > 1.2
+
+
+def test_the_result_says_what_was_and_was_not_shown():
+    found = audit(SMALL, runs=400, noise_seed=1, label="a small one")
+    assert isinstance(found, Audit)
+    words = " ".join(str(found).split())
+    for part in ("a small one", "never prove it", "99.9% confidence", "NOT PRIVATE", "not refuted", "of 100 runs"):
+        assert part in words
+    assert found.to_dict()["simulated_noise"] is True
+
+
+def test_what_cannot_be_audited_is_refused():
+    without = Configuration(sv.domains.Ball(2), sv.NoPrivacy(), horizon=8)
+    with pytest.raises(ValueError, match="promises nothing"):
+        audit(without)
+    with pytest.raises(ValueError, match="nothing is ever released"):
+        audit(Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=4, choices={"batch_size": 4}))
+    with pytest.raises(ValueError, match="do not fit into one round"):
+        audit(SMALL, claimed=sv.PureDP(1.0, contributions=3), runs=400)
+    with pytest.raises(ValueError, match="runs must be at least 400"):
+        audit(SMALL, runs=10)
+    with pytest.raises(ValueError, match="no configuration has designs and tree"):
+        shipped(exploration="designs", mechanism="tree")

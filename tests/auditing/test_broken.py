@@ -1,0 +1,210 @@
+"""Mechanisms that are wrong on purpose: each must be caught.
+
+The noise is simulated from fixed seeds, so the outcomes are facts. With other seeds a false alarm (an intact twin is
+refuted) has probability 0.001 at most. A miss is rarer than 0.001 if bounds are normal: over 12 seeds (optimizers)
+or 40 (mechanisms alone) none was missed, and the mean bound lay 3.5 standard deviations or more above the claim. Sizes
+and budgets were chosen for that: with fewer runs, Laplace noise drawn twice and a level left out were missed at times.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Configuration, Mechanism, audit
+from sottovoce.exploration import Probed
+from sottovoce.privacy import Noise, levels
+
+SEED = 11
+TWO_NUMBERS = Configuration(
+    sv.domains.Simplex(3), sv.PureDP(1.0), 16, {"exploration": "frames", "batch_size": 8, "directions": 2}
+)
+
+
+def frames(privacy):
+    """Three rounds, two of them released: one number each."""
+    choices = {"exploration": "frames", "batch_size": 4, "directions": 1}
+    return Configuration(sv.domains.Simplex(2), privacy, 12, choices)
+
+
+def tree(privacy):
+    """Four rounds, three of them released; the first is in two nodes."""
+    choices = {"exploration": "sphere", "mechanism": "tree", "batch_size": 1}
+    return Configuration(sv.domains.Box(0.0, 1.0, 1), privacy, 4, choices)
+
+
+@dataclass(frozen=True)
+class Shortened:
+    """A source whose noise has a smaller scale than it was asked for: what a wrong calibration comes to."""
+
+    source: object
+    factor: float
+
+    @property
+    def simulated(self):
+        return self.source.simulated
+
+    def sampler(self, noise):
+        return self.source.sampler(replace(noise, scale=noise.scale * self.factor))
+
+
+def with_less_noise(configuration, factor):
+    return lambda seed, noise: configuration(seed, Shortened(noise, factor))
+
+
+def with_release(configuration, tamper):
+    """The real optimizer, with something in front of its release mechanism."""
+
+    def make(seed, noise):
+        optimizer = configuration(seed, noise)
+        part = optimizer._epoch.learner.gradient
+        part._release = tamper(part._release)
+        return optimizer
+
+    return make
+
+
+def caught(subject, runs=4000):
+    found = audit(subject, runs=runs, noise_seed=SEED)
+    print(found)
+    return not found.passed
+
+
+PURE, CONCENTRATED = sv.PureDP(1.0), sv.ZCDP(2.0)
+INTACT = [frames(PURE), frames(CONCENTRATED), TWO_NUMBERS, tree(PURE), tree(CONCENTRATED)]
+
+
+@pytest.mark.parametrize("configuration", INTACT)
+def test_the_intact_twins_are_not_refuted(configuration):
+    assert not caught(configuration, runs=1500)
+
+
+def test_a_scale_short_by_the_root_of_the_levels():
+    """Noise for one node, where a round is in several: mu is too large by sqrt(levels)."""
+    assert caught(with_less_noise(tree(CONCENTRATED), 1 / math.sqrt(levels(4))), runs=3000)
+
+
+def test_a_sensitivity_of_half_the_range():
+    """As if losses could move by half of the range only: from its middle, say."""
+    assert caught(with_less_noise(frames(PURE), 0.5), runs=3000)
+
+
+def test_one_level_of_the_tree_left_out():
+    assert caught(with_less_noise(tree(sv.PureDP(1.5)), (levels(4) - 1) / levels(4)))
+
+
+class ReleasedTwice:
+    """Every round is released twice, and the two are averaged: less noise than was paid for."""
+
+    def __init__(self, release):
+        self._release = release
+
+    def release(self, sums):
+        return (self._release.release(sums) + self._release.release(sums)) / 2
+
+
+def test_noise_drawn_twice():
+    assert caught(with_release(frames(CONCENTRATED), ReleasedTwice), runs=3000)
+
+
+class MechanismReleasedTwice(Mechanism):
+    def open(self, copies, sampler):
+        return ReleasedTwice(super().open(copies, sampler))
+
+
+def test_laplace_noise_drawn_twice():
+    """Only its tail gives it away, so it takes more runs: of the mechanism alone."""
+    assert caught(MechanismReleasedTwice("probe-sums", PURE, rounds=2), runs=40_000)
+
+
+class SharedGenerator:
+    """Noise of the right scale from the stream of the public coins: whoever knows the coins can take it off."""
+
+    simulated = False
+
+    def __init__(self, seed):
+        self._generator = np.random.default_rng(seed)
+
+    def sampler(self, noise):
+        self._noise = noise
+        return self
+
+    def draw(self, size):
+        return np.rint(self._generator.laplace(scale=self._noise.scale, size=size)).astype(np.int64)
+
+
+def test_a_shared_generator():
+    intact = frames(PURE)
+    found = audit(lambda seed, noise: intact(seed, SharedGenerator(seed)), runs=400)
+    assert found.epsilon_lower > 2.0
+    assert found.hits == ((100, 100), (0, 100))  # told apart every time
+
+
+class NoNoiseAtTheEnd:
+    """The last release of a run is bare."""
+
+    def __init__(self, release):
+        self._release = release
+        self._left = 2
+
+    def release(self, sums):
+        self._left -= 1
+        noisy = self._release.release(sums)
+        return noisy if self._left else sums.copy()
+
+
+def test_an_unnoised_last_round():
+    found = audit(with_release(frames(PURE), NoNoiseAtTheEnd), runs=400, noise_seed=SEED)
+    assert not found.passed
+    assert found.person == 1
+    assert found.hits == ((100, 100), (0, 100))
+
+
+def test_an_event_counted_in_two_probes(monkeypatch):
+    def counted_twice(probed, losses):
+        sums = np.zeros(probed.numbers, dtype=np.int64)
+        for shift in (0, 1):
+            np.add.at(sums, (probed.index + shift) % probed.numbers, probed.sign * losses)
+        return sums
+
+    monkeypatch.setattr(Probed, "sum", counted_twice)
+    assert caught(TWO_NUMBERS)
+
+
+class Short(Mechanism):
+    """A mechanism alone, calibrated for fewer nodes than a round is in."""
+
+    factor = 1.0
+
+    @property
+    def noise(self):
+        right = super().noise
+        return Noise(right.family, right.scale * self.factor)
+
+
+class OneLevelOfThreeLeftOut(Short):
+    factor = 2 / 3
+
+
+class ShortByTheRootOfThree(Short):
+    factor = 3**-0.5
+
+
+@pytest.mark.parametrize(
+    ("broken", "privacy"),
+    [
+        (OneLevelOfThreeLeftOut, sv.PureDP(1.0)),
+        (ShortByTheRootOfThree, sv.PureDP(1.0)),
+        (OneLevelOfThreeLeftOut, sv.ZCDP(0.5)),
+    ],
+)
+def test_finer_faults_of_a_tree_of_seven_rounds(broken, privacy):
+    assert caught(broken("tree", privacy), runs=100_000)
+
+
+def test_a_fault_under_real_noise():
+    """Missed less than once in 10^5: the bound is expected eight standard errors above the claim."""
+    half = type("Half", (Short,), {"factor": 0.5})
+    assert not audit(half("fresh", sv.PureDP(1.0), rounds=2), runs=20_000).passed

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Mechanism
+from sottovoce.auditing.choosing import choose
+from sottovoce.auditing.claims import claim_of
+from sottovoce.auditing.distinguishers import learn
+from sottovoce.auditing.observations import Observations, lowest_bits, views
+
+
+def seen(values):
+    return Observations(np.asarray(values, dtype=np.float64)[:, :, None], np.empty((len(values), 1, 0)))
+
+
+def test_the_view_of_tree_nodes_takes_a_tree_apart():
+    """Running sums of a tree share their noise; what the view shows does not: every node has its own."""
+    released = Mechanism("tree", sv.PureDP(1.0), rounds=7).observe(None, 20_000, sv.SimulatedNoise(0))
+    nodes = np.corrcoef(views(released)["tree nodes"].T)
+    sums = np.corrcoef(views(released)["numbers"].T)
+    assert np.abs(nodes - np.eye(7)).max() < 0.05  # seven standard errors
+    assert np.abs(sums - np.eye(7)).max() > 0.3
+
+
+def test_the_laplace_likelihood_is_the_best_score_for_laplace_noise():
+    """The share of runs that it sorts right is that of the true likelihood ratio, to four standard errors."""
+    coins = np.random.default_rng(1)
+    moved = np.array([1.0, 0.5, 0.0])
+    low, high = coins.laplace(0, 1, (40_000, 3)), coins.laplace(moved, 1, (40_000, 3))
+    truth = np.abs(high).sum(1) - np.abs(high - moved).sum(1)
+    learned = next(learn("numbers", low[:20_000], high[:20_000])).score(high)
+    assert (learned > 0).mean() == pytest.approx((truth > 0).mean(), abs=0.01)
+
+
+def test_fisher_sees_through_correlated_noise():
+    """A common noise, 50 times as large as the difference, cancels in the score."""
+    coins = np.random.default_rng(2)
+    common = 50 * coins.standard_normal((2, 5000, 1))
+    low, high = common + coins.standard_normal((2, 5000, 2))
+    high[:, 0] += 1.0
+    scores = {found.name: found.score for found in learn("numbers", low, high)}
+    gap = [
+        (scores[name](high).mean() - scores[name](low).mean()) / scores[name](low).std()
+        for name in ("Fisher's discriminant", "single number")
+    ]
+    assert gap[0] > 0.6 > 0.1 > gap[1]
+
+
+def test_worlds_that_do_not_overlap_are_told_apart_whatever_the_scale():
+    for unit in (1e-12, 1.0, 1e15):
+        attack = choose(claim_of(sv.PureDP(1.0)), seen(np.zeros((500, 2))), seen([[0.0, unit]] * 500))
+        low, high = seen(np.zeros((10, 2))), seen([[0.0, unit]] * 10)
+        assert attack.hits(attack.scores(low), attack.scores(high)) == ((10, 10), (0, 10))
+
+
+def test_the_lowest_bit_of_a_number():
+    values = np.array([1.0, 3.0, 0.5, 2.0**60, 1 + 2.0**-52, -6.0, 0.0])
+    np.testing.assert_array_equal(lowest_bits(values), [0, 0, -1, 60, -52, 1, 0])

@@ -1,0 +1,75 @@
+"""Low-order bits: numbers with noise in floating point give their input away; integers with integer noise do not."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Configuration, Mechanism, audit
+from sottovoce.auditing.experiments import BanditExperiment
+from sottovoce.auditing.observations import Observations, lowest_bits
+from sottovoce.auditing.pooled import secure_pool
+from sottovoce.privacy import MECHANISMS
+
+RUNS = 4000
+
+
+class FloatLaplace(Mechanism):
+    """numpy's Laplace noise on a float: 0 or 1, of the scale that epsilon = 1 asks for."""
+
+    def observe(self, person, runs, source):
+        coins = np.random.default_rng(0 if person is None else 1)
+        noisy = (0.0 if person is None else 1.0) + coins.laplace(scale=1.0, size=(runs, 1, 1))
+        return Observations(noisy, np.empty((runs, 1, 0)))
+
+
+def test_float_noise_needs_finer_bits_around_zero():
+    """About 27% of outputs around 0 cannot be 1 plus anything: they need bits below 2^-53."""
+    broken = FloatLaplace("fresh", sv.PureDP(1.0), rounds=1)
+    around_zero, around_one = (lowest_bits(broken.observe(person, 20_000, None).released) for person in (None, 0))
+    assert 0.24 < (around_zero < -53).mean() < 0.30
+    assert (around_one < -53).mean() == 0
+
+
+def test_an_audit_catches_float_noise_by_its_lowest_bits():
+    found = audit(FloatLaplace("fresh", sv.PureDP(1.0), rounds=1), runs=RUNS)
+    assert not found.passed
+    assert found.distinguisher.endswith("lowest bits")
+
+
+def released_by_mechanism(name, privacy, person):
+    return Mechanism(name, privacy, rounds=3).observe(person, RUNS, secure_pool()).released
+
+
+@pytest.mark.parametrize("name", ["probe-sums", *MECHANISMS])
+def test_released_values_lie_on_one_public_grid_in_both_worlds(name):
+    """Integers times a public unit, so the set of values that can be seen is the same whatever the losses were.
+
+    Honaker's averages divide by 3 in three rounds, and Toeplitz' decoding multiplies by 1/2 and 3/8: that is done to
+    integers that were released, so for these it is the first release that is looked at.
+    """
+    privacy = sv.ZCDP(0.5) if name == "toeplitz" else sv.PureDP(1.0)
+    rounds = slice(0, 1) if name in ("honaker", "toeplitz") else slice(None)
+    for person in (None, 0):
+        released = released_by_mechanism(name, privacy, person)[:, rounds]
+        assert (released == np.rint(released)).all()
+        assert {0.0, 1.0} <= set(released[:, 0].ravel() % 2)  # no coarser grid either
+
+
+@pytest.mark.parametrize("name", ["probe-sums", *MECHANISMS])
+def test_lowest_bits_are_the_same_in_both_worlds(name):
+    """How often each bit is the lowest, to 5 standard errors: by bad luck all of these fail less than once in 10^4."""
+    privacy = sv.ZCDP(0.5) if name == "toeplitz" else sv.PureDP(1.0)
+    without, with_person = (lowest_bits(released_by_mechanism(name, privacy, person)[:, 0]) for person in (None, 0))
+    for bit in range(6):
+        one, other = (without == bit).mean(), (with_person == bit).mean()
+        error = np.sqrt((one * (1 - one) + other * (1 - other)) / RUNS)
+        assert abs(one - other) <= 5 * error
+
+
+def test_the_optimizer_releases_integers_only():
+    configuration = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), 8, {"exploration": "frames", "batch_size": 4})
+    experiment = BanditExperiment(configuration, 1, 1, 0)
+    for person in (None, 0):
+        released = experiment.observe(person, 200, secure_pool()).released
+        assert (lowest_bits(released) >= 0).all()
+        assert {0.0, 1.0} == set(released.ravel() % 2)

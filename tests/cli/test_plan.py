@@ -1,0 +1,95 @@
+import json
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.learning import outlook
+from sottovoce.learning.outlook import horizon_needed
+from sottovoce.learning.problem import Problem
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path):
+    """A wide terminal without colours, in a folder of its own; and few points, which say as much here."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 3)
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["plan", *arguments])
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+def test_the_plan_is_shown_with_its_price_and_what_else_was_considered(command, tmp_path):
+    code, out, err = command("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1", "--out", "here")
+    assert (code, err) == (0, "")
+    made = outlook.plan(sv.domains.Ball(3), 10**6, (0.0, 1.0), sv.PureDP(1.0))
+    assert f"at most {made.bound / 10**6:.4g} per event" in out
+    assert f"never learning costs at most {made.no_learning / 10**6:.4g}" in out
+    assert f"{made.price_of_privacy:.2f} times that of the same plan without noise" in out
+    for other in made.alternatives:
+        assert any(other.what in line and f"{other.bound:.4g}" in line for line in out.splitlines())
+    assert "too few" not in out
+    assert {path.name for path in (tmp_path / "here").iterdir()} == {"plan.png", "plan.json"}
+    stored = json.loads((tmp_path / "here" / "plan.json").read_text())
+    assert (stored["plan"]["bound"], stored["vacuous"], stored["horizon"][1]) == (made.bound, False, 10**6)
+
+
+def test_a_horizon_that_is_too_short_is_called_so_with_what_it_would_take(command, tmp_path):
+    code, out, _ = command("--domain", "ball:3", "--horizon", "100", "--epsilon", "0.5", "--delta", "1e-6")
+    needed = horizon_needed(Problem(sv.domains.Ball(3), 100, (0.0, 1.0), sv.ApproxDP(0.5, 1e-6)))
+    assert code == 0
+    assert f"100 events: too few events to learn anything, by this bound: it would take about {needed:,}." in out
+    stored = json.loads((tmp_path / "results" / "plan" / "plan.json").read_text())
+    assert (stored["vacuous"], stored["horizon_needed"]) == (True, needed)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--losses", "linear", "--integral"), "designs with probe-sums"),
+        (("--plan", "paper"), "Plan: paper"),
+        (("--losses", "linear", "--loss-range", "-1, 3"), "scale 4 in units of loss"),
+    ],
+    ids=str,
+)
+def test_options_reach_the_plan(command, options, words):
+    code, out, _ = command("--domain", "hypersimplex:6,2", "--horizon", "10k", *options)
+    assert code == 0
+    assert words in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--domain", "cube:3"), "cube:3"),
+        (("--horizon", "soon"), "horizon must be a whole number"),
+        (("--epsilon", "0"), "epsilon must be greater than 0"),
+        (("--delta", "2"), "delta must be"),
+        (("--losses", "cubic"), "losses must be one of"),
+        (("--plan", "best"), "plan must be one of"),
+        (("--loss-range", "1"), "loss-range must be two numbers"),
+        (("--play", "around", "--integral"), "integral=True needs play='inside'"),
+    ],
+)
+def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
+    code, out, err = command(*arguments)
+    assert code == 2
+    assert words in err
+    assert err.count("\n") == 1
+    assert "wrote" not in out
+
+
+def test_an_output_folder_that_is_a_file_is_refused(command, tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    code, _, err = command("--out", "taken")
+    assert (code, err) == (2, "error: out must be a folder, and taken is a file\n")

@@ -1,0 +1,272 @@
+"""Domains that lie are caught, each kind of lie by its own test; and honest ones are not accused."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sottovoce.domains import Ball, Box, Custom, Domain, Simplex, all_domains, check_domain
+from sottovoce.errors import DomainError
+
+HONEST = [example for family in all_domains() for example in family.examples()]
+
+
+@pytest.mark.parametrize("domain", HONEST, ids=repr)
+def test_no_domain_of_the_library_is_accused(domain):
+    check_domain(domain)
+
+
+def test_what_is_not_a_domain_is_refused():
+    with pytest.raises(TypeError, match="domain must be a Domain"):
+        check_domain(lambda cost: cost)
+
+
+class Square(Domain):
+    """The honest one that the liars below derive from; nothing but an oracle."""
+
+    dimension = 3
+
+    def extreme_point(self, cost):
+        return np.array([*np.where(np.asarray(cost)[:2] > 0, -1.0, 1.0), 5.0])
+
+
+class Honest(Square):
+    """The same with all of its geometry."""
+
+    affine_dimension = 2
+    center = np.array([0.0, 0.0, 5.0])
+    inner_radius = 1.0
+    outer_radius = math.sqrt(2)
+    diameter = 2 * math.sqrt(2)
+
+    def tangent(self, vectors):
+        return np.asarray(vectors, dtype=float) * [1.0, 1.0, 0.0]
+
+
+def test_the_honest_square_passes():
+    check_domain(Square())
+    check_domain(Honest())
+
+
+def lying(base=Square, **lies):
+    """A square that differs in some attributes or methods."""
+    return type("Liar", (base,), lies)()
+
+
+def caught(domain, message):
+    with pytest.raises(DomainError, match=message):
+        check_domain(domain)
+
+
+def test_an_oracle_that_answers_in_the_wrong_shape():
+    caught(lying(extreme_point=lambda self, cost: np.zeros(2)), r"must return an array of shape \(3,\), got \(2,\)")
+
+
+def test_an_oracle_that_answers_nan():
+    caught(lying(extreme_point=lambda self, cost: np.full(3, np.nan)), "must return finite")
+
+
+def test_an_oracle_that_maximises():
+    caught(lying(extreme_point=lambda self, cost: Square().extreme_point(-np.asarray(cost))), "if it maximises")
+
+
+def test_an_oracle_that_sometimes_returns_a_point_outside_its_own_set():
+    def oracle(self, cost):
+        vertex = Square().extreme_point(cost)
+        return vertex * [2.0, 2.0, 1.0] if cost[2] > 0.5 else vertex  # cheaper still, now and then
+
+    caught(lying(extreme_point=oracle), "another of its answers is cheaper")
+
+
+def test_an_oracle_that_ignores_the_cost_of_one_coordinate():
+    caught(lying(extreme_point=lambda self, cost: Square().extreme_point([cost[0], 1.0 * cost[2], 0.0])), "cheaper")
+
+
+def test_an_oracle_that_forgets_a_vertex_unless_asked_along_an_axis():
+    def oracle(self, cost):
+        cost = np.asarray(cost)
+        corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+        if np.count_nonzero(cost) != 1:
+            corners = corners[1:]
+        return np.array([*corners[(corners @ cost[:2]).argmin()], 5.0])
+
+    caught(lying(extreme_point=oracle), "cheaper")
+
+
+def test_an_oracle_that_is_not_a_function_of_the_cost():
+    rng = np.random.default_rng(0)
+
+    def oracle(self, cost):
+        signs = np.sign(np.asarray(cost)[:2])
+        signs[signs == 0.0] = rng.choice([-1.0, 1.0])  # ties by chance
+        return np.array([*-signs, 5.0])
+
+    caught(lying(extreme_point=oracle), "not a function of the cost")
+
+
+def test_an_oracle_that_forgets_what_it_was_asked():
+    asked = []
+
+    def oracle(self, cost):
+        asked.append(np.array(cost))
+        return np.array([*-np.sign(asked[0][:2] + asked[-1][:2]), 5.0])
+
+    caught(lying(extreme_point=oracle), "cheaper|not a function")
+
+
+def test_an_oracle_that_writes_into_the_cost():
+    def oracle(self, cost):
+        vertex = Square().extreme_point(cost)
+        cost[:] = 0.0
+        return vertex
+
+    caught(lying(extreme_point=oracle), "wrote into the cost")
+
+
+def test_an_oracle_that_writes_over_earlier_answers():
+    buffer = np.zeros(3)
+
+    def oracle(self, cost):
+        buffer[:] = Square().extreme_point(cost)
+        return buffer
+
+    caught(lying(extreme_point=oracle), "wrote over an earlier answer")
+
+
+def test_an_oracle_that_fails_on_small_costs():
+    def oracle(self, cost):
+        return Square().extreme_point(np.round(cost, 3))  # what is below 0.0005 counts as nothing
+
+    caught(lying(extreme_point=oracle), "multiplied by 1e-06")
+
+
+def test_an_oracle_whose_answers_depend_on_the_scale_beyond_ties():
+    def oracle(self, cost):
+        return Square().extreme_point(-np.asarray(cost) if np.abs(cost).max() > 1e4 else cost)
+
+    caught(lying(extreme_point=oracle), "multiplied by 1e\\+06")
+
+
+def test_a_center_outside():
+    caught(lying(Honest, center=np.array([0.0, 0.0, 5.1])), "center is not in the set")
+
+
+def test_a_center_of_the_wrong_shape():
+    caught(lying(Honest, center=np.zeros(2)), "center must be a finite vector")
+
+
+def test_an_inner_radius_that_is_too_large():
+    caught(lying(Honest, inner_radius=1.01), "no more than 1 of room")
+
+
+def test_an_inner_radius_that_is_too_large_for_a_facet_off_the_axes():
+    """The nearest facet of a polygon turned by an odd angle is found, not guessed."""
+    turned = np.array([[math.cos(0.3), -math.sin(0.3)], [math.sin(0.3), math.cos(0.3)]]) @ np.diag([1.0, 3.0])
+
+    class Turned(Domain):
+        dimension = 2
+        center = np.zeros(2)
+        inner_radius = 1.01
+
+        def extreme_point(self, cost):
+            return turned @ np.where(np.asarray(cost) @ turned > 0, -1.0, 1.0)
+
+    caught(Turned(), "no more than 1 of room")
+
+
+def test_an_inner_radius_of_zero_or_less():
+    caught(lying(Honest, inner_radius=0.0), "choose a center inside")
+    caught(lying(Honest, inner_radius=-1.0), "must not be negative")
+    caught(lying(Honest, inner_radius=math.nan), "must not be negative")
+
+
+def test_an_outer_radius_that_is_too_small():
+    caught(lying(Honest, outer_radius=1.4), "a vertex is 1.41421 from the center")
+
+
+def test_a_diameter_that_is_too_small():
+    caught(lying(Honest, diameter=2.8), "two vertices are 2.82843 apart")
+
+
+def test_an_affine_dimension_that_is_wrong():
+    caught(lying(Honest, affine_dimension=3), "projects on 2 dimensions, but affine_dimension is 3")
+    caught(lying(Honest, affine_dimension=4), "between 0 and dimension 3, got 4")
+
+
+def test_a_tangent_that_is_no_projection():
+    double = lying(Honest, tangent=lambda self, vectors: 2 * np.asarray(vectors, dtype=float) * [1.0, 1.0, 0.0])
+    caught(double, "not an orthogonal projection")
+    shear = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    caught(lying(Honest, tangent=lambda self, vectors: np.asarray(vectors) @ shear), "not an orthogonal projection")
+
+
+def test_a_tangent_that_forgets_a_direction():
+    narrow = lying(
+        Honest, affine_dimension=1, tangent=lambda self, vectors: np.asarray(vectors, dtype=float) * [1.0, 0.0, 0.0]
+    )
+    caught(narrow, "does not leave the differences")
+
+
+def test_a_tangent_that_keeps_a_flat_direction():
+    wide = lying(Honest, affine_dimension=3, tangent=lambda self, vectors: np.array(vectors, dtype=float))
+    caught(wide, "flat in a direction|no more than")
+
+
+def test_a_contains_that_refuses_vertices():
+    caught(lying(contains=lambda self, x, tolerance=1e-6: bool(np.abs(x[:2]).max() < 0.9)), "is outside the set")
+
+
+def test_a_contains_that_accepts_everything():
+    caught(lying(contains=lambda self, x, tolerance=1e-6: True), "inside the set that is cheaper")
+
+
+def test_a_round_with_the_wrong_mean():
+    def toward_zero(self, x, rng, size=None):
+        return Square.round(self, 0.5 * (x + np.array([0.0, 0.0, 5.0])), rng, size)
+
+    caught(lying(round=toward_zero), "round must draw with mean x")
+
+
+def test_a_round_that_draws_outside():
+    def far(self, x, rng, size=None):
+        return x + rng.choice([-1.0, 1.0], (size, 1)) * np.array([3.0, 0.0, 0.0])
+
+    caught(lying(round=far), "outside the set")
+
+
+def test_a_round_of_the_wrong_shape():
+    caught(lying(round=lambda self, x, rng, size=None: np.zeros(3)), "round must return finite points of shape")
+
+
+def test_a_dimension_that_is_no_number():
+    caught(lying(dimension=2.0), "dimension must be a whole number")
+
+
+def test_custom_looks_at_construction_already():
+    """A light form: the sign, the shape, and answers outside the set."""
+    ring = Ball(2)
+
+    def outside(cost):
+        return ring.extreme_point(cost) * (3.0 if cost[0] > 0.5 else 1.0)
+
+    with pytest.raises(DomainError, match="does not minimise"):
+        Custom(outside, 2)
+    with pytest.raises(DomainError, match="not a function of the cost"):
+        Custom(_drifting(), 2)
+    wide = Ball(30)  # where no random cost sees that another answer is too far out
+    with pytest.raises(DomainError, match="does not minimise"):
+        Custom(lambda cost: wide.extreme_point(cost) * (1.2 if cost[0] > 0.6 else 1.0), 30)
+    check_domain(Custom(Box([0, 0], [1, 2]).extreme_point, 2))
+    check_domain(Custom(Simplex(3).extreme_point, 3))
+
+
+def _drifting():
+    """An oracle of a segment that is a little elsewhere when its first question comes back."""
+    asked = []
+
+    def oracle(cost):
+        again = bool(asked) and np.array_equal(cost, asked[0])
+        asked.append(cost.copy())
+        return np.array([-np.sign(cost[0]), 1e-3 * again])
+
+    return oracle

@@ -1,0 +1,302 @@
+"""Flows: against HiGHS on the explicit linear program, networkx, and a QP solver."""
+
+import math
+
+import networkx as nx
+import numpy as np
+import piqp
+import pytest
+from scipy.optimize import linprog
+
+from sottovoce.domains import Custom, Flows, Paths
+from sottovoce.domains.network_simplex import Tree, optimize
+from sottovoce.errors import DomainError
+from sottovoce.projection import project
+
+
+def random_network(seed, *, nodes=8, edges=24, integral=True, acyclic=False):
+    """Edges, capacities and a feasible value; cycles, parallel edges and edges without capacity among them."""
+    rng = np.random.default_rng(seed)
+    pairs = np.array([rng.choice(nodes, size=2, replace=False) for _ in range(edges)])
+    if acyclic:
+        pairs = np.sort(pairs, axis=1)
+    pairs = np.vstack((pairs, [(i, i + 1) for i in range(nodes - 1)]))
+    capacities = rng.integers(0, 5, len(pairs)).astype(float) if integral else rng.gamma(2.0, size=len(pairs))
+    capacities[-(nodes - 1) :] += 0.5 if not integral else 1.0
+    most = -linprog(*_program(pairs, capacities, cost=None)).fun
+    value = math.floor(most * rng.uniform(0.5, 1.0)) or 1.0 if integral else most * rng.uniform(0.3, 0.9)
+    return pairs, capacities, float(value)
+
+
+def _program(pairs, capacities, cost, value=None):
+    """The LP of a flow from node 0 to the last; without a cost, of a maximum one by an extra edge back."""
+    nodes = pairs.max() + 1
+    matrix = np.zeros((nodes, len(pairs)))
+    np.add.at(matrix, (pairs[:, 0], np.arange(len(pairs))), 1.0)
+    np.add.at(matrix, (pairs[:, 1], np.arange(len(pairs))), -1.0)
+    supply = np.eye(nodes)[0] - np.eye(nodes)[-1]
+    bounds = [(0, None if np.isinf(c) else c) for c in capacities]
+    if cost is None:
+        back = np.hstack((matrix, -supply[:, None]))
+        return np.append(np.zeros(len(pairs)), -1.0), None, None, back, np.zeros(nodes), [*bounds, (0, None)]
+    return cost, None, None, matrix, value * supply, bounds
+
+
+def domain_of(pairs, capacities, value):
+    return Flows(pairs, source=0, target=int(pairs.max()), value=value, capacities=capacities)
+
+
+def costs(rng, size):
+    yield from (np.zeros(size), np.ones(size), -np.ones(size))
+    yield from rng.integers(-2, 3, size=(10, size)).astype(float)
+    yield from rng.standard_normal((10, size))
+    yield from rng.standard_normal((3, size)) * 10.0 ** rng.integers(-6, 6, size)
+
+
+CASES = [
+    *({"seed": seed} for seed in range(6)),
+    *({"seed": seed, "integral": False} for seed in range(6)),
+    *({"seed": seed, "acyclic": True} for seed in range(3)),
+    {"seed": 9, "nodes": 40, "edges": 200},
+    {"seed": 10, "nodes": 40, "edges": 200, "integral": False},
+]
+every_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+@every_case
+def test_the_oracle_against_highs(case):
+    network = random_network(**case)
+    domain, (pairs, capacities, value) = domain_of(*network), network
+    for cost in costs(np.random.default_rng(0), len(pairs)):
+        found = domain.extreme_point(cost)
+        known = linprog(*_program(pairs, capacities, cost, value))
+        assert known.success
+        assert cost @ found == pytest.approx(known.fun, abs=1e-7 * np.abs(cost).max() * (1 + capacities.sum()))
+        assert ((found >= 0) & (found <= capacities)).all()
+        _, _, _, matrix, supply, _ = _program(pairs, capacities, cost, value)
+        np.testing.assert_allclose(matrix @ found, supply, atol=1e-12 * capacities.sum())
+
+
+@every_case
+def test_answers_are_vertices_and_integral_where_the_data_are(case):
+    """A flow is a vertex exactly if the edges strictly between their bounds close no cycle."""
+    pairs, capacities, value = random_network(**case)
+    domain = domain_of(pairs, capacities, value)
+    for cost in costs(np.random.default_rng(1), len(pairs)):
+        found = domain.extreme_point(cost)
+        if case.get("integral", True):
+            np.testing.assert_array_equal(found, found.round())
+        between = nx.MultiGraph(pairs[(found > 1e-9) & (found < capacities - 1e-9)].tolist())
+        assert len(between) == 0 or nx.is_forest(between)
+
+
+def test_the_oracle_against_the_network_simplex_of_networkx():
+    pairs, capacities, value = random_network(3, nodes=12, edges=50)
+    pairs, kept = np.unique(pairs, axis=0, return_index=True)
+    capacities = capacities[kept]
+    value = min(value, -linprog(*_program(pairs, capacities, None)).fun)
+    domain = domain_of(pairs, capacities, value)
+    for cost in np.random.default_rng(2).integers(-5, 6, size=(20, len(pairs))):
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(12), demand=0)
+        graph.nodes[0]["demand"], graph.nodes[11]["demand"] = -int(value), int(value)
+        for (a, b), c, capacity in zip(pairs.tolist(), cost.tolist(), capacities.tolist(), strict=True):
+            graph.add_edge(a, b, weight=c, capacity=int(capacity))
+        assert domain.extreme_point(cost) @ cost == nx.network_simplex(graph)[0]
+
+
+def test_a_flow_goes_around_a_cycle_of_negative_cost_as_often_as_it_may():
+    domain = Flows([(0, 1), (1, 2), (2, 1), (2, 3)], source=0, target=3, value=1, capacities=[1, 5, 3, 1])
+    np.testing.assert_array_equal(domain.extreme_point([0, -1, 0.5, 0]), [1, 4, 3, 1])
+    np.testing.assert_array_equal(domain.extreme_point([0, -1, 1.5, 0]), [1, 1, 0, 1])
+
+
+@every_case
+def test_the_affine_hull_is_that_of_the_oracle(case):
+    domain = domain_of(*random_network(**case))
+    if domain.dimension > 40:
+        return
+    default = Custom(domain.extreme_point, domain.dimension)
+    assert domain.affine_dimension == default.affine_dimension
+    vectors = np.random.default_rng(0).standard_normal((5, domain.dimension))
+    np.testing.assert_allclose(domain.tangent(vectors), default.tangent(vectors), atol=1e-9)
+
+
+@every_case
+def test_the_inner_ball_is_the_largest_and_touches_the_boundary(case):
+    domain = domain_of(*random_network(**case))
+    if domain.affine_dimension == 0:
+        assert domain.inner_radius == 0.0
+        return
+    default = Custom(domain.extreme_point, domain.dimension) if domain.dimension <= 40 else None
+    assert default is None or domain.inner_radius >= default.inner_radius * (1 - 1e-9) > 0
+    axes = domain.tangent(np.vstack((np.eye(domain.dimension), -np.eye(domain.dimension))))
+    lengths = np.linalg.norm(axes, axis=1)
+    axes = axes[lengths > 1e-6] / lengths[lengths > 1e-6, None]
+    room = [axis @ (domain.extreme_point(-axis) - domain.center) for axis in axes]
+    assert domain.inner_radius == pytest.approx(min(room), rel=1e-8)
+
+
+def test_without_capacities_a_unit_flow_in_a_dag_is_a_mixture_of_paths():
+    paths = Paths.examples()[0]
+    flows = Flows(list(paths.edges), source=paths.source, target=paths.target)
+    assert flows.affine_dimension == paths.affine_dimension
+    assert flows.inner_radius == pytest.approx(paths.inner_radius)
+    for cost in np.random.default_rng(0).standard_normal((20, paths.dimension)):
+        np.testing.assert_array_equal(flows.extreme_point(cost), paths.extreme_point(cost))
+        double = Flows(list(paths.edges), source=paths.source, target=paths.target, value=2.5)
+        np.testing.assert_allclose(double.extreme_point(cost), 2.5 * paths.extreme_point(cost))
+
+
+def test_edges_that_are_always_full_or_always_empty_are_flat():
+    edges = [("s", "a"), ("a", "b"), ("a", "b"), ("b", "t"), ("b", "c"), ("t", "s")]
+    domain = Flows(edges, source="s", target="t", value=2, capacities=[2, 2, 2, 2, 3, 0])
+    assert domain.affine_dimension == 1
+    np.testing.assert_allclose(domain.tangent([1.0, 1.0, 0.0, 1.0, 1.0, 1.0]), [0, 0.5, -0.5, 0, 0, 0], atol=1e-12)
+    np.testing.assert_allclose(domain.center, [2, 1, 1, 2, 0, 0], atol=1e-12)
+    assert domain.inner_radius == pytest.approx(math.sqrt(2))
+
+
+def test_a_ball_is_kept_away_from_capacities_too():
+    """Three edges side by side: what is missing to their capacities is a simplex of size 1/2."""
+    domain = Flows([(0, 1)] * 3, source=0, target=1, value=2.5, capacities=1.0)
+    assert domain.inner_radius == pytest.approx(0.5 * math.sqrt(1 / 6))
+    np.testing.assert_allclose(domain.center, 5 / 6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_value_that_is_the_maximum_up_to_rounding_is_accepted(seed):
+    pairs, capacities, _ = random_network(seed, integral=False)
+    graph = nx.DiGraph()
+    for (a, b), c in zip(pairs.tolist(), capacities.tolist(), strict=True):
+        graph.add_edge(a, b, capacity=c + (graph[a][b]["capacity"] if graph.has_edge(a, b) else 0.0))
+    value = nx.maximum_flow_value(graph, 0, 7) * (1 + 1e-11)
+    domain = domain_of(pairs, capacities, value)
+    _, _, _, matrix, supply, _ = _program(pairs, capacities, np.zeros(len(pairs)), value)
+    for cost in costs(np.random.default_rng(seed), len(pairs)):
+        np.testing.assert_allclose(matrix @ domain.extreme_point(cost), supply, atol=1e-9 * value)
+
+
+@every_case
+def test_the_tree_stays_strongly_feasible(case):
+    """Empty tree arcs lead to the root, and full ones away from it: this is what rules out cycling."""
+    pairs, capacities, value = random_network(**case)
+    solver = domain_of(pairs, capacities, value)._oracle
+    arcs = solver._arcs
+    for cost in costs(np.random.default_rng(1), len(pairs)):
+        tree = Tree._make(part.copy() for part in solver._tree)
+        assert optimize(arcs, np.append(cost, np.zeros(len(arcs.tails) - len(cost))), tree, 10_000) == 0
+        up = arcs.tails[tree.arc[:-1]] == np.arange(len(tree.arc) - 1)
+        flow, capacity = tree.flow[tree.arc[:-1]], arcs.capacity[tree.arc[:-1]]
+        assert up[flow == 0.0].all()
+        assert not up[flow == capacity].any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_contains_measures_the_distance(seed):
+    domain, rng = domain_of(*random_network(seed, integral=False)), np.random.default_rng(5)
+    for _ in range(10):
+        y = domain.center + rng.standard_normal(domain.dimension) * rng.choice([0.01, 0.3])
+        away = math.dist(y, project(domain, y, gap=1e-16).point)
+        near = domain._bracket(y)
+        assert near.at_least * (1 - 1e-9) <= away <= near.at_most * (1 + 1e-9)
+        assert domain.contains(y, 1.34 * away)  # between 1 and 4/3 it may say either
+        assert not domain.contains(y, 0.99 * away)
+
+
+def test_more_than_the_capacity_is_outside():
+    domain = Flows([(0, 1)] * 3, source=0, target=1, value=2.5, capacities=1.0)
+    assert domain.contains([1.0, 1.0, 0.5])
+    assert not domain.contains([1.1, 0.9, 0.5])
+
+
+def test_a_flow_that_must_be_what_it_is_is_a_point():
+    domain = Flows([(0, 1), (0, 1), (1, 2)], source=0, target=2, value=5, capacities=[2, 3, 9])
+    assert (domain.affine_dimension, domain.inner_radius) == (0, 0.0)
+    np.testing.assert_array_equal(domain.center, [2, 3, 5])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_projection_against_a_qp_solver(seed):
+    pairs, capacities, value = random_network(seed, integral=seed % 2 == 0)
+    domain = domain_of(pairs, capacities, value)
+    _, _, _, matrix, supply, _ = _program(pairs, capacities, np.zeros(len(pairs)), value)
+    for y in 2 * np.random.default_rng(3).standard_normal((5, len(pairs))):
+        found = project(domain, y, gap=1e-16)
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = 1e-13
+        solver.setup(np.eye(len(y)), -y, matrix[1:], supply[1:], x_l=np.zeros(len(y)), x_u=capacities + 1e-13)
+        assert solver.solve() == piqp.PIQP_SOLVED
+        np.testing.assert_allclose(found.point, solver.result.x, atol=1e-6)
+        away = found.point - y
+        assert abs(away @ (found.point - domain.extreme_point(away))) < 1e-10
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rounded_flows_are_integral_with_the_right_mean(seed):
+    """Hoeffding with widths below 5: fewer than 100 coordinates, each off with probability 1e-9 at most."""
+    pairs, capacities, value = random_network(seed)
+    domain = domain_of(pairs, capacities, value)
+    rng, draws = np.random.default_rng(4), 20_000
+    x = rng.dirichlet(np.ones(8)) @ [domain.extreme_point(cost) for cost in rng.standard_normal((8, len(pairs)))]
+    drawn = domain.round(x, rng, size=draws)
+    np.testing.assert_array_equal(drawn, drawn.round())
+    assert all(domain.contains(flow) for flow in np.unique(drawn, axis=0))
+    assert np.abs(drawn.mean(axis=0) - x).max() <= 5 * math.sqrt(math.log(2e9) / (2 * draws)) + 1e-5
+
+
+def test_capacities_come_as_numbers_arrays_or_names_of_attributes():
+    graph = nx.MultiDiGraph()
+    graph.add_edge("s", "a", cap=2.0)
+    graph.add_edge("s", "a", cap=1.0)
+    graph.add_edge("a", "t")
+    by_name = Flows(graph, source="s", target="t", value=2, capacities="cap")
+    by_array = Flows(graph, source="s", target="t", value=2, capacities=[2.0, 1.0, np.inf])
+    for cost in np.random.default_rng(0).standard_normal((5, 3)):
+        np.testing.assert_array_equal(by_name.extreme_point(cost), by_array.extreme_point(cost))
+    one = Flows(graph, source="s", target="t", value=1, capacities=1)
+    assert one.diameter == pytest.approx(math.sqrt(2))
+
+
+LINE = [(0, 1), (1, 2)]
+LOOP = [(0, 1), (1, 2), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (
+            lambda: Flows(LINE, source=0, target=2, value=3, capacities=[2.5, 9]),
+            "maximum flow from 0 to 2, which is 2.5, got 3",
+        ),
+        (lambda: Flows(LINE, source=2, target=0), "maximum flow from 2 to 0, which is 0"),
+        (lambda: Flows(LINE, source=0, target=2, value=0), "value must be greater than 0"),
+        (lambda: Flows(LINE, source=0, target=2, value=np.inf), "value must be finite"),
+        (lambda: Flows(LINE, source=0, target=2, capacities=[1.0]), "one number for each of the 2 edges"),
+        (lambda: Flows(LINE, source=0, target=2, capacities=[1.0, -1.0]), "at least 0, got -1.0 for edge 1"),
+        (lambda: Flows(LINE, source=0, target=2, capacities=[np.nan, 1.0]), "at least 0, got nan for edge 0"),
+        (lambda: Flows(LOOP, source=0, target=2), "finite somewhere on every directed cycle.*1 -> 2 -> 1|2 -> 1 -> 2"),
+    ],
+)
+def test_what_cannot_flow_is_refused(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_an_attribute_needs_a_graph_that_has_one():
+    with pytest.raises(TypeError, match="names an attribute of edges"):
+        Flows(LINE, source=0, target=2, capacities="cap")
+
+
+def test_the_maximum_flow_named_in_the_error_is_that_of_networkx():
+    for seed in range(10):
+        pairs, capacities, _ = random_network(seed)
+        graph = nx.DiGraph()
+        graph.add_nodes_from(range(8))
+        for (a, b), c in zip(pairs.tolist(), capacities.tolist(), strict=True):
+            graph.add_edge(a, b, capacity=c + (graph[a][b]["capacity"] if graph.has_edge(a, b) else 0.0))
+        most = nx.maximum_flow_value(graph, 0, 7)
+        with pytest.raises(DomainError, match=f"which is {most:g}, got {most + 1:g}"):
+            domain_of(pairs, capacities, most + 1)
+        full = domain_of(pairs, capacities, most)
+        assert full.contains(full.extreme_point(np.ones(len(pairs))))

@@ -1,0 +1,94 @@
+"""Reading graphs: the graph's own order is kept, and what cannot be read is named."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from sottovoce.domains import Flows, Paths, SpanningTrees, multicommodity
+from sottovoce.domains.graphs import acyclic_part, read_graph
+from sottovoce.errors import DomainError
+
+
+def test_edges_keep_the_order_of_the_graph_and_nodes_their_names():
+    graph = nx.MultiDiGraph([("x", "y"), ("y", "z"), ("x", "y"), ("x", "z")])
+    read = read_graph(graph, directed=True)
+    assert read.edges == tuple(edge[:2] for edge in graph.edges)
+    assert read.nodes == ("x", "y", "z")
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiGraph])
+def test_isolated_nodes_of_a_networkx_graph_count(kind):
+    graph = kind([(0, 1)])
+    graph.add_node(7)
+    with pytest.raises(DomainError, match="2 parts: no path joins 0 and 7"):
+        SpanningTrees(graph)
+
+
+@pytest.mark.parametrize("edges", [[(3, 5), (5, 9)], np.array([[3, 5], [5, 9]]), (["a", "b"], ["b", "c"])])
+def test_arrays_and_lists_of_pairs_are_graphs_too(edges):
+    read = read_graph(edges, directed=True)
+    assert (len(read.nodes), read.tails.tolist(), read.heads.tolist()) == (3, [0, 1], [1, 2])
+
+
+@pytest.mark.parametrize("bad", [3, None, [1, 2], [(1, 2, 3)], np.ones(4), [([1], [2])], "ab"])
+def test_what_is_not_a_graph_is_refused(bad):
+    with pytest.raises(TypeError, match="graph must be a networkx graph, or edges as an"):
+        read_graph(bad, directed=True)
+
+
+def test_topological_numbers_go_up_along_every_useful_edge():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        order = rng.permutation(12)
+        pairs = [(order[i], order[j]) for i in range(12) for j in range(i + 1, 12) if rng.random() < 0.25 or j == i + 1]
+        rng.shuffle(pairs)
+        read = read_graph(np.array(pairs), directed=True)
+        part = acyclic_part(read, read.number("source", order[2]), read.number("target", order[9]))
+        assert (part.tails < part.heads).all()
+        assert (np.diff(part.tails) >= 0).all()
+        graph = nx.DiGraph(pairs)
+        useful = (nx.descendants(graph, order[2]) | {order[2]}) & (nx.ancestors(graph, order[9]) | {order[9]})
+        assert {i for i, pair in enumerate(pairs) if useful >= set(pair)} == set(part.edges.tolist())
+
+
+CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Paths(CYCLE, source="s", target="t"), "no directed cycle here, but has 'a' -> 'b' -> 'c' -> 'a'"),
+        (lambda: Paths([(0, 1), (1, 1), (1, 2)], source=0, target=2), "no directed cycle here, but has 1 -> 1"),
+        (lambda: Paths(CYCLE, source="q", target="t"), r"source must be a node of the graph \('s', 'a'.*, got 'q'"),
+        (lambda: Paths(CYCLE, source="s", target=5), "target must be a node"),
+        (lambda: Paths(CYCLE, source="s", target="s"), "must be two nodes, got 's' for both"),
+        (lambda: Paths([(0, 1), (2, 3)], source=0, target=3), "no path from 0 to 3"),
+        (lambda: Paths([(0, 1)], source=1, target=0), "no path from 1 to 0"),
+        (lambda: Paths([], source=0, target=1), "at least one edge"),
+        (lambda: Paths(nx.Graph([(0, 1)]), source=0, target=1), r"must be directed, got Graph: use graph.to_directed"),
+        (lambda: Flows([(0, 1), (1, 1)], source=0, target=1), r"self-loop at node 1 \(edge 1\)"),
+        (lambda: Flows([(0, 1)], source=0, target=0), "must be two nodes"),
+        (lambda: SpanningTrees(nx.DiGraph([(0, 1)])), r"must be undirected, got DiGraph: use graph.to_undirected"),
+        (lambda: SpanningTrees([(0, 0), (0, 1)]), "self-loop at node 0"),
+        (lambda: SpanningTrees([("a", "b"), ("c", "d")]), "2 parts: no path joins 'a' and 'c'"),
+        (lambda: multicommodity([(0, 1)], [(0, 1), (1, 0)]), "no path from 1 to 0"),
+    ],
+)
+def test_graphs_that_make_no_sense_are_refused_by_name(build, message):
+    with pytest.raises(DomainError, match=message):
+        build()
+
+
+def test_cycles_off_the_way_do_no_harm():
+    paths = Paths([(0, 1), (5, 6), (6, 5), (1, 5), (1, 2), (6, 0), (2, 2)][:5], source=0, target=2)
+    np.testing.assert_array_equal(paths.extreme_point(np.ones(5)), [1, 0, 0, 0, 1])
+
+
+def test_commodities_share_the_graph_but_not_their_paths():
+    edges = [("a", "b"), ("b", "c"), ("a", "c"), ("c", "d"), ("b", "d")]
+    pairs = [("a", "d"), ("a", "c"), ("b", "d")]
+    together = multicommodity(edges, pairs)
+    for cost in np.random.default_rng(0).standard_normal((20, 15)):
+        found = together.split(together.extreme_point(cost))
+        for part, own, (source, target) in zip(found, np.split(cost, 3), pairs, strict=True):
+            np.testing.assert_array_equal(part, Paths(edges, source=source, target=target).extreme_point(own))

@@ -1,0 +1,442 @@
+"""Matroids against their definitions, by brute force; their polytopes against all vertices and all inequalities."""
+
+import itertools
+import math
+
+import networkx as nx
+import numpy as np
+import piqp
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from sottovoce.domains import IndependentSets, MatroidBases
+from sottovoce.domains.matroids import Graphic, Laminar, Linear, Matroid, Partition, Transversal, Uniform
+from sottovoce.domains.subsets import all_masks
+from sottovoce.errors import DomainError
+from sottovoce.projection import project
+
+FAMILY, LIMITS = [{0, 1, 2}, {0, 1, 2, 3, 4}, {5, 6}], [2, 3, 1]
+EDGES = [(0, 1), (1, 2), (2, 0), (0, 1), (2, 3), (3, 3), (3, 4)]  # parallel edges, a bridge, a loop, another bridge
+JOBS = [{0, 1}, {1, 2, 3}, {3, 4}, {1}]
+COLUMNS = np.array([[1, 0, 1, 1, 0, 2], [1, 1, 0, 2, 0, 2], [0, 1, 1, 1, 0, 0]])
+FANO = [{0, 1, 3}, {1, 2, 4}, {2, 3, 5}, {3, 4, 6}, {4, 5, 0}, {5, 6, 1}, {6, 0, 2}]
+
+
+def is_forest(chosen):
+    graph = nx.MultiGraph()
+    graph.add_nodes_from(range(5))
+    graph.add_edges_from(EDGES[e] for e in chosen)
+    return 5 - nx.number_connected_components(graph) == len(chosen)
+
+
+def can_all_work(chosen):
+    if not chosen:
+        return True
+    fits = csr_array([[int(person in job) for job in JOBS] for person in chosen])
+    return bool((maximum_bipartite_matching(fits, perm_type="column") >= 0).all())
+
+
+def is_linear(chosen):
+    return np.linalg.matrix_rank(COLUMNS[:, list(chosen)]) == len(chosen) if chosen else True
+
+
+def is_binary(chosen):
+    subsets = (part for size in range(1, len(chosen) + 1) for part in itertools.combinations(chosen, size))
+    return all((COLUMNS[:, part].sum(axis=1) % 2).any() for part in subsets)
+
+
+def on_no_line(chosen):
+    return len(chosen) <= 3 and not any(line <= set(chosen) for line in FANO)
+
+
+def by_mask(definition):
+    return lambda mask: bool(definition(tuple(np.flatnonzero(mask).tolist())))
+
+
+# Each matroid beside a definition of its independent sets that shares no code with it.
+DEFINED = {
+    "uniform": (Uniform(6, 2), lambda chosen: len(chosen) <= 2),
+    "all but one": (Uniform(5, 4), lambda chosen: len(chosen) <= 4),
+    "nothing": (Uniform(3, 0), lambda chosen: len(chosen) == 0),
+    "everything": (Uniform(3, 3), lambda chosen: True),
+    "partition": (
+        Partition([1, 0, 0, 1, 1, 2, 3], [1, 2, 1, 0]),
+        lambda chosen: (
+            sum(e in {1, 2} for e in chosen) <= 1 and sum(e in {0, 3, 4} for e in chosen) <= 2 and 6 not in chosen
+        ),
+    ),
+    "laminar": (
+        Laminar(FAMILY, LIMITS, ground_size=8),
+        lambda chosen: all(len(one & set(chosen)) <= limit for one, limit in zip(FAMILY, LIMITS, strict=True)),
+    ),
+    "full within full": (  # the outer set is full whenever the inner one is, and 3 and 4 are in every base
+        Laminar([{0, 1, 2}, {0, 1, 2, 3, 4}], [1, 3]),
+        lambda chosen: sum(e < 3 for e in chosen) <= 1,
+    ),
+    "graphic": (Graphic(EDGES), is_forest),
+    "transversal": (Transversal(JOBS, ground_size=6), can_all_work),
+    "linear": (Linear(COLUMNS), is_linear),
+    "binary": (Linear(COLUMNS % 2, field="GF(2)"), is_binary),
+    "fano": (Matroid(7, by_mask(on_no_line)), on_no_line),
+}
+every_matroid = pytest.mark.parametrize(("matroid", "definition"), DEFINED.values(), ids=DEFINED)
+REAL = {name: matroid for name, (matroid, _) in DEFINED.items() if name not in ("nothing", "everything")}
+every_real_one = pytest.mark.parametrize("matroid", REAL.values(), ids=REAL)
+both_polytopes = pytest.mark.parametrize("kind", [MatroidBases, IndependentSets])
+
+
+def subsets(n):
+    return [chosen for size in range(n + 1) for chosen in itertools.combinations(range(n), size)]
+
+
+def independent_sets(matroid):
+    return [chosen for chosen in subsets(matroid.ground_size) if matroid.independent(list(chosen))]
+
+
+def indicators(sets, n):
+    return np.array([[float(e in chosen) for e in range(n)] for chosen in sets])
+
+
+def vertices_of(domain):
+    """All vertices, by going through all subsets."""
+    sets = independent_sets(domain.matroid)
+    if isinstance(domain, MatroidBases):
+        largest = max(map(len, sets))
+        sets = [chosen for chosen in sets if len(chosen) == largest]
+    return indicators(sets, domain.dimension)
+
+
+def description(domain):
+    """All rank inequalities, as rows and bounds, beside x >= 0."""
+    n = domain.dimension
+    sets = subsets(n)[1:]
+    good = [set(chosen) for chosen in independent_sets(domain.matroid)]
+    largest = [max(len(one) for one in good if one <= set(whole)) for whole in sets]
+    return indicators(sets, n), np.array(largest, dtype=float)
+
+
+def adversarial_costs(n, seed=0):
+    rng = np.random.default_rng(seed)
+    yield from rng.standard_normal((15, n))
+    yield from rng.integers(-1, 2, (15, n)).astype(float)  # ties and zeros
+    yield from (np.zeros(n), np.ones(n), -np.ones(n), -np.abs(rng.standard_normal(n)), 1e-300 * np.arange(n))
+
+
+@every_matroid
+def test_independence_is_the_definition(matroid, definition):
+    for chosen in subsets(matroid.ground_size):
+        assert matroid.independent(list(chosen)) == bool(definition(chosen)), chosen
+        assert matroid.independent(np.isin(np.arange(matroid.ground_size), chosen)) == bool(definition(chosen))
+
+
+@every_matroid
+def test_rank_is_the_size_of_the_largest_independent_subset(matroid, definition):
+    good = [set(chosen) for chosen in subsets(matroid.ground_size) if definition(chosen)]
+    for chosen in subsets(matroid.ground_size):
+        assert matroid.rank(list(chosen)) == max(len(one) for one in good if one <= set(chosen))
+    assert matroid.rank() == max(map(len, good))
+
+
+@every_matroid
+def test_greedy_keeps_each_element_that_it_can(matroid, definition):
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        order = rng.permutation(matroid.ground_size)[: rng.integers(matroid.ground_size + 1)]
+        kept = []
+        for element in order.tolist():
+            kept += [element] * bool(definition(tuple(sorted([*kept, element]))))
+        assert np.flatnonzero(matroid.greedy(order)).tolist() == sorted(kept)
+
+
+@every_matroid
+def test_components_are_joined_by_circuits(matroid, definition):
+    n = matroid.ground_size
+    dependent = [set(chosen) for chosen in subsets(n) if not definition(chosen)]
+    circuits = [one for one in dependent if not any(other < one for other in dependent)]
+    graph = nx.Graph()
+    graph.add_nodes_from(range(n))
+    graph.add_edges_from(pair for circuit in circuits for pair in itertools.combinations(circuit, 2))
+    labels = matroid.components()
+    found = {frozenset(np.flatnonzero(labels == label).tolist()) for label in labels}
+    assert found == {frozenset(part) for part in nx.connected_components(graph)}
+
+
+@every_matroid
+def test_two_independent_sets_cover_no_more_than_said(matroid, definition):
+    good = [set(chosen) for chosen in subsets(matroid.ground_size) if definition(chosen)]
+    most = max(len(one | other) for one in good for other in good)
+    assert most <= matroid.largest_cover()
+    if isinstance(matroid, Partition | Laminar):
+        assert most == matroid.largest_cover()
+
+
+def test_compiled_scans_agree_with_the_independence_oracle_on_larger_sets():
+    rng = np.random.default_rng(2)
+    nested = [range(40), range(10), range(10, 25), range(12, 17), range(50, 60)]
+    kinds = [
+        Partition(rng.integers(0, 7, 60), rng.integers(0, 5, 7)),
+        Laminar(nested, [9, 3, 6, 2, 4], ground_size=60),
+        Graphic(rng.integers(0, 25, (60, 2))),
+        Transversal([rng.choice(60, 6, replace=False) for _ in range(18)], ground_size=60),
+        Linear(rng.integers(-1, 2, (12, 60))),
+        Linear(rng.integers(0, 2, (12, 60)), field="GF(2)"),
+    ]
+    for matroid in kinds:
+        generic = Matroid(60, matroid.independent)
+        for order in (rng.permutation(60) for _ in range(10)):
+            np.testing.assert_array_equal(matroid.greedy(order), generic.greedy(order))
+
+
+def test_blocks_of_graphs_agree_with_networkx():
+    for seed in range(60):
+        nodes = 5 + seed % 25
+        graph = nx.gnm_random_graph(nodes, nodes + seed % 9, seed=seed)
+        edges = list(graph.edges)
+        labels = Graphic(graph).components()
+        found = {frozenset(edges[e] for e in np.flatnonzero(labels == label)) for label in labels}
+        wanted = {frozenset(tuple(sorted(edge)) for edge in part) for part in nx.biconnected_component_edges(graph)}
+        assert {frozenset(tuple(sorted(edge)) for edge in part) for part in found} == wanted
+
+
+def test_a_directed_or_empty_graph_is_refused_and_names_do_not_matter():
+    assert Graphic(nx.path_graph(["a", "b", "c"])).rank() == Graphic([(5, 7), (7, 9)]).rank() == 2
+    with pytest.raises(DomainError, match="undirected"):
+        Graphic(nx.DiGraph([(0, 1)]))
+
+
+@both_polytopes
+@every_real_one
+def test_the_oracle_against_all_vertices_and_against_all_rank_inequalities(kind, matroid):
+    domain = kind(matroid)
+    vertices, (rows, bounds) = vertices_of(domain), description(domain)
+    whole = np.ones((1, domain.dimension)) if kind is MatroidBases else None
+    for cost in adversarial_costs(domain.dimension):
+        answer = domain.extreme_point(cost)
+        assert (vertices == answer).all(axis=1).any()
+        assert cost @ answer == pytest.approx((vertices @ cost).min(), rel=1e-12, abs=1e-12)
+        solved = linprog(cost, rows, bounds, whole, None if whole is None else [matroid.rank()], bounds=(0, None))
+        assert cost @ answer == pytest.approx(solved.fun, rel=1e-7, abs=1e-7)
+
+
+@both_polytopes
+@every_real_one
+def test_geometry_against_all_vertices_and_facets(kind, matroid):
+    domain = kind(matroid)
+    vertices, (rows, bounds) = vertices_of(domain), description(domain)
+    assert domain.affine_dimension == np.linalg.matrix_rank(vertices - vertices[0])
+    assert domain.outer_radius == pytest.approx(np.linalg.norm(vertices - domain.center, axis=1).max())
+    apart = np.linalg.norm(vertices[:, None] - vertices[None], axis=2).max()
+    assert apart <= domain.diameter * (1 + 1e-12)
+    if isinstance(matroid, Partition | Laminar):
+        assert apart == pytest.approx(domain.diameter)
+    # Rows that are constant on the affine hull are not facets; the others bound a ball around a centre within it.
+    rows, bounds = np.vstack((rows, -np.eye(domain.dimension))), np.concatenate((bounds, np.zeros(domain.dimension)))
+    lengths = np.linalg.norm(domain.tangent(rows), axis=1)
+    true = lengths > 1e-9
+    exact = ((bounds - rows @ domain.center)[true] / lengths[true]).min()
+    assert domain.inner_radius == pytest.approx(exact, rel=1e-6)
+    solved = linprog(  # the best centre, by all inequalities at once
+        np.append(np.zeros(domain.dimension), -1.0),
+        np.column_stack((rows, lengths))[true],
+        bounds[true],
+        np.column_stack(
+            (np.eye(domain.dimension) - domain.tangent(np.eye(domain.dimension)), np.zeros(domain.dimension))
+        ),
+        vertices[0] - domain.tangent(vertices[0]),
+        bounds=(None, None),
+    )
+    assert domain.inner_radius == pytest.approx(-solved.fun, rel=1e-6)
+
+
+@both_polytopes
+@pytest.mark.parametrize("seed", range(3))
+def test_certified_balls_of_larger_components_hold_against_all_facets(kind, seed):
+    """Components of more than ten elements, whose rank inequalities the library does not go through."""
+    rng = np.random.default_rng(seed)
+    matroids = [
+        Graphic(nx.wheel_graph(7)),
+        Graphic([(0, 1)] * 6 + [(1, 2), (2, 0)] + [(0, 3), (3, 1)] * 2),  # many parallel edges: of uneven density
+        Transversal([rng.choice(12, 4 + seed, replace=False) for _ in range(4)], ground_size=12),
+        Linear(rng.integers(-1, 2, (4, 12))),
+    ]
+    for matroid in matroids:
+        domain = kind(matroid)
+        rows = all_masks(12)[1:]
+        bounds = np.array([matroid.rank(row) for row in rows])
+        rows, bounds = np.vstack((rows, -np.eye(12))), np.concatenate((bounds, np.zeros(12)))
+        lengths = np.linalg.norm(domain.tangent(rows), axis=1)
+        facet = lengths > 1e-9
+        exact = ((bounds - rows @ domain.center)[facet] / lengths[facet]).min()
+        assert 0.0 < domain.inner_radius <= exact * (1 + 1e-12)
+
+
+@both_polytopes
+@every_real_one
+def test_contains_is_all_rank_inequalities(kind, matroid):
+    domain = kind(matroid)
+    vertices, (rows, bounds) = vertices_of(domain), description(domain)
+    rng = np.random.default_rng(4)
+    seen = set()
+    for _ in range(40):
+        point = rng.dirichlet(np.full(len(vertices), 0.3)) @ vertices
+        point = domain.center + rng.choice([0.9, 1.0, 1.3, 3.0]) * (point - domain.center)
+        inside = bool((rows @ point <= bounds + 1e-9).all() and (point >= -1e-9).all())
+        assert domain.contains(point, tolerance=1e-8) == inside
+        seen.add(inside)
+    assert seen == {True, False}
+    assert not domain.contains(np.full(domain.dimension, 1.01))
+
+
+@both_polytopes
+@every_real_one
+def test_projection_against_a_quadratic_program_and_its_own_certificate(kind, matroid):
+    domain = kind(matroid)
+    rows, bounds = description(domain)
+    n = domain.dimension
+    whole, rank = (np.ones((1, n)), [float(matroid.rank())]) if kind is MatroidBases else (np.zeros((0, n)), [])
+    for target in 2 * np.random.default_rng(5).standard_normal((5, n)) + 0.5:
+        nearest = project(domain, target)
+        away = nearest.point - target
+        assert away @ (nearest.point - domain.extreme_point(away)) <= 1e-9 * (1 + np.linalg.norm(away)) ** 2
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = 1e-9
+        solver.setup(
+            np.eye(n), -target, whole, np.array(rank), rows, np.full(len(rows), -1e30), bounds, np.zeros(n), np.ones(n)
+        )
+        solver.solve()
+        np.testing.assert_allclose(nearest.point, solver.result.x, atol=1e-5)
+
+
+@both_polytopes
+@every_real_one
+def test_rounding_draws_independent_sets_only(kind, matroid):
+    """Means are checked by the contract suite."""
+    domain = kind(matroid)
+    vertices = {vertex.tobytes() for vertex in vertices_of(domain)}
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        chances = rng.dirichlet(np.full(5, 0.5)) @ np.array(
+            [domain.extreme_point(cost) for cost in rng.standard_normal((5, domain.dimension))]
+        )
+        for drawn in domain.round(chances, rng, size=200):
+            assert drawn.tobytes() in vertices
+
+
+@both_polytopes
+def test_systematic_sampling_keeps_full_sets_full(kind):
+    """Tight quotas leave systematic sampling no freedom; rounding errors of the chances must not show."""
+    domain = kind(Laminar([range(3), range(6), range(7, 10)], [1, 3, 2], ground_size=10))
+    x = np.array([0.3, 0.3, 0.4, 0.7, 0.7, 0.6, 1.0, 2 / 3, 2 / 3, 2 / 3])
+    drawn = domain.round(x, np.random.default_rng(7), size=20_000)
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    np.testing.assert_array_equal(drawn[:, :3].sum(axis=1), 1)
+    np.testing.assert_array_equal(drawn[:, :6].sum(axis=1), 3)
+    np.testing.assert_array_equal(drawn[:, 6], 1)
+    # Hoeffding: off by more with probability below 1e-9 for a coordinate, 1e-8 in all.
+    assert np.abs(drawn.mean(axis=0) - x).max() <= math.sqrt(math.log(2e9) / 40_000)
+
+
+def test_groups_are_drawn_independently_of_each_other():
+    """Correlation of independent fair bits over 20000 draws exceeds 0.043 with probability below 2e-9."""
+    drawn = MatroidBases(Partition([0, 0, 1, 1], 1)).round(np.full(4, 0.5), np.random.default_rng(8), size=20_000)
+    assert abs(np.corrcoef(drawn[:, 0], drawn[:, 2])[0, 1]) < 0.043
+
+
+def test_partition_reads_labels_groups_and_capacities_in_all_their_forms():
+    wanted = Partition([0, 0, 1, 0, 1], [2, 1])
+    for same in (
+        Partition(["a", "a", "b", "a", "b"], {"b": 1, "a": 2}),
+        Partition([[0, 1, 3], [4, 2]], [2, 1]),
+        Partition(np.array([3, 3, 7, 3, 7]), [2, 1]),
+    ):
+        for chosen in subsets(5):
+            assert same.independent(list(chosen)) == wanted.independent(list(chosen))
+
+
+def bad_pairs(mask):  # hereditary, but {0} cannot be extended from {1, 2}
+    return not (mask[0] and mask[1:].any())
+
+
+@pytest.mark.parametrize(
+    ("size", "function", "message"),
+    [
+        (3, lambda mask: mask.sum() != 1, "is independent, but its subset"),
+        (3, lambda mask: not (mask[0] and mask[1:].any()), r"\[0\] and \[1, 2\] are independent, but no element"),
+        (3, lambda mask: mask.any(), "empty set must be independent"),
+        (3, lambda mask: None, "must return True or False, got None"),
+        (20, bad_pairs, "no element of the larger"),
+        (20, lambda mask: mask.sum() != 3, "is independent, but its subset"),
+        (12, lambda mask: not (mask[::2].any() and mask[1::2].any()) and mask[::2].sum() <= 2, "not a matroid"),
+    ],
+)
+def test_what_is_visibly_not_a_matroid_is_refused(size, function, message):
+    def as_bool(mask):
+        answer = function(mask)
+        return answer if answer is None else bool(answer)
+
+    with pytest.raises(DomainError, match=message):
+        Matroid(size, as_bool)
+
+
+def test_every_family_of_sets_on_four_elements_is_judged_rightly():
+    """All families that hold the empty set and are hereditary, and some that are not: refused unless a matroid."""
+    n, rng, verdicts = 4, np.random.default_rng(9), []
+    for _ in range(400):
+        roots = [set(np.flatnonzero(rng.random(n) < 0.5).tolist()) for _ in range(rng.integers(1, 4))]
+        family = {frozenset(part) for root in roots for s in range(n + 1) for part in itertools.combinations(root, s)}
+        if rng.random() < 0.2:
+            family.add(frozenset(np.flatnonzero(rng.random(n) < 0.7).tolist()))
+        hereditary = all(one - {e} in family for one in family for e in one)
+        exchange = all(
+            any(small | {e} in family for e in large - small)
+            for small in family
+            for large in family
+            if len(large) == len(small) + 1
+        )
+        try:
+            Matroid(n, lambda mask, family=family: frozenset(np.flatnonzero(mask).tolist()) in family)
+        except DomainError:
+            verdicts.append(False)
+            assert not (hereditary and exchange)
+        else:
+            verdicts.append(True)
+            assert hereditary
+            assert exchange
+    assert 50 < sum(verdicts) < 350
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Uniform(3, 4), "rank must be at least 0 and at most 3"),
+        (lambda: Partition([], 1), "at least one element"),
+        (lambda: Partition([0, 1], [1]), "capacities must be one number or 2"),
+        (lambda: Partition([0, 1], {0: 1}), "exactly the groups"),
+        (lambda: Partition([[0, 1], [1, 2]], 1), "each of the elements"),
+        (lambda: Partition([0, 1], -1), "a capacity must be at least 0"),
+        (lambda: Laminar([{0, 1}, {1, 2}], [1, 1]), r"\[1, 2\] and \[0, 1\] are neither"),
+        (lambda: Laminar([{0, 1}], [1, 1]), "capacities must be 1 numbers"),
+        (lambda: Laminar([], []), "ground_size must be given"),
+        (lambda: Laminar([{0, 5}], [1], ground_size=3), "family must hold elements from 0 to 2"),
+        (lambda: Transversal([{0, 5}], ground_size=3), "ground_size must be at least 6"),
+        (lambda: Linear([1.0, 2.0]), r"shape \(m, n\)"),
+        (lambda: Linear([[1.0, 2.0]], field="GF(2)"), "only 0 and 1"),
+        (lambda: Linear([[1.0, 2.0]], field="GF(3)"), "field must be one of"),
+        (lambda: Matroid(3, {0, 1}), "independent must be a function"),
+        (lambda: Uniform(3, 1).independent([3]), "elements from 0 to 2, got 3"),
+        (lambda: Uniform(3, 1).independent([True]), r"mask of shape \(3,\)"),
+        (lambda: Uniform(3, 1).greedy([0.5]), "order must hold elements"),
+        (lambda: MatroidBases(lambda mask: True), "becomes one by matroids.Matroid"),
+        (lambda: IndependentSets([0, 1]), "becomes one by matroids.Matroid"),
+    ],
+)
+def test_constructors_say_what_is_wrong(build, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        build()
+
+
+def test_a_matroid_cannot_be_changed():
+    with pytest.raises(AttributeError, match="immutable"):
+        Uniform(3, 1).ground_size = 4

@@ -1,0 +1,275 @@
+"""Polytopes by their inequalities, and hulls by their points: against scipy's linprog, known shapes, and themselves."""
+
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+
+from sottovoce.domains import Ball, Birkhoff, Box, ConvexHull, Counting, Hypersimplex, Polytope, Simplex
+from sottovoce.errors import DomainError
+from sottovoce.projection import project
+
+
+def random_description(seed):
+    """Rows with ties and without, some redundant; bounds on all sides."""
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(1, 8)), int(rng.integers(1, 14))
+    rows = rng.integers(-1, 2, (m, n)).astype(float) if seed % 2 else rng.standard_normal((m, n))
+    return rows, rng.random(m) + 0.1, rng
+
+
+def hard_and_random_costs(rng, n):
+    signs = rng.integers(-1, 2, (8, n)).astype(float)
+    return [*rng.standard_normal((8, n)), *signs, np.zeros(n), np.ones(n), -np.ones(n), 1e-9 * np.ones(n)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_oracle_against_linprog_with_accurate_vertices(seed):
+    rows, limits, rng = random_description(seed)
+    polytope = Polytope(rows, limits, bounds=(-1, 2))
+    for cost in hard_and_random_costs(rng, rows.shape[1]):
+        vertex = polytope.extreme_point(cost)
+        scaled = cost / max(np.abs(cost).max(), 1e-300)  # linprog's tolerances are absolute
+        assert scaled @ vertex == pytest.approx(linprog(scaled, rows, limits, bounds=(-1, 2)).fun, abs=1e-9)
+        assert (rows @ vertex <= limits + 1e-12).all()
+        assert (vertex >= -1.0).all()
+        assert (vertex <= 2.0).all()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_answers_are_a_function_of_the_cost_whatever_was_asked_before(seed):
+    rows, limits, rng = random_description(seed)
+    polytope = Polytope(rows, limits, bounds=(-1, 2))
+    costs = hard_and_random_costs(rng, rows.shape[1])
+    first = [polytope.extreme_point(cost) for cost in costs]
+    copy = pickle.loads(pickle.dumps(polytope))
+    for i in rng.permutation(len(costs)):
+        for asked in (polytope, copy):
+            polytope.extreme_point(costs[i] + 0.01 * rng.standard_normal(rows.shape[1]))
+            np.testing.assert_array_equal(asked.extreme_point(costs[i]), first[i])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_answers_are_vertices_even_where_a_face_is_cheapest(seed):
+    rows, limits, rng = random_description(seed)
+    polytope = Polytope(rows, limits, bounds=(-1, 2))
+    n = rows.shape[1]
+    everything = np.vstack((rows, np.eye(n), -np.eye(n)))
+    for cost in hard_and_random_costs(rng, n):
+        slack = np.concatenate((limits, np.full(n, 2.0), np.ones(n))) - everything @ polytope.extreme_point(cost)
+        assert np.linalg.matrix_rank(everything[slack < 1e-9]) == n
+
+
+def test_equations_bounds_and_sparse_rows_make_the_same_simplex():
+    simplex = Simplex(4)
+    for polytope in (
+        Polytope(A_eq=np.ones((1, 4)), b_eq=[1.0], bounds=(0, None)),
+        Polytope(A_eq=sparse.csr_matrix(np.ones((1, 4))), b_eq=[1.0], bounds=[(0, 1)] * 4),
+        Polytope(-np.eye(4), np.zeros(4), np.full((2, 4), 3.0), [3.0, 3.0]),
+        Polytope(np.vstack((np.ones(4), -np.ones(4), -np.eye(4))), [1.0, -1.0, 0.0, 0.0, 0.0, 0.0]),
+    ):
+        assert polytope.affine_dimension == 3
+        np.testing.assert_allclose(polytope.center, simplex.center, atol=1e-5)
+        assert polytope.inner_radius == pytest.approx(simplex.inner_radius, rel=1e-5)
+        vectors = np.random.default_rng(0).standard_normal((3, 4))
+        np.testing.assert_allclose(polytope.tangent(vectors), simplex.tangent(vectors), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("polytope", "known"),
+    [
+        (Polytope(A_eq=np.ones((1, 6)), b_eq=[2.0], bounds=(0, 1)), Hypersimplex(6, 2)),
+        (Polytope(bounds=[(0, 1e-3), (-5, 5), (100, 200)]), Box([0, -5, 100], [1e-3, 5, 200])),
+        (Polytope(bounds=[(0, 1), (2, 2), (-1, 3)]), Box([0, 2, -1], [1, 2, 3])),
+        (
+            Polytope(
+                A_eq=np.vstack((np.kron(np.eye(3), np.ones(3)), np.kron(np.ones(3), np.eye(3)))),
+                b_eq=np.ones(6),
+                bounds=(0, None),
+            ),
+            Birkhoff(3),
+        ),
+    ],
+    ids=["hypersimplex", "box", "flat box", "Birkhoff"],
+)
+def test_geometry_of_known_sets(polytope, known):
+    assert polytope.affine_dimension == known.affine_dimension
+    assert polytope.inner_radius == pytest.approx(known.inner_radius, rel=1e-5)
+    assert polytope.inner_radius <= known.inner_radius
+    # The largest ball need not be unique; the one chosen is near the middle.
+    assert polytope.outer_radius <= 1.05 * known.outer_radius
+    for x in np.random.default_rng(0).uniform(0, 1, (20, known.dimension)):
+        x = known.center + 0.7 * known.tangent(x - 0.5)
+        assert polytope.contains(x) == known.contains(x)
+
+
+def test_the_inner_radius_is_that_of_the_best_center():
+    """The triangle with sides 3, 4, 5 has an incircle of radius 1 around (1, 1)."""
+    triangle = Polytope([[4.0, 3.0], [-1.0, 0.0], [0.0, -1.0]], [12.0, 0.0, 0.0])
+    np.testing.assert_allclose(triangle.center, [1.0, 1.0], atol=1e-5)
+    assert triangle.inner_radius == pytest.approx(1.0, rel=1e-5)
+
+
+def test_a_single_point_has_no_room():
+    point = Polytope(A_eq=[[1.0, 1.0], [1.0, -1.0]], b_eq=[2.0, 0.0])
+    assert (point.affine_dimension, point.inner_radius) == (0, 0.0)
+    np.testing.assert_allclose(point.center, [1.0, 1.0])
+    assert point.contains([1.0, 1.0])
+    assert not point.contains([1.0, 1.001])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_the_scale_of_the_set_does_not_matter(scale):
+    rows, limits, rng = random_description(4)
+    small, large = Polytope(rows, limits, bounds=(-1, 2)), Polytope(rows, scale * limits, bounds=(-scale, 2 * scale))
+    for cost in hard_and_random_costs(rng, rows.shape[1]):
+        np.testing.assert_allclose(large.extreme_point(cost) / scale, small.extreme_point(cost), atol=1e-12)
+    assert large.inner_radius == pytest.approx(scale * small.inner_radius, rel=1e-5)
+
+
+def test_contains_near_corners_is_a_matter_of_distance():
+    """Outside the corner of a wedge the violation of each inequality is less than the distance."""
+    wedge = Polytope([[1.0, 10.0], [1.0, -10.0], [-1.0, 0.0]], [0.0, 0.0, 1.0])
+    corner, outside = np.zeros(2), np.array([1e-3, 0.0])
+    assert wedge._system.violation(outside) < 1.1e-4
+    assert not wedge.contains(outside, 9e-4)
+    assert not wedge.contains(outside, 2e-4)
+    assert wedge.contains(outside, 1.4e-3)
+    assert wedge.contains(corner)
+
+
+def test_projection_on_a_polytope_has_a_certificate():
+    rows, limits, rng = random_description(8)
+    polytope = Polytope(rows, limits, bounds=(-1, 2))
+    for y in 3 * rng.standard_normal((5, rows.shape[1])):
+        x = project(polytope, y).point
+        assert abs((x - y) @ (x - polytope.extreme_point(x - y))) < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("build", "error", "message"),
+    [
+        (lambda: Polytope([[1.0, 1.0]], [1.0]), DomainError, "unbounded"),
+        (lambda: Polytope([[1.0, 1.0]], [1.0], bounds=(0, None)).extreme_point([1.0]), ValueError, "cost"),
+        (lambda: Polytope([[1.0, -1.0]], [1.0], bounds=(0, None)), DomainError, "unbounded"),
+        (lambda: Polytope([[1.0, 0.0], [-1.0, 0.0]], [1.0, 1.0]), DomainError, "unbounded"),
+        (lambda: Polytope(A_eq=[[1.0, 1.0]], b_eq=[3.0], bounds=(0, 1)), DomainError, "the polytope is empty"),
+        (lambda: Polytope(bounds=[(0, 1), (2, 1)]), DomainError, "empty: low 2 is above high 1 at variable 1"),
+        (lambda: Polytope([[0.0, 0.0]], [-1.0], bounds=(0, 1)), DomainError, "row 0 of A_ub is zero"),
+        (lambda: Polytope(A_eq=[[0.0, 0.0]], b_eq=[1.0], bounds=(0, 1)), DomainError, "row 0 of A_eq is zero"),
+        (lambda: Polytope([[1.0, 1.0]]), ValueError, "A_ub and b_ub must be given together"),
+        (lambda: Polytope(bounds=(0, 1)), ValueError, "to say how many there are"),
+        (lambda: Polytope([[1.0, 1.0]], [1.0], [[1.0]], [1.0]), ValueError, "A_eq must have 2 columns, got 1"),
+        (lambda: Polytope([[1.0, np.nan]], [1.0]), ValueError, "A_ub must be finite"),
+        (lambda: Polytope([[1.0, 1.0]], [1.0, 2.0]), ValueError, r"b_ub must have shape \(1,\)"),
+        (lambda: Polytope([[1.0, 1.0]], [1.0], bounds=[(0, 1)] * 3), ValueError, "or 2 of them"),
+        (lambda: Polytope([1.0, 1.0], [1.0]), ValueError, "A_ub must be a matrix"),
+        (lambda: Polytope([[1.0]], [1.0], bounds=(np.nan, 1)), ValueError, "bounds must be numbers"),
+    ],
+)
+def test_polytopes_that_are_refused(build, error, message):
+    with pytest.raises(error, match=message):
+        build()
+
+
+def test_threads_share_a_polytope():
+    polytope = Polytope.examples()[0]
+    costs = np.random.default_rng(0).standard_normal((50, 4))
+    expected = [polytope.extreme_point(cost) for cost in costs]
+    wrong = []
+
+    def ask(order):
+        wrong.extend(i for i in order if not np.array_equal(polytope.extreme_point(costs[i]), expected[i]))
+
+    orders = [np.random.default_rng(seed).permutation(50) for seed in range(4)]
+    threads = [threading.Thread(target=ask, args=(order,)) for order in orders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_very_large_programs_are_answered_without_the_dense_matrix():
+    rows, limits, rng = random_description(6)
+    polytope, large = (Polytope(rows, limits, bounds=(-1, 2)) for _ in range(2))
+    large._program._dense = None  # as it is from four million entries on
+    for cost in hard_and_random_costs(rng, rows.shape[1]):
+        np.testing.assert_allclose(large.extreme_point(cost), polytope.extreme_point(cost), atol=1e-9)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_makes_its_own_model():
+    polytope = Polytope.examples()[0]
+    cost = np.array([1.0, -2.0, 0.5, 0.0])
+    expected, model = polytope.extreme_point(cost), polytope._program._live.model
+    polytope._program._live.lock.acquire()  # as if another thread were in the middle of a call
+    try:
+        child = os.fork()
+        if child == 0:  # pragma: no cover - seen by the parent only
+            same = np.array_equal(polytope.extreme_point(cost), expected)
+            os._exit(0 if same and polytope._program._live.model is not model else 1)
+    finally:
+        polytope._program._live.lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_hulls_against_all_points_and_ties_at_corners():
+    points = np.stack(np.meshgrid(np.arange(4.0), np.arange(3.0), [0.0, 5.0]), axis=-1).reshape(-1, 3)
+    hull, box = ConvexHull(np.random.default_rng(0).permutation(points)), Box([0, 0, 0], [3, 2, 5])
+    corners = {tuple(box.extreme_point(cost)) for cost in np.random.default_rng(0).standard_normal((200, 3))}
+    for cost in hard_and_random_costs(np.random.default_rng(1), 3):
+        found = hull.extreme_point(cost)
+        assert cost @ found == pytest.approx((points @ cost).min(), abs=1e-12)
+        assert tuple(found) in corners
+    assert hull.diameter == pytest.approx(box.diameter)
+    assert hull.outer_radius == pytest.approx(np.linalg.norm(points - hull.center, axis=1).max())
+    assert hull.inner_radius == pytest.approx(1.0, rel=0.01)
+
+
+def test_hulls_answer_with_an_end_of_an_edge_not_its_middle_when_rounding_makes_that_cheaper():
+    rng = np.random.default_rng(3)
+    for first, last, cost in rng.standard_normal((200, 3, 4)):
+        along = last - first
+        cost = cost - (cost @ along) / (along @ along) * along
+        middle = first + along * rng.uniform(0.1, 0.9)
+        found = ConvexHull([first, middle, last]).extreme_point(cost)
+        assert np.array_equal(found, first) or np.array_equal(found, last)
+
+
+def test_hull_membership_against_linprog():
+    rng = np.random.default_rng(2)
+    points = rng.standard_normal((15, 3))
+    hull = ConvexHull(points)
+    for x in rng.standard_normal((30, 3)) * 0.8:
+        weights = linprog(np.zeros(15), A_eq=np.vstack((points.T, np.ones(15))), b_eq=np.append(x, 1.0))
+        assert hull.contains(x) == weights.success
+
+
+def test_hulls_refuse_what_is_not_a_list_of_points():
+    for bad in ([1.0, 2.0], [], [[np.nan, 1.0]], np.zeros((2, 2, 2))):
+        with pytest.raises(ValueError, match="points must"):
+            ConvexHull(bad)
+
+
+def test_few_calls_are_needed_to_know_the_affine_hull():
+    """Implied equations are found by asking for room in all inequalities at once."""
+    polytope = Polytope([[1.0] * 30, [-1.0] * 30], [1.0, -1.0], bounds=(0, None))
+    counting = Counting(polytope)
+    solve = polytope._program.solve
+    polytope._program.__dict__["solve"] = lambda cost, **kind: (counting._tally.add(0.0), solve(cost, **kind))[1]
+    assert np.count_nonzero(polytope._flat) == 2
+    assert counting.calls <= 35
+    assert polytope.affine_dimension == 29
+
+
+def test_the_ball_inside_a_polytope_of_many_sides_comes_near_the_disc():
+    angles = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    polygon = Polytope(np.column_stack((np.cos(angles), np.sin(angles))), np.ones(60))
+    disc = Ball(2)
+    assert polygon.inner_radius == pytest.approx(disc.inner_radius, rel=1e-5)
+    assert 1 / np.cos(np.pi / 60) <= polygon.outer_radius <= 1.42

@@ -1,0 +1,298 @@
+"""Set functions against their definitions, base polytopes against all inequalities, and what is refused."""
+
+import itertools
+
+import numpy as np
+import piqp
+import pytest
+from scipy.optimize import isotonic_regression, linprog
+
+from sottovoce.domains import BasePolytope, Permutahedron, check_submodular
+from sottovoce.domains.set_functions import ConcaveOfCardinality, FacilityLocation, GraphCut, WeightedCoverage
+from sottovoce.errors import DomainError
+from sottovoce.projection import project
+
+COVERS, ITEM_WEIGHTS = [{0, 1}, {1, 2}, {2, 0, 3}, {4}, {5, 6}, set()], np.array([1.0, 2.0, 0.5, 1.0, 3.0, 0.0, 1.0])
+EDGES, EDGE_WEIGHTS = [(0, 1), (1, 2), (2, 0), (2, 3), (4, 5), (5, 5)], np.array([1.0, 2.0, 0.5, 3.0, 1.0, 9.0])
+OFFERS = np.random.default_rng(3).integers(0, 4, (6, 4)).astype(float)
+LEVELS = np.array([0.0, 4.0, 7.0, 8.0, 8.0, 6.0, 1.0])
+
+
+def leaving(chosen, both_ways):
+    pairs = zip(EDGES, EDGE_WEIGHTS, strict=True)
+    return sum(w for (a, b), w in pairs if (a in chosen) != (b in chosen) and (both_ways or a in chosen))
+
+
+def root(mask):
+    return float(np.sqrt(mask @ np.arange(1.0, len(mask) + 1)))
+
+
+# Each function beside its definition, in code that it does not share.
+DEFINED = {
+    "cardinality": (ConcaveOfCardinality(LEVELS), lambda chosen: LEVELS[len(chosen)]),
+    "coverage": (
+        WeightedCoverage(COVERS, ITEM_WEIGHTS),
+        lambda chosen: ITEM_WEIGHTS[sorted(set().union(*(COVERS[e] for e in chosen)))].sum() if chosen else 0.0,
+    ),
+    "cut": (GraphCut(EDGES, EDGE_WEIGHTS), lambda chosen: leaving(chosen, True)),
+    "directed cut": (GraphCut(EDGES, EDGE_WEIGHTS, directed=True), lambda chosen: leaving(chosen, False)),
+    "facility": (FacilityLocation(OFFERS), lambda chosen: OFFERS[list(chosen)].max(axis=0).sum() if chosen else 0.0),
+}
+every_function = pytest.mark.parametrize(("function", "definition"), DEFINED.values(), ids=DEFINED)
+POLYTOPES = {name: BasePolytope(function) for name, (function, _) in DEFINED.items()}
+POLYTOPES["callable"] = BasePolytope(root, 5)
+every_polytope = pytest.mark.parametrize("domain", POLYTOPES.values(), ids=POLYTOPES)
+
+
+def subsets(n):
+    return [chosen for size in range(n + 1) for chosen in itertools.combinations(range(n), size)]
+
+
+def description(domain):
+    sets = subsets(domain.dimension)[1:-1]
+    rows = np.array([[float(e in chosen) for e in range(domain.dimension)] for chosen in sets])
+    return rows, np.array([domain.function(list(chosen)) for chosen in sets])
+
+
+def total(domain):
+    return domain.function(list(range(domain.dimension)))
+
+
+def vertices_of(domain):
+    """Every vertex, from every order."""
+    found = []
+    for order in itertools.permutations(range(domain.dimension)):
+        vertex = np.empty(domain.dimension)
+        vertex[list(order)] = np.diff([0.0, *(domain.function(list(order[: k + 1])) for k in range(len(order)))])
+        found.append(vertex)
+    return np.unique(np.round(found, 12), axis=0)
+
+
+def adversarial_costs(n):
+    rng = np.random.default_rng(0)
+    yield from rng.standard_normal((15, n))
+    yield from rng.integers(-1, 2, (15, n)).astype(float)
+    yield from (np.zeros(n), np.ones(n), -np.ones(n), np.arange(n) * 1e-300)
+
+
+@every_function
+def test_functions_are_their_definitions(function, definition):
+    for chosen in subsets(function.ground_size):
+        assert function(list(chosen)) == pytest.approx(float(definition(chosen)))
+        assert function(np.isin(np.arange(function.ground_size), chosen)) == pytest.approx(float(definition(chosen)))
+
+
+@every_function
+def test_all_prefixes_at_once_are_the_prefixes_one_by_one(function, definition):
+    rng = np.random.default_rng(1)
+    for length in (0, 1, 3, 6, 6, 6):
+        order = rng.permutation(6)[:length]
+        wanted = [float(definition(tuple(order[: k + 1].tolist()))) for k in range(length)]
+        np.testing.assert_allclose(function.prefixes(order), wanted, atol=1e-12)
+        np.testing.assert_allclose(function.gains(order), np.diff([0.0, *wanted]), atol=1e-12)
+
+
+@every_function
+def test_ready_functions_are_submodular_and_their_components_are_all_there_are(function, definition):
+    check_submodular(function)
+    n, labels = function.ground_size, function.components()
+    whole = function(list(range(n)))
+    closed = [
+        chosen
+        for chosen in subsets(n)
+        if abs(function(list(chosen)) + function([e for e in range(n) if e not in chosen]) - whole) < 1e-9
+    ]
+    for one, other in itertools.combinations(range(n), 2):  # F adds up across every cut that parts the two
+        assert (labels[one] != labels[other]) == any((one in chosen) != (other in chosen) for chosen in closed)
+
+
+@every_polytope
+def test_the_oracle_against_all_inequalities_and_all_vertices(domain):
+    rows, bounds = description(domain)
+    vertices = vertices_of(domain)
+    for cost in adversarial_costs(domain.dimension):
+        answer = domain.extreme_point(cost)
+        assert np.abs(vertices - answer).max(axis=1).min() <= 1e-9
+        assert cost @ answer == pytest.approx((vertices @ cost).min(), abs=1e-9)
+        ones = np.ones((1, domain.dimension))
+        solved = linprog(cost, rows, bounds, ones, [total(domain)], bounds=(None, None))
+        assert cost @ answer == pytest.approx(solved.fun, abs=1e-6)
+
+
+@every_polytope
+def test_geometry_against_all_vertices_and_facets(domain):
+    rows, bounds = description(domain)
+    vertices = vertices_of(domain)
+    n = domain.dimension
+    assert domain.affine_dimension == np.linalg.matrix_rank(vertices - vertices[0], tol=1e-9)
+    farthest = np.linalg.norm(vertices - domain.center, axis=1).max()
+    apart = np.linalg.norm(vertices[:, None] - vertices[None], axis=2).max()
+    assert farthest <= domain.outer_radius * (1 + 1e-12)
+    assert apart <= domain.diameter * (1 + 1e-12)
+    lengths = np.linalg.norm(domain.tangent(rows), axis=1)
+    facet = lengths > 1e-9
+    exact = ((bounds - rows @ domain.center)[facet] / lengths[facet]).min()
+    assert domain.inner_radius == pytest.approx(exact, rel=1e-6)
+    solved = linprog(  # the best centre, by all inequalities at once
+        np.append(np.zeros(n), -1.0),
+        np.column_stack((rows, lengths))[facet],
+        bounds[facet],
+        np.column_stack((np.eye(n) - domain.tangent(np.eye(n)), np.zeros(n))),
+        vertices[0] - domain.tangent(vertices[0]),
+        bounds=(None, None),
+    )
+    assert domain.inner_radius == pytest.approx(-solved.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "values", [LEVELS, [0.0, 1.0, 1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 3.0, 5.0, 6.0], -(np.arange(5) ** 2) / 4], ids=repr
+)
+def test_a_function_of_cardinality_is_a_permutahedron(values):
+    domain, same = BasePolytope(ConcaveOfCardinality(values)), Permutahedron(np.diff(values))
+    for name in ("affine_dimension", "inner_radius", "outer_radius", "diameter"):
+        assert getattr(domain, name) == pytest.approx(getattr(same, name)), name
+    np.testing.assert_allclose(domain.center, same.center)
+    for cost in adversarial_costs(domain.dimension):
+        np.testing.assert_allclose(domain.extreme_point(cost), same.extreme_point(cost))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_projection_of_functions_of_cardinality_is_isotonic_regression(seed):
+    rng = np.random.default_rng(seed)
+    steps = np.sort(rng.standard_normal(20) if seed % 2 else rng.integers(-2, 3, 20).astype(float))[::-1]
+    domain = BasePolytope(ConcaveOfCardinality(np.concatenate(([0.0], np.cumsum(steps)))))
+    target = 3 * rng.standard_normal(20)
+    order = np.argsort(-target)
+    wanted = np.empty(20)
+    wanted[order] = target[order] - isotonic_regression(target[order] - steps, increasing=False).x
+    np.testing.assert_allclose(project(domain, target).point, wanted, atol=1e-5 * domain.diameter)
+    apart = float(np.linalg.norm(target - wanted))
+    assert domain.contains(target, apart * (1 + 1e-9))
+    assert not domain.contains(target, apart * (1 - 1e-9))
+
+
+@every_polytope
+def test_projection_against_a_quadratic_program_and_its_own_certificate(domain):
+    rows, bounds = description(domain)
+    n = domain.dimension
+    for target in 3 * np.random.default_rng(5).standard_normal((5, n)):
+        nearest = project(domain, target)
+        away = nearest.point - target
+        assert (
+            away @ (nearest.point - domain.extreme_point(away)) <= 1e-9 * (domain.diameter + np.linalg.norm(away)) ** 2
+        )
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = solver.settings.eps_rel = 1e-9
+        solver.setup(
+            np.eye(n), -target, np.ones((1, n)), np.array([total(domain)]), rows, np.full(len(rows), -1e30), bounds
+        )
+        assert solver.solve() == piqp.PIQP_SOLVED
+        np.testing.assert_allclose(nearest.point, solver.result.x, atol=1e-4)
+
+
+@every_polytope
+def test_contains_is_all_inequalities(domain):
+    rows, bounds = description(domain)
+    vertices = vertices_of(domain)
+    rng, seen = np.random.default_rng(6), set()
+    for _ in range(30):
+        point = rng.dirichlet(np.full(4, 0.5)) @ vertices[rng.integers(len(vertices), size=4)]
+        point = domain.center + rng.choice([0.9, 1.0, 1.3, 3.0]) * (point - domain.center)
+        inside = bool((rows @ point <= bounds + 1e-9).all())
+        assert domain.contains(point, tolerance=1e-8) == inside
+        seen.add(inside)
+    assert seen == {True, False}
+
+
+def test_a_modular_function_is_a_single_point():
+    for point in (
+        BasePolytope(ConcaveOfCardinality([0.0, 2.0, 4.0, 6.0])),
+        BasePolytope(lambda mask: 2.0 * mask.sum(), 3),
+        BasePolytope(WeightedCoverage([{0}, {1}, {2}], [2.0, 2.0, 2.0])),
+    ):
+        assert (point.affine_dimension, point.inner_radius) == (0, 0.0)
+        np.testing.assert_allclose(point.center, np.full(3, 2.0))
+        assert point.contains([2.0, 2.0, 2.0])
+        assert not point.contains([2.0, 2.1, 1.9])
+
+
+def test_a_callable_is_the_ready_function_that_it_computes():
+    ready, plain = BasePolytope(FacilityLocation(OFFERS)), BasePolytope(FacilityLocation(OFFERS).__call__, 6)
+    for cost in adversarial_costs(6):
+        np.testing.assert_allclose(plain.extreme_point(cost), ready.extreme_point(cost), atol=1e-12)
+    assert plain.affine_dimension == ready.affine_dimension
+    assert plain.inner_radius == pytest.approx(ready.inner_radius)
+
+
+def test_large_functions_take_all_prefixes_in_one_go():
+    """A callable is called n + 1 times; a ready function takes thousands of elements in one pass."""
+    rng = np.random.default_rng(7)
+    n, calls = 40, []
+    domain = BasePolytope(lambda mask: calls.append(1) or root(mask), n)
+    calls.clear()
+    domain.extreme_point(rng.standard_normal(n))
+    assert len(calls) == n + 1
+    edges = rng.integers(0, 3000, (20_000, 2))
+    cut, order = GraphCut(edges, nodes=3000), rng.permutation(3000)
+    values = cut.prefixes(order)
+    for k in rng.integers(1, 3000, 10):
+        assert values[k - 1] == pytest.approx(cut(order[:k]))
+    assert values[-1] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("size", [4, 30])
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda mask: float(mask.sum() ** 2), "not submodular: element"),
+        (lambda mask: -float(np.sqrt(mask.sum())), "not submodular: element"),
+        (lambda mask: 1.0 + mask.sum(), "0 at the empty set, got 1"),
+        (lambda mask: float(mask[::2].sum() * mask[1::2].sum()), "not submodular: element"),
+        (lambda mask: np.nan, "must be finite"),
+        (lambda mask: "much", "must be a number"),
+    ],
+)
+def test_what_is_visibly_not_submodular_is_refused(size, function, message):
+    for build in (check_submodular, BasePolytope):
+        with pytest.raises((DomainError, ValueError, TypeError), match=message):
+            build(function, size)
+
+
+def test_a_violation_on_a_single_set_is_found_up_to_ten_elements():
+    def almost(mask):
+        return float(min(mask.sum(), 5)) + 0.01 * (mask.sum() == 6 and mask[0] and mask[9] and not mask[1])
+
+    check_submodular(lambda mask: float(min(mask.sum(), 5)), 10)
+    with pytest.raises(DomainError, match="not submodular"):
+        check_submodular(almost, 10)
+
+
+def test_rounding_errors_are_forgiven_at_every_scale():
+    for scale in (1e-9, 1.0, 1e9):
+        check_submodular(lambda mask, scale=scale: scale * root(mask) / 3, 8)
+        check_submodular(lambda mask, scale=scale: scale * 0.1 * mask.sum(), 25)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ConcaveOfCardinality([1.0, 2.0]), "values must start with 0"),
+        (lambda: ConcaveOfCardinality([0.0, 1.0, 3.0]), "element 2 adds 2, but element 1 only 1"),
+        (lambda: ConcaveOfCardinality([0.0]), "number of values"),
+        (lambda: WeightedCoverage([{0}, {1}], [1.0]), "weights must be at least 2 numbers"),
+        (lambda: WeightedCoverage([{0}], [-1.0]), "weights must not be negative"),
+        (lambda: WeightedCoverage([{-1}]), "an item of sets must be at least 0"),
+        (lambda: GraphCut([(0, 1)], [-2.0]), "weights must not be negative"),
+        (lambda: GraphCut([(0, 5)], nodes=3), "nodes must be at least 6"),
+        (lambda: GraphCut([0, 1]), r"shape \(m, 2\)"),
+        (lambda: FacilityLocation([[1.0, -1.0]]), "matrix must not be negative"),
+        (lambda: FacilityLocation([1.0]), r"shape \(n, m\)"),
+        (lambda: BasePolytope(root), "ground_size must be given"),
+        (lambda: BasePolytope(FacilityLocation(OFFERS), 5), "ground_size must be 6"),
+        (lambda: BasePolytope([0.0, 1.0], 2), "function must be a function"),
+        (lambda: FacilityLocation(OFFERS)([6]), "elements from 0 to 5, got 6"),
+    ],
+)
+def test_constructors_say_what_is_wrong(build, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        build()

@@ -1,0 +1,123 @@
+"""Losses that are privatised by their owners, and budgets that several optimizers share."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import InvalidLoss, LedgerConflict, LedgerExceeded
+
+BALL = sv.domains.Ball(2)
+
+
+def local(**options):
+    defaults = {"horizon": 2000, "loss_range": (0.0, 2.0), "privacy": sv.LocalDP(3.0), "seed": 1}
+    return sv.PrivateBandit(BALL, **{**defaults, **options})
+
+
+class TestLocal:
+    def test_a_raw_loss_is_refused_and_never_shown(self):
+        optimizer = local()
+        action = optimizer.ask()
+        for attempt in (lambda: optimizer.tell(action.id, 0.123456), lambda: optimizer.tell([action.id], [0.123456])):
+            with pytest.raises(TypeError, match="raw loss is refused") as caught:
+                attempt()
+            assert "123456" not in str(caught.value)
+        assert optimizer.outstanding == 1
+
+    @pytest.mark.parametrize("bad", [0.123456, 7, 0, float("nan"), "x", None])
+    def test_what_no_channel_sends_is_refused(self, bad):
+        optimizer = local()
+        action = optimizer.ask()
+        with pytest.raises((InvalidLoss, TypeError)):
+            optimizer.tell(action.id, report=bad)
+        with pytest.raises((InvalidLoss, TypeError)):
+            optimizer.tell([action.id], report=[bad])
+        assert optimizer.outstanding == 1
+
+    def test_a_report_is_refused_under_other_guarantees(self):
+        optimizer = sv.PrivateBandit(BALL, horizon=10, loss_range=(0, 1), privacy=sv.PureDP(1.0))
+        with pytest.raises(TypeError, match="report= is for LocalDP"):
+            optimizer.tell(optimizer.ask().id, report=1)
+        with pytest.raises(AttributeError, match="LocalDP only"):
+            _ = optimizer.channel
+
+    @pytest.mark.parametrize("channel", ["one-bit", "laplace"])
+    @pytest.mark.parametrize("options", [{}, {"losses": "linear"}, {"exploration": "sphere"}], ids=str)
+    def test_it_learns_from_reports_alone(self, channel, options):
+        """Linear loss on the disc; 10 standard errors away from never learning."""
+        optimizer = local(horizon=60_000, channel=channel, privacy=sv.LocalDP(4.0), **options)
+        cost = np.array([1.0, 0.0])
+        rng = np.random.default_rng(0)
+        lost = []
+        while optimizer.remaining:
+            actions = optimizer.ask_round(most=2000)
+            losses = 1.0 + actions.x @ cost
+            reports = sv.local.simulate_reports(losses, optimizer.channel, rng)
+            optimizer.tell(actions.ids, report=reports)
+            lost.append(losses.mean())
+        assert np.mean(lost[len(lost) // 2 :]) < 0.75  # never learning: 1
+
+    def test_a_missing_report_counts_as_the_middle(self):
+        optimizer = local(batch_size=10, directions=1)
+        actions = optimizer.ask_round()
+        optimizer.tell(actions.ids[:8], report=np.ones(8, dtype=np.int64))
+        optimizer.forget(actions.ids[8:])
+        assert optimizer.round == 1
+
+    def test_people_who_report_often_get_less_for_each(self):
+        assert local(privacy=sv.LocalDP(3.0, contributions=4)).channel.epsilon <= 0.75
+
+
+class TestLedger:
+    def make(self, ledger, epsilon=0.4, **options):
+        return sv.PrivateBandit(
+            BALL, horizon=100, loss_range=(0, 1), privacy=sv.PureDP(epsilon), ledger=ledger, **options
+        )
+
+    def test_optimizers_on_the_same_people_add_up_until_the_ledger_refuses(self):
+        ledger = sv.Ledger(sv.PureDP(1.0))
+        self.make(ledger)
+        self.make(ledger)
+        with pytest.raises(LedgerExceeded):
+            self.make(ledger)
+        assert ledger.spent == pytest.approx(0.8)
+
+    def test_what_cannot_be_built_is_not_charged(self):
+        ledger = sv.Ledger(sv.PureDP(1.0))
+        with pytest.raises(ValueError, match="radius"):
+            self.make(ledger, radius=50.0)
+        assert ledger.spent == 0
+
+    def test_a_budget_comes_back_before_the_first_tell_and_never_after(self):
+        ledger = sv.Ledger(sv.PureDP(1.0))
+        unused = self.make(ledger, name="unused")
+        unused.ask()
+        ledger.refund("unused")
+        assert ledger.spent == 0
+        used = self.make(ledger, name="used")
+        used.tell(used.ask().id, 0.5)
+        with pytest.raises(LedgerConflict):
+            ledger.refund("used")
+        assert ledger.spent == pytest.approx(0.4)
+
+    def test_a_name_is_charged_once_and_not_taken_over(self):
+        ledger = sv.Ledger(sv.PureDP(1.0))
+        self.make(ledger, name="spring")
+        with pytest.raises(LedgerConflict):
+            self.make(ledger, name="spring")
+        assert ledger.spent == pytest.approx(0.4)
+
+    def test_doubling_is_charged_once(self):
+        ledger = sv.Ledger(sv.PureDP(1.0))
+        optimizer = sv.PrivateBandit(BALL, horizon=None, loss_range=(0, 1), privacy=sv.PureDP(0.4), ledger=ledger)
+        for _ in range(10):
+            block = optimizer.ask(size=300)
+            optimizer.tell(block.ids, np.full(300, 0.5))
+        assert ledger.spent == pytest.approx(0.4)
+
+    def test_what_promises_nothing_is_not_entered(self):
+        ledger = sv.Ledger(sv.PureDP(1.0))
+        with pytest.raises((ValueError, TypeError)):
+            sv.PrivateBandit(BALL, horizon=10, loss_range=(0, 1), privacy=sv.NoPrivacy(), ledger=ledger)
+        with pytest.raises((ValueError, TypeError)):
+            self.make(ledger, noise=sv.SimulatedNoise(1))

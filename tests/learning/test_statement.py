@@ -1,0 +1,63 @@
+"""The printed statement matches what the mechanism really does, over the whole grid of options."""
+
+import itertools
+import re
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.privacy import FreshSums, HonakerSums, ProbeSums, ToeplitzSums, TreeAggregator
+
+GUARANTEES = [sv.PureDP(0.5), sv.PureDP(1.0, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.3, contributions=2)]
+CHOICES = [
+    {"plan": "paper"},
+    {"mechanism": "tree"},
+    {"mechanism": "honaker"},
+    {"mechanism": "toeplitz"},
+    {"mechanism": "fresh"},
+    {"exploration": "frames"},
+    {"losses": "linear"},
+    {"losses": "linear", "integral": True},
+]
+KINDS = {
+    "tree": TreeAggregator,
+    "honaker": HonakerSums,
+    "toeplitz": ToeplitzSums,
+    "fresh": FreshSums,
+    "probe-sums": ProbeSums,
+}
+GRID = [
+    (privacy, choices, horizon, source)
+    for privacy, choices, horizon, source in itertools.product(
+        GUARANTEES, CHOICES, (500, None), (sv.SecureNoise(), sv.SimulatedNoise(1))
+    )
+    if not (choices.get("mechanism") == "toeplitz" and isinstance(privacy, sv.PureDP))
+]
+
+
+@pytest.mark.parametrize(("privacy", "choices", "horizon", "source"), GRID, ids=str)
+def test_the_statement_is_true(privacy, choices, horizon, source):
+    optimizer = sv.PrivateBandit(
+        sv.domains.Hypersimplex(5, 2), horizon=horizon, loss_range=(0, 1), privacy=privacy, noise=source, **choices
+    )
+    statement, plan, learner = optimizer.privacy, optimizer.plan, optimizer._epoch.learner
+    mechanism = getattr(learner.gradient, "_release", None) or learner.total._release
+    assert isinstance(mechanism, KINDS[plan.mechanism])
+    assert statement.guarantee is privacy
+    assert statement.private == (not source.simulated)
+    assert ("NOT PRIVATE" in str(statement)) == source.simulated
+    assert plan.mechanism in statement.mechanism
+    assert f"scale {plan.noise.scale:.6g}" in statement.why
+    assert ("disjoint" in statement.why) == (horizon is None)
+    spent = float(re.search(r"= ([\d.e+-]+)(\.$|, converted|\. Epochs)", statement.why).group(1).rstrip("."))
+    allowed = privacy.epsilon if plan.noise.family == "laplace" else privacy.mu
+    assert spent <= allowed * (1 + 1e-5)
+    if choices.get("plan") != "paper":
+        assert spent >= allowed * (1 - 1e-3)  # and nothing is wasted
+
+
+def test_pure_privacy_has_no_toeplitz():
+    with pytest.raises(TypeError, match="Gaussian noise only"):
+        sv.PrivateBandit(
+            sv.domains.Ball(2), horizon=100, loss_range=(0, 1), privacy=sv.PureDP(1.0), mechanism="toeplitz"
+        )

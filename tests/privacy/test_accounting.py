@@ -1,0 +1,154 @@
+"""Conversions and composition, against dp-accounting and against sums over the worst case itself."""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce.privacy import GDP, ZCDP, ApproxDP, LocalDP, NoPrivacy, PureDP, as_approximate, as_zcdp, compose
+from sottovoce.privacy.accounting import decimal_sum
+
+epsilons = st.floats(0.01, 8)
+lists = st.lists(st.sampled_from([PureDP(0.3), ApproxDP(0.2, 1e-4), ZCDP(0.05), GDP(0.4), LocalDP(0.1)]), max_size=5)
+deltas = st.floats(1e-10, 0.3)
+
+
+def randomised_response(epsilon):
+    """The two distributions of the answer: the worst that epsilon-DP allows."""
+    likely = 1 / (1 + math.exp(-epsilon))
+    return np.array([likely, 1 - likely]), np.array([1 - likely, likely])
+
+
+@given(epsilons, st.floats(0, 10))
+def test_delta_of_a_pure_guarantee_is_that_of_randomised_response(epsilon, at):
+    p, q = randomised_response(epsilon)
+    exact = np.maximum(p - math.exp(at) * q, 0).sum()
+    assert compose(PureDP(epsilon)).delta(at) == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_pure_curve_agrees_with_dp_accounting(epsilon):
+    response = privacy_loss_distribution.from_randomized_response(2 / (1 + math.exp(epsilon)), 2)
+    for delta in (1e-3, 0.05):
+        theirs = response.get_epsilon_for_delta(delta)
+        assert compose(PureDP(epsilon)).epsilon(delta) == pytest.approx(theirs, abs=2e-4)
+
+
+@given(epsilons, st.floats(1.001, 200))
+def test_renyi_curve_of_a_pure_guarantee(epsilon, alpha):
+    p, q = randomised_response(epsilon)
+    exact = np.logaddexp(*(alpha * np.log(p) + (1 - alpha) * np.log(q))) / (alpha - 1)
+    ours = compose(PureDP(epsilon)).renyi(alpha)
+    assert ours == pytest.approx(exact, abs=1e-9)
+    assert ours <= min(epsilon, alpha * epsilon**2 / 2) * (1 + 1e-9) + 1e-12  # and so rho = epsilon^2/2 holds
+
+
+@pytest.mark.parametrize("mus", [[0.5], [0.3, 0.4], [0.1] * 25])
+def test_gaussian_composition_is_exact(mus):
+    together = compose(*map(GDP, mus))
+    accountant = dp_accounting.pld.PLDAccountant()
+    for mu in mus:
+        accountant.compose(dp_accounting.GaussianDpEvent(1 / mu))
+    assert together.epsilon(1e-6) == pytest.approx(accountant.get_epsilon(1e-6), rel=5e-3)
+    assert together.delta(1.0) == pytest.approx(accountant.get_delta(1.0), rel=2e-2)
+    assert together.rho == pytest.approx(sum(mu**2 for mu in mus) / 2)
+    assert together.renyi(3.0) == pytest.approx(1.5 * sum(mu**2 for mu in mus))
+
+
+@pytest.mark.parametrize("rhos", [[0.5], [0.1, 0.02], [1e-4], [5.0]])
+@pytest.mark.parametrize("delta", [1e-9, 1e-5])
+def test_zcdp_agrees_with_dp_accounting(rhos, delta):
+    accountant = dp_accounting.rdp.RdpAccountant(orders=1 + np.geomspace(1e-3, 1e6, 4000))
+    for rho in rhos:
+        accountant.compose(dp_accounting.ZCDpEvent(rho))
+    theirs, ours = accountant.get_epsilon(delta), compose(*map(ZCDP, rhos)).epsilon(delta)
+    assert ours <= theirs * (1 + 1e-9)
+    assert ours == pytest.approx(theirs, rel=1e-3)
+    # A Gaussian has this rho: the bound holds for it, and is not far off.
+    truth = compose(GDP(math.sqrt(2 * sum(rhos)))).epsilon(delta)
+    assert truth <= ours <= 1.25 * truth + 0.02
+
+
+def test_a_mixture_is_bounded_by_the_truth_of_its_worst_mechanisms():
+    """Laplace releases and a Gaussian one: dp-accounting's exact composition is below ours, and not by much."""
+    guarantees = [PureDP(0.1)] * 30 + [GDP(0.5)]
+    exact = privacy_loss_distribution.from_gaussian_mechanism(2.0, value_discretization_interval=1e-4)
+    response = privacy_loss_distribution.from_randomized_response(
+        2 / (1 + math.exp(0.1)), 2, value_discretization_interval=1e-4
+    )
+    exact = exact.compose(response.self_compose(30))
+    truth, ours = exact.get_epsilon_for_delta(1e-6), compose(*guarantees).epsilon(1e-6)
+    assert truth * 0.99 <= ours <= 1.3 * truth
+    assert ours < 0.8 * (3.0 + compose(GDP(0.5)).epsilon(1e-6))  # better than adding up thirty epsilons
+    assert exact.get_delta_for_epsilon(ours) <= 1.1e-6
+
+
+def test_basic_composition():
+    assert compose(PureDP(0.5), LocalDP(0.25)).epsilon(0.0) == 0.75
+    together = compose(ApproxDP(0.5, 1e-6), PureDP(0.25), ApproxDP(0.1, 2e-6))
+    assert together.epsilon(3e-6) == pytest.approx(0.85)
+    assert together.epsilon(2.9e-6) == math.inf
+    assert together.delta(0.85) == pytest.approx(3e-6)
+
+
+def test_approximate_curve_is_that_of_leaky_randomised_response():
+    """With probability delta everything is shown; otherwise one answer of randomised response."""
+    epsilon, delta = 1.0, 0.01
+    p, q = (np.append((1 - delta) * part, [delta, 0.0]) for part in randomised_response(epsilon))
+    q[-2:] = [0.0, delta]
+    for at in (0.0, 0.4, 1.0, 2.0):
+        exact = np.maximum(p - math.exp(at) * q, 0).sum()
+        assert compose(ApproxDP(epsilon, delta)).delta(at) == pytest.approx(exact)
+
+
+@given(lists, deltas)
+def test_epsilon_and_delta_are_inverse(guarantees, delta):
+    together = compose(*guarantees)
+    epsilon = together.epsilon(delta)
+    if 1e-6 < epsilon < math.inf:
+        assert together.delta(epsilon) <= delta * (1 + 1e-5)
+
+
+@given(epsilons, deltas)
+def test_more_is_never_more_private(epsilon, delta):
+    one, two = compose(PureDP(epsilon)), compose(PureDP(epsilon), ZCDP(0.01))
+    assert two.epsilon(delta) >= one.epsilon(delta) - 1e-12
+
+
+def test_conversions():
+    assert as_zcdp(PureDP(2.0, contributions=3)) == ZCDP(2.0, contributions=3)
+    assert as_zcdp(GDP(1.0)) == ZCDP(0.5)
+    assert as_approximate(ApproxDP(1.0, 1e-6), 1e-6) == ApproxDP(1.0, 1e-6)
+    assert as_approximate(PureDP(1.0), 1e-9).epsilon == pytest.approx(1.0)
+    with pytest.raises(ValueError, match="ApproxDP"):
+        as_zcdp(ApproxDP(1.0, 1e-6))
+    with pytest.raises(ValueError, match="NoPrivacy"):
+        as_approximate(NoPrivacy(), 1e-6)
+
+
+def test_nothing_promised_is_nothing():
+    together = compose(PureDP(1.0), NoPrivacy())
+    assert together.epsilon(0.5) == math.inf
+    assert together.delta(100.0) == 1.0
+    assert together.rho == math.inf
+
+
+def test_nonsense_is_refused():
+    with pytest.raises(ValueError, match="delta"):
+        compose(PureDP(1.0)).epsilon(1.0)
+    with pytest.raises(ValueError, match="epsilon"):
+        compose(PureDP(1.0)).delta(-1.0)
+    with pytest.raises(ValueError, match="alpha"):
+        compose(PureDP(1.0)).renyi(1.0)
+    with pytest.raises(TypeError, match="guarantees"):
+        compose(1.0)
+
+
+def test_numbers_add_up_as_they_are_written():
+    assert decimal_sum([0.1] * 10) == 1.0
+    assert decimal_sum([0.1, 0.2, -0.3]) == 0.0
+    assert decimal_sum([1e-6] * 10) == 1e-5

@@ -1,0 +1,274 @@
+"""The ledger: never beyond its budget, whoever charges, whenever they die."""
+
+import json
+import multiprocessing
+import os
+import random
+import signal
+import stat
+import threading
+import time
+
+import pytest
+
+from sottovoce.errors import ForkRefused, LedgerConflict, LedgerExceeded
+from sottovoce.privacy import GDP, ZCDP, ApproxDP, Ledger, LocalDP, NoPrivacy, PureDP, compose
+
+fork = multiprocessing.get_context("fork")
+
+
+@pytest.fixture(params=["memory", "file"])
+def open_ledger(request, tmp_path):
+    """Open the same ledger again and again; in memory there is only one."""
+    kept = {}
+
+    def open_it(budget):
+        if request.param == "file":
+            return Ledger(budget, tmp_path / "ledger")
+        return kept.setdefault(budget, Ledger(budget))
+
+    return open_it
+
+
+@pytest.mark.parametrize(
+    ("budget", "charge", "times"),
+    [
+        (PureDP(1.0), PureDP(0.1), 10),
+        (PureDP(1.0), LocalDP(0.25), 4),
+        (ZCDP(0.3), ZCDP(0.1), 3),
+        (ZCDP(0.5), PureDP(0.5), 4),  # rho = epsilon^2/2
+        (ZCDP(0.5), GDP(0.5), 4),
+        (GDP(1.0), GDP(0.5), 4),
+        (ApproxDP(1.0, 1e-5), ApproxDP(0.1, 1e-6), 10),
+        (ApproxDP(1.0, 1e-6), PureDP(0.25), 4),
+    ],
+)
+def test_exactly_what_fits_is_accepted(open_ledger, budget, charge, times):
+    ledger = open_ledger(budget)
+    for i in range(times):
+        assert ledger.charge(f"run {i}", charge)
+    assert ledger.remaining == pytest.approx(0.0, abs=1e-4)
+    with pytest.raises(LedgerExceeded, match="'one more'"):
+        ledger.charge("one more", charge)
+    assert len(ledger.entries) == times
+    assert open_ledger(budget).spent == ledger.spent
+
+
+def test_many_small_charges_compose_better_than_they_add_up():
+    ledger = Ledger(ApproxDP(1.0, 1e-6))
+    accepted = 0
+    while compose(*[GDP(0.02)] * (accepted + 1)).epsilon(1e-6) <= 1.0:
+        assert ledger.charge(str(accepted), GDP(0.02))
+        accepted += 1
+    with pytest.raises(LedgerExceeded):
+        ledger.charge("one more", GDP(0.02))
+    assert accepted > 100
+
+
+@pytest.mark.parametrize(
+    ("budget", "charge"),
+    [
+        (PureDP(9.0), ApproxDP(0.1, 1e-9)),
+        (PureDP(9.0), ZCDP(0.001)),
+        (ZCDP(9.0), ApproxDP(0.1, 1e-9)),
+        (GDP(9.0), PureDP(0.1)),
+        (ApproxDP(9.0, 1e-9), ApproxDP(0.1, 1e-8)),
+    ],
+)
+def test_what_the_currency_cannot_pay_for_is_refused(open_ledger, budget, charge):
+    ledger = open_ledger(budget)
+    with pytest.raises(LedgerExceeded):
+        ledger.charge("run", charge)
+    assert ledger.entries == ()
+    assert ledger.spent == 0.0
+
+
+def test_resuming_is_free_and_changing_is_refused(open_ledger):
+    ledger = open_ledger(PureDP(1.0))
+    assert ledger.charge("run", PureDP(0.6))
+    assert not open_ledger(PureDP(1.0)).charge("run", PureDP(0.6))
+    for other in (PureDP(0.5), PureDP(0.7), LocalDP(0.6), PureDP(0.6, contributions=2)):
+        with pytest.raises(LedgerConflict, match="on record with"):
+            ledger.charge("run", other)
+    with pytest.raises(LedgerConflict, match="cannot resume"):
+        ledger.charge("run", PureDP(0.6), resume=False)
+    assert ledger.spent == 0.6
+
+
+def test_refunds_end_with_the_first_tell(open_ledger):
+    ledger = open_ledger(PureDP(1.0))
+    ledger.charge("run", PureDP(0.6))
+    ledger.refund("run")
+    assert ledger.remaining == 1.0
+    ledger.charge("run", PureDP(0.9))
+    ledger.mark_used("run")
+    ledger.mark_used("run")
+    with pytest.raises(LedgerConflict, match="no refund"):
+        open_ledger(PureDP(1.0)).refund("run")
+    assert ledger.spent == 0.9
+    assert ledger.entries[0].used
+    for act in (ledger.refund, ledger.mark_used):
+        with pytest.raises(LedgerConflict, match="not on record"):
+            act("nobody")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ({"name": "run", "guarantee": NoPrivacy()}, ValueError),
+        ({"name": "run", "guarantee": PureDP(0.1), "simulated": True}, ValueError),
+        ({"name": "run", "guarantee": 0.1}, ValueError),
+        ({"name": "", "guarantee": PureDP(0.1)}, TypeError),
+        ({"name": 7, "guarantee": PureDP(0.1)}, TypeError),
+    ],
+)
+def test_what_is_no_promise_is_refused(open_ledger, arguments, error):
+    ledger = open_ledger(PureDP(1.0))
+    with pytest.raises(error):
+        ledger.charge(**arguments)
+    assert ledger.entries == ()
+
+
+@pytest.mark.parametrize("budget", [NoPrivacy(), LocalDP(1.0), 1.0])
+def test_what_is_no_budget_is_refused(budget):
+    with pytest.raises(TypeError, match="budget"):
+        Ledger(budget)
+
+
+def test_a_budget_cannot_be_changed_by_opening_it_again(tmp_path):
+    Ledger(PureDP(1.0), tmp_path / "ledger")
+    with pytest.raises(LedgerConflict, match=r"PureDP\(epsilon=2.0"):
+        Ledger(PureDP(2.0), tmp_path / "ledger")
+    assert Ledger(PureDP(1.0), tmp_path / "ledger").remaining == 1.0
+
+
+def test_another_file_is_not_touched(tmp_path):
+    path = tmp_path / "letter"
+    path.write_text("Dear reader, this is no database, and it is long enough to be sure of it.\n" * 20)
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="path must be a ledger"):
+        Ledger(PureDP(1.0), path)
+    assert path.read_bytes() == before
+
+
+def test_only_its_owner_can_read_it(tmp_path):
+    path = tmp_path / "ledger"
+    umask = os.umask(0)
+    try:
+        Ledger(PureDP(1.0), path).charge("run", PureDP(0.5))
+    finally:
+        os.umask(umask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_ledger_in_memory_is_not_used_after_a_fork():
+    ledger = Ledger(PureDP(1.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            ledger.charge("run", PureDP(1.0))
+        except ForkRefused:
+            os._exit(42)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+
+
+def test_threads_share_one_budget():
+    ledger, accepted = Ledger(PureDP(1.0)), []
+
+    def work(number):
+        for i in range(20):
+            try:
+                accepted.append(ledger.charge(f"{number}-{i}", PureDP(0.05)))
+            except LedgerExceeded:
+                return
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(accepted) == len(ledger.entries) == 20
+
+
+def _charge_until_refused(path, number, accepted):
+    ledger = Ledger(PureDP(1.0), path)
+    for i in range(100):
+        try:
+            ledger.charge(f"{number}-{i}", PureDP(0.02))
+        except LedgerExceeded:
+            return
+        accepted.put(f"{number}-{i}")
+
+
+def test_processes_share_one_budget(tmp_path):
+    accepted = fork.Queue()
+    workers = [fork.Process(target=_charge_until_refused, args=(tmp_path / "ledger", n, accepted)) for n in range(4)]
+    for worker in workers:
+        worker.start()
+    names = {accepted.get(timeout=60) for _ in range(50)}
+    for worker in workers:
+        worker.join()
+        assert worker.exitcode == 0  # refused politely, not locked out
+    assert accepted.empty()
+    ledger = Ledger(PureDP(1.0), tmp_path / "ledger")
+    assert {entry.name for entry in ledger.entries} == names
+    assert ledger.spent == 1.0
+
+
+def _charge_and_say_so(path, first, writer):
+    ledger = Ledger(PureDP(1e3), path)
+    for i in range(10**6):
+        ledger.charge(f"{first}-{i}", PureDP(0.5))
+        os.write(writer, f"{first}-{i}\n".encode())
+
+
+def test_a_charge_is_there_in_full_or_not_at_all_after_a_kill(tmp_path):
+    """Killed at random moments: all that was acknowledged is on record, and at most one charge beyond it."""
+    path, delays = tmp_path / "ledger", random.Random(1)
+    acknowledged = set()
+    for attempt in range(25):
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                _charge_and_say_so(path, attempt, writer)
+            finally:
+                os._exit(1)
+        os.close(writer)
+        time.sleep(delays.uniform(0.0, 0.12))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        with os.fdopen(reader) as pipe:
+            acknowledged.update(line.strip() for line in pipe if line.endswith("\n"))
+        ledger = Ledger(PureDP(1e3), path)
+        entries = ledger.entries
+        names = {entry.name for entry in entries}
+        assert acknowledged <= names
+        assert len(names - acknowledged) <= 1
+        assert all(entry.guarantee == PureDP(0.5) and not entry.used for entry in entries)
+        assert ledger.spent == 0.5 * len(entries)
+        acknowledged = names
+    assert len(acknowledged) > 5  # the test did charge
+
+
+def test_nobody_decides_on_a_remainder_that_another_is_about_to_take(tmp_path, monkeypatch):
+    """Between decision and record every process takes its time; still only one gets what only one can have."""
+    ledgers = [Ledger(PureDP(1.0), tmp_path / "ledger") for _ in range(4)]
+    dumps = json.dumps
+    monkeypatch.setattr("sottovoce.privacy.ledger.json.dumps", lambda plain: (time.sleep(0.1), dumps(plain))[1])
+    outcomes = fork.Queue()
+
+    def work(number):
+        try:
+            outcomes.put(ledgers[number].charge(str(number), PureDP(0.6)))
+        except LedgerExceeded:
+            outcomes.put(False)
+
+    workers = [fork.Process(target=work, args=(number,)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    assert sorted(outcomes.get(timeout=60) for _ in workers) == [False, False, False, True]
+    for worker in workers:
+        worker.join()
+    assert ledgers[0].spent == 0.6

@@ -1,0 +1,215 @@
+"""Local channels: likelihood ratios from their own integers, unbiased reports, nothing but the report gets out."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+from decimal import Decimal, getcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from sottovoce.errors import InvalidLoss
+from sottovoce.privacy import LocalDP, PureDP
+from sottovoce.privacy.local import (
+    LaplaceChannel,
+    OneBitChannel,
+    channel_for,
+    channel_from_dict,
+    one_bit,
+    privatise,
+    simulate_reports,
+)
+
+FALSE_ALARM = 1e-6  # of each statistical test below: real entropy cannot be seeded
+WORDS = 2**64
+CHANNELS = [
+    OneBitChannel((0.0, 1.0), 1.0),
+    OneBitChannel((-3.0, 5.0), 0.1),
+    LaplaceChannel((0.0, 1.0), 1.0),
+    LaplaceChannel((-3.0, 5.0), 0.1, bits=10),
+]
+epsilons = st.floats(1e-6, 30)
+
+
+@given(epsilons, st.floats(allow_nan=False, allow_infinity=False))
+def test_no_loss_leaves_the_thresholds(epsilon, loss):
+    channel = OneBitChannel((-1.0, 2.5), epsilon)
+    assert channel.least <= channel.threshold(loss) <= WORDS - channel.least
+    assert channel.threshold(-1.0) == channel.least
+    assert channel.threshold(2.5) == WORDS - channel.least
+
+
+@given(epsilons)
+def test_the_worst_likelihood_ratio_is_at_most_e_to_the_epsilon_and_wastes_nothing(epsilon):
+    """To sixty digits; one word fewer and it would be above. Both reports have the same worst ratio by symmetry."""
+    getcontext().prec = 60
+    least, bound = OneBitChannel((0.0, 1.0), epsilon).least, Decimal(epsilon).exp()
+    assert Decimal(WORDS - least) / Decimal(least) <= bound
+    assert Decimal(WORDS - least + 1) / Decimal(least - 1) > bound
+
+
+@given(epsilons, st.floats(0, 1))
+def test_one_bit_is_unbiased_with_the_stated_second_moment(epsilon, where):
+    """Computed from the integers, not sampled."""
+    channel = OneBitChannel((-1.0, 3.0), epsilon)
+    loss = -1.0 + 4.0 * where
+    chance = channel.threshold(loss) / WORDS
+    mean = chance * channel.decode(1) + (1 - chance) * channel.decode(-1)
+    assert mean == pytest.approx(loss, abs=1e-9 + 1e-15 * channel.step)
+    second = chance * (channel.decode(1) - 1.0) ** 2 + (1 - chance) * (channel.decode(-1) - 1.0) ** 2
+    assert second == pytest.approx(channel.second_moment)
+    assert channel.second_moment == pytest.approx(4.0 / math.tanh(epsilon / 2) ** 2, rel=1e-5)
+    assert chance == pytest.approx(0.5 + (loss - 1.0) / 4.0 * math.tanh(epsilon / 2), abs=1e-12)
+
+
+@pytest.mark.parametrize("loss", [-9.0, 0.0, 0.37, 1.0])
+def test_one_bit_reports_follow_their_threshold(loss):
+    channel = OneBitChannel((0.0, 1.0), 0.8)
+    ones = sum(channel.privatise(loss) == 1 for _ in range(20_000))
+    assert stats.binomtest(ones, 20_000, channel.threshold(loss) / WORDS).pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("loss", [-9.0, 0.25, 1.0])
+def test_laplace_reports_follow_their_distribution(loss):
+    channel = LaplaceChannel((0.0, 1.0), 0.5, bits=8)
+    reports = np.array([channel.privatise(loss) for _ in range(10_000)])
+    exact = round(min(max(loss, 0.0), 1.0) * 256)
+    ratio = math.exp(-1 / channel.noise.scale)
+    edges = [round(channel.noise.scale * q) for q in (-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3)]
+    below = [1 - ratio ** (k + 1) / (1 + ratio) if k >= 0 else ratio**-k / (1 + ratio) for k in edges]
+    cells = np.diff([0, *(np.sum(reports - exact <= edge) for edge in edges), len(reports)])
+    assert stats.chisquare(cells, np.diff([0.0, *below, 1.0]) * len(reports)).pvalue > FALSE_ALARM
+    assert channel.grid.steps / channel.noise.scale <= channel.epsilon
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+@pytest.mark.parametrize("where", [0.0, 0.3, 1.0])
+def test_reports_are_unbiased_within_their_second_moment(channel, where):
+    """Simulated: 200 000 reports; six standard errors are passed by chance with probability below 1e-8."""
+    low, high = channel.loss_range
+    loss = low + where * (high - low)
+    values = channel.decode(simulate_reports(np.full(200_000, loss), channel, np.random.default_rng(5)))
+    middle = (low + high) / 2
+    assert abs(values.mean() - loss) <= 6 * math.sqrt(channel.second_moment / 200_000) + channel.step / 2 * (
+        channel.kind == "laplace"
+    )
+    assert np.mean((values - middle) ** 2) <= 1.03 * channel.second_moment
+    if where in (0.0, 1.0) or channel.kind == "one-bit":
+        assert np.mean((values - middle) ** 2) == pytest.approx(channel.second_moment, rel=0.03)
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+def test_a_channel_survives_the_wire(channel):
+    shipped = channel_from_dict(json.loads(json.dumps(channel.to_dict())))
+    assert shipped == channel
+    assert (shipped.low, shipped.step, shipped.middle) == (channel.low, channel.step, channel.middle)
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+def test_a_channel_knows_its_legal_reports(channel):
+    reports = [privatise(loss, channel) for loss in (-99.0, 0.5, 99.0) for _ in range(5)]
+    assert all(type(report) is int and channel.valid(report) for report in reports)
+    assert channel.valid(reports)
+    assert channel.valid(np.array(reports))
+    assert channel.valid(np.array([], dtype=np.int64))
+    beyond = [channel.most_report + 1, channel.least_report - 1]
+    mixed = (np.array([*reports, *beyond]), [*reports, beyond[0]])
+    for bad in (*beyond, *mixed, 0.5, math.nan, "1", None, np.array([0.5])):
+        assert not channel.valid(bad)
+    assert channel.decode(channel.middle) == pytest.approx(sum(channel.loss_range) / 2)
+
+
+def test_zero_is_no_bit():
+    channel = CHANNELS[0]
+    assert not channel.valid(0)
+    assert not channel.valid(np.array([1, 0, -1]))
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_refused_without_being_shown(channel, bad):
+    with pytest.raises(InvalidLoss) as caught:
+        privatise(bad, channel)
+    assert str(bad) not in str(caught.value).replace("finite", "")
+
+
+@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
+def test_what_is_of_another_type_is_refused_without_being_shown(channel):
+    with pytest.raises(TypeError) as caught:
+        privatise("secret-777", channel)
+    assert "777" not in str(caught.value)
+    assert caught.value.__suppress_context__  # nor in the traceback
+
+
+def test_budgets_are_shared_among_contributions():
+    for kind in ("one-bit", "laplace"):
+        assert channel_for(LocalDP(1.0, contributions=4), (0.0, 1.0), kind).epsilon == 0.25
+    with pytest.raises(TypeError, match="LocalDP"):
+        channel_for(PureDP(1.0), (0.0, 1.0))
+    with pytest.raises(ValueError, match="kind must be one of 'one-bit', 'laplace', got 'two-bit'"):
+        channel_for(LocalDP(1.0), (0.0, 1.0), "two-bit")
+
+
+@given(st.floats(1e-3, 10), st.integers(1, 1000))
+def test_shares_never_add_up_to_more_than_the_whole(epsilon, contributions):
+    from fractions import Fraction
+
+    share = LocalDP(epsilon, contributions).per_report
+    assert Fraction(share) * contributions <= Fraction(epsilon)
+    assert share == pytest.approx(epsilon / contributions)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 31.0, 1e-300])
+def test_impossible_budgets_are_refused(epsilon):
+    with pytest.raises(ValueError, match="epsilon"):
+        OneBitChannel((0.0, 1.0), epsilon)
+
+
+@pytest.mark.parametrize("make", [OneBitChannel, LaplaceChannel])
+@pytest.mark.parametrize("loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (-1e308, 1e308)])
+def test_impossible_ranges_are_refused(make, loss_range):
+    with pytest.raises(ValueError, match="loss_range"):
+        make(loss_range, 1.0)
+
+
+def test_one_bit_runs_where_there_is_nothing_but_python():
+    """The file alone, in an interpreter without any package: what a phone would run."""
+    program = f"""
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("one_bit", {one_bit.__file__!r})
+one_bit = importlib.util.module_from_spec(spec)
+sys.modules["one_bit"] = one_bit
+spec.loader.exec_module(one_bit)
+channel = one_bit.OneBitChannel.from_dict(json.loads(sys.argv[1]))
+assert "numpy" not in sys.modules and "sottovoce" not in sys.modules
+print(channel.least, channel.privatise(0.7))
+"""
+    channel = OneBitChannel((0.0, 1.0), 0.3)
+    command = [sys.executable, "-I", "-S", "-c", program, json.dumps(channel.to_dict())]
+    least, report = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert int(least) == channel.least  # the same integers on every machine
+    assert int(report) in (-1, 1)
+    assert Path(one_bit.__file__).read_text().count("import sottovoce") == 0
+
+
+def test_a_forked_client_never_shares_noise_with_its_parent():
+    channel = LaplaceChannel((0.0, 1.0), 1e-3, bits=20)
+    channel.privatise(0.0)
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(writer, " ".join(str(channel.privatise(0.0)) for _ in range(20)).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        theirs = [int(word) for word in pipe.read().split()]
+    ours = [channel.privatise(0.0) for _ in range(20)]
+    assert len(theirs) == 20
+    assert not set(ours) & set(theirs)  # by chance with probability below 1e-6

@@ -1,0 +1,99 @@
+"""Probe sums: one event moves one number of one round, and the noise is for that."""
+
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce.privacy import ZCDP, ApproxDP, LocalDP, LossGrid, NoPrivacy, ProbeSums, PureDP, probe_noise, probe_sums
+from sottovoce.privacy.noise import add as real_add
+
+STEPS = 2**18
+
+
+def released(losses, probes, rounds, sampler, monkeypatch):
+    """Numbers handed to noise, for events with given public probes and rounds."""
+    grid, seen, mechanism = LossGrid(0.0, 1.0), [], ProbeSums(sampler)
+    with monkeypatch.context() as patch:
+        patch.setattr(probe_sums, "add", lambda sums, noise: (seen.append(np.array(sums)), real_add(sums, noise))[1])
+        for r in range(max(rounds) + 1):
+            sums = np.zeros(4, dtype=np.int64)
+            np.add.at(sums, probes[rounds == r], grid.quantise(losses[rounds == r]))
+            mechanism.release(sums)
+    return np.concatenate(seen)
+
+
+@pytest.mark.parametrize("contributions", [1, 2, 5])
+def test_a_person_moves_no_more_numbers_than_events_and_none_by_more_than_the_range(
+    monkeypatch, fixed_noise, contributions
+):
+    rng = np.random.default_rng(contributions)
+    probes, rounds = rng.integers(0, 4, 60), np.sort(np.arange(60) % 5)
+    losses = rng.uniform(-0.5, 1.5, 60)
+    before = released(losses, probes, rounds, fixed_noise(), monkeypatch)
+    for _ in range(60):
+        other = losses.copy()
+        who = rng.choice(60, contributions, replace=False)
+        other[who] = rng.choice([-99.0, 0.0, 1.0, 99.0], contributions)
+        moved = released(other, probes, rounds, fixed_noise(), monkeypatch) - before
+        assert np.abs(moved).sum() <= contributions * STEPS
+        assert np.count_nonzero(moved) <= contributions
+        per_round = max(np.bincount(rounds[who]))
+        assert np.linalg.norm(moved) <= STEPS * math.sqrt(contributions * per_round)
+
+
+@given(st.integers(1, 20), st.floats(0.01, 10))
+def test_laplace_noise_spends_epsilon_and_no_more(contributions, epsilon):
+    scale = probe_noise(PureDP(epsilon, contributions), steps=STEPS).scale
+    assert epsilon * (1 - 1e-9) <= contributions * STEPS / scale <= epsilon * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("contributions", [1, 4])
+@pytest.mark.parametrize("per_round", [None, 1, 3, 9])
+def test_gaussian_noise_agrees_with_dp_accounting(contributions, per_round):
+    """The worst person: as many events in one number as may be, the rest in others."""
+    scale = probe_noise(ApproxDP(1.0, 1e-6, contributions), steps=STEPS, per_round=per_round).scale
+    most = min(per_round or contributions, contributions)
+    counts = [most] * (contributions // most) + [contributions % most] * (contributions % most > 0)
+    accountant = dp_accounting.pld.PLDAccountant()
+    for count in counts:
+        accountant.compose(dp_accounting.GaussianDpEvent(scale / (count * STEPS)))
+    assert accountant.get_epsilon(1e-6) <= 1.002
+    if contributions % most == 0:
+        assert accountant.get_epsilon(1e-6) == pytest.approx(1.0, rel=2e-3)
+    concentrated = probe_noise(ZCDP(0.3, contributions), steps=STEPS, per_round=most)
+    rho = contributions * most * STEPS**2 / (2 * concentrated.scale**2)
+    assert rho == pytest.approx(0.3, rel=1e-9)
+
+
+def test_what_is_released_is_the_sums_and_their_noise(fixed_noise):
+    sums = np.array([10, -20, 30])
+    mechanism = ProbeSums(fixed_noise())
+    assert np.array_equal(mechanism.release(sums) - sums, fixed_noise().draw(3))
+    assert mechanism.round == 1
+    assert np.array_equal(sums, [10, -20, 30])
+
+
+def test_bad_sums_are_refused_without_being_shown(no_noise):
+    mechanism = ProbeSums(no_noise())
+    for bad in (np.array([777.0]), np.array([[777]]), np.array(777)):
+        with pytest.raises(ValueError, match="sums must be a vector of int64") as caught:
+            mechanism.release(bad)
+        assert "777" not in str(caught.value)
+    assert mechanism.round == 0
+
+
+def test_a_failing_sampler_changes_nothing(failing_noise):
+    mechanism = ProbeSums(failing_noise())
+    with pytest.raises(OSError, match="entropy"):
+        mechanism.release(np.array([1]))
+    assert mechanism.round == 0
+
+
+@pytest.mark.parametrize("guarantee", [NoPrivacy(), LocalDP(1.0)])
+def test_what_noise_cannot_give_is_refused(guarantee):
+    with pytest.raises(TypeError, match=type(guarantee).__name__):
+        probe_noise(guarantee, steps=STEPS)

@@ -1,0 +1,63 @@
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Audit
+from sottovoce.auditing.claims import claim_of
+from sottovoce.report import audit_figure
+from sottovoce.report.audits import draw
+
+
+def found(label="frames, probe-sums", shown=0.8, privacy=None, simulated=False):
+    coins = np.random.default_rng(0)
+    return Audit(
+        label=label,
+        claim=claim_of(privacy or sv.PureDP(1.0)),
+        epsilon_lower=shown,
+        confidence=0.999,
+        distinguisher="Laplace likelihood of numbers",
+        person=0,
+        runs=2000,
+        hits=((260, 500), (100, 500)),
+        threshold=0.5,
+        simulated=simulated,
+        scores=(coins.laplace(0, 1, 500), coins.laplace(1, 1, 500)),
+    )
+
+
+def words(figure):
+    texts = [text.get_text() for part in figure.subfigs for axes in part.axes for text in axes.texts]
+    titles = [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
+    return " ".join(texts + titles)
+
+
+def test_the_figure_is_a_readable_png(tmp_path):
+    content = audit_figure([found(), found("sphere, tree")], tmp_path / "audit.png").read_bytes()
+    assert content.startswith(b"\x89PNG")
+    assert int.from_bytes(content[16:20]) >= 1200
+
+
+def test_claim_finding_and_verdict_are_in_the_picture():
+    fine = words(draw([found(), found("sphere, tree", simulated=True)]))
+    for part in ("frames, probe-sums", "claimed 1, shown 0.8", "None of 2 claims is refuted", "(simulated)", "99.9%"):
+        assert part in fine
+    refuted = words(draw([found(), found("sphere, tree", shown=1.5)]))
+    assert "1 of 2 claims REFUTED" in refuted
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 9])
+def test_every_audit_has_a_panel(count):
+    _, panels = draw([found(f"number {i}") for i in range(count)]).subfigs
+    assert sum(axes.axison for axes in panels.axes) == count
+
+
+def test_scores_that_do_not_vary_are_drawn(tmp_path):
+    """A mechanism without noise gives two single values, however large."""
+    bare = found(shown=5.0)
+    object.__setattr__(bare, "scores", (np.zeros(100), np.full(100, 1e12)))
+    assert audit_figure(bare, tmp_path / "audit.png").is_file()
+
+
+def test_no_audits_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="at least one"):
+        audit_figure([], tmp_path / "audit.png")
