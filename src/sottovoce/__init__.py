@@ -4,6 +4,7 @@ Decide online over hard feasible sets, from loss values alone, while every perso
 """
 
 from sottovoce import domains, errors, projection, simulation
+from sottovoce.auditing import audit
 from sottovoce.learning import (
     Action,
     Actions,
@@ -13,6 +14,7 @@ from sottovoce.learning import (
     NoisyOCO,
     Plan,
     PrivateBandit,
+    plan,
 )
 from sottovoce.privacy import (
     ZCDP,
@@ -51,10 +53,12 @@ __all__ = [
     "SecureNoise",
     "SimulatedNoise",
     "__version__",
+    "audit",
     "domains",
     "errors",
     "local",
     "minimize",
+    "plan",
     "projection",
     "simulate",
     "simulation",

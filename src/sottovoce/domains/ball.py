@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.norm_ball import NormBall
 
 __all__ = ["Ball"]
 
 
-class Ball(Fixed, Domain):
+class Ball(NormBall):
     """All points within a distance of a centre.
 
     Parameters
@@ -57,33 +58,9 @@ class Ball(Fixed, Domain):
         return self._center - cost * (self.radius / length)
 
     @property
-    def affine_dimension(self) -> int:
-        """The ball is full."""
-        return self.dimension
-
-    @property
-    def center(self) -> Vector:
-        """The centre of the ball; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """The radius."""
         return self.radius
-
-    @property
-    def outer_radius(self) -> float:
-        """The radius."""
-        return self.radius
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius."""
-        return 2 * self.radius
-
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Return a copy: the ball is full."""
-        return self._vectors(vectors)
 
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the ball."""

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.norm_ball import NormBall
 
 __all__ = ["KSparse"]
 
 
-class KSparse(Fixed, Domain):
+class KSparse(NormBall):
     """Means of k-sparse vectors: all that lies between points with k coordinates other than 0, of bounded length.
 
     The unit ball of the k-support norm (Argyriou, Foygel, Srebro, 2012). For k = 1 it is the l1 ball, for k = n the
@@ -65,33 +66,9 @@ class KSparse(Fixed, Domain):
         return vertex
 
     @property
-    def affine_dimension(self) -> int:
-        """The set is full."""
-        return self.dimension
-
-    @property
-    def center(self) -> Vector:
-        """The origin; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """Distance to the supporting hyperplane that is equally inclined to all axes."""
         return self.radius * math.sqrt(self.k / self.dimension)
-
-    @property
-    def outer_radius(self) -> float:
-        """The radius."""
-        return self.radius
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius."""
-        return 2 * self.radius
-
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Return a copy: the set is full."""
-        return self._vectors(vectors)
 
     def norm(self, x: ArrayLike) -> float:
         """Return the k-support norm: the factor, times `radius`, by which the set must be scaled to reach `x`."""

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.norm_ball import NormBall
 
 __all__ = ["L1Ball", "l1_distance"]
 
 
-class L1Ball(Fixed, Domain):
+class L1Ball(NormBall):
     """All points whose coordinates differ from a centre by a given total at most.
 
     Parameters
@@ -56,33 +57,9 @@ class L1Ball(Fixed, Domain):
         return vertex
 
     @property
-    def affine_dimension(self) -> int:
-        """The ball is full."""
-        return self.dimension
-
-    @property
-    def center(self) -> Vector:
-        """The centre of the ball; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """Distance from the centre to every facet."""
         return self.radius / math.sqrt(self.dimension)
-
-    @property
-    def outer_radius(self) -> float:
-        """The distance from the centre to every vertex."""
-        return self.radius
-
-    @property
-    def diameter(self) -> float:
-        """Distance of opposite vertices."""
-        return 2 * self.radius
-
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Return a copy: the ball is full."""
-        return self._vectors(vectors)
 
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the ball."""

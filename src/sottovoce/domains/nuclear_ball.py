@@ -8,16 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.lanczos import leading_eigenvector
+from sottovoce.domains.norm_ball import NormBall
 
 __all__ = ["NuclearBall"]
 
 _SMALL = 40  # shorter side up to which a full decomposition is as fast as iterations
 
 
-class NuclearBall(Fixed, Domain):
+class NuclearBall(NormBall):
     """Matrices whose singular values add up to a radius at most, as flat vectors: means of rank-one matrices.
 
     Parameters
@@ -71,33 +72,9 @@ class NuclearBall(Fixed, Domain):
         return -left, self.radius, right
 
     @property
-    def affine_dimension(self) -> int:
-        """The ball is full."""
-        return self.dimension
-
-    @property
-    def center(self) -> Vector:
-        """The zero matrix; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """Frobenius norm of the matrix of nuclear norm `radius` whose singular values are all equal."""
         return self.radius / math.sqrt(min(self.rows, self.columns))
-
-    @property
-    def outer_radius(self) -> float:
-        """Frobenius norm of a rank-one matrix."""
-        return self.radius
-
-    @property
-    def diameter(self) -> float:
-        """Twice the radius."""
-        return 2 * self.radius
-
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Return a copy: the ball is full."""
-        return self._vectors(vectors)
 
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the (Frobenius) distance `tolerance` of the ball: its singular values tell."""

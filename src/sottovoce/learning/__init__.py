@@ -2,6 +2,7 @@
 
 from sottovoce.learning.mirror_maps import Euclidean, NegativeEntropy
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
+from sottovoce.learning.outlook import plan
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.private_bandit import PrivateBandit
 from sottovoce.learning.rounds import Action, Actions
@@ -16,5 +17,6 @@ __all__ = [
     "Plan",
     "PrivateBandit",
     "RunningSum",
+    "plan",
     "step_for",
 ]

@@ -11,10 +11,13 @@ the paper has kappa: the point and its ideal are both known before the round's d
 the estimate meets it.
 
 *Frames*: the same with kappa^2 = k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 s^2, s^2 the variance of a number's
-noise, which is fresh in every round. The adaptive step costs a factor sqrt(2) on the first two terms.
+noise, which is fresh in every round. Plans take v = B/2, the most for losses that are drawn alike within a pair; an
+adversary that alternates within pairs can make it B/sqrt(2). The adaptive step costs a factor sqrt(2) on the first two
+terms.
 
-*Designs*: sqrt(2) R_w sqrt(T * energy) + rate T B, with energy (d/rate) (V + y G^2 + s^2/y) per event, y the events of
-a probe, G the spread of the mean loss over the design, and R_w = sqrt(worst leverage) the radius in rounded position.
+*Designs* (an order of magnitude, not a guarantee: plans put B/4 for G, and B/2 for what an exploring event costs):
+sqrt(2) R_w sqrt(T * energy) + rate T B, with energy (d/rate) (V + y G^2 + s^2/y) per event, y the events of a probe, G
+the spread of the mean loss over the design, and R_w = sqrt(worst leverage) the radius in rounded position.
 
 A step multiplied by c, which bets on losses that stay as they are, costs (c + 1/c)/2 on the terms that it balances.
 """

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from sottovoce.exploration import Stage
 from sottovoce.learning.bounds import DesignBound
-from sottovoce.learning.mechanisms import finest_bits, needed_noise
 from sottovoce.learning.plan import Plan
+from sottovoce.learning.probe_plans import common_fields, probe_noise_of
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.sphere_plans import _mechanism_name, loss_deviation
-from sottovoce.privacy import LossGrid
+from sottovoce.learning.sphere_plans import loss_deviation
 
 __all__ = ["DesignDraft", "design_plans", "design_radius"]
 
@@ -39,18 +38,10 @@ class DesignDraft:
 
     def finish(self) -> Plan:
         """Derive noise and bound."""
-        problem, working = self.problem, self.stage.working
-        bits = finest_bits(problem, "probe-sums", rounds=1, dimension=1)
-        noise = needed_noise(problem, "probe-sums", bits=bits, rounds=1, dimension=1)
-        grid = LossGrid(*problem.loss_range, bits=bits)
-        gap = 1e-6 * working.diameter**2
-        spread = noise.standard_deviation * grid.step if noise else 0.0
+        problem = self.problem
         return Plan(
-            name="auto",
+            **common_fields(problem, self.stage),
             exploration="designs",
-            mechanism=_mechanism_name(problem, "probe-sums"),
-            position="plain" if self.stage.rounded is None else "rounded",
-            horizon=problem.horizon,
             batch_size=min(problem.horizon, self.probe_events * max(1, round(1 / self.rate))),
             rate=self.rate,
             probe_events=self.probe_events,
@@ -63,18 +54,12 @@ class DesignDraft:
             step_multiplier=self.step_multiplier,
             delay=self.delay,
             method=self.method,
-            gap=gap,
-            max_calls=10_000,
-            baseline=problem.middle,
-            bits=bits,
-            noise=noise,
-            noise_in_loss_units=noise.scale * grid.step if noise else 0.0,
-            bound=self._bound(spread, gap).value(),
-            bound_without_privacy=self._bound(0.0, gap).value(),
+            bound=self._bound(probe_noise_of(problem).deviation).value(),
+            bound_without_privacy=self._bound(0.0).value(),
             no_learning=problem.horizon * problem.width,
         )
 
-    def _bound(self, number_noise: float, gap: float) -> DesignBound:
+    def _bound(self, number_noise: float) -> DesignBound:
         problem = self.problem
         return DesignBound(
             events=problem.horizon,
@@ -87,7 +72,7 @@ class DesignDraft:
             width=problem.width / 2,
             number_noise=number_noise,
             step_multiplier=self.step_multiplier,
-            point_error=math.sqrt(gap),
+            point_error=1e-3 * self.stage.working.diameter,
         )
 
 
@@ -108,7 +93,7 @@ def design_plans(problem: Problem, rate: float | None, probe_events: int | None)
     working = problem.domain
     ball = not problem.integral and working.outer_radius <= _ROUND_ENOUGH * working.inner_radius
     stage = problem.stage("plain" if ball else "rounded")
-    noise = _noise_in_loss_units(problem)
+    noise = probe_noise_of(problem).deviation
     events = probe_events or max(_LEAST_PROBE, round(_PROBE_PER_NOISE * noise / problem.width))
     energy = loss_deviation(problem) ** 2 / 4 + noise**2 / events
     gap = problem.width / 4
@@ -116,9 +101,3 @@ def design_plans(problem: Problem, rate: float | None, probe_events: int | None)
     share = rate or min(0.25, max(share, events / problem.horizon))
     memory = _MEMORY_UNDER_DRIFT if problem.drift else math.inf
     yield DesignDraft(problem, stage, share, min(events, problem.horizon), memory=memory)
-
-
-def _noise_in_loss_units(problem: Problem) -> float:
-    bits = finest_bits(problem, "probe-sums", rounds=1, dimension=1)
-    noise = needed_noise(problem, "probe-sums", bits=bits, rounds=1, dimension=1)
-    return noise.standard_deviation * LossGrid(*problem.loss_range, bits=bits).step if noise else 0.0

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from sottovoce.exploration import Sphere, Stage
 from sottovoce.learning.bounds import FrameBound
-from sottovoce.learning.mechanisms import finest_bits, needed_noise
 from sottovoce.learning.plan import Plan
+from sottovoce.learning.probe_plans import common_fields, probe_noise_of
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.sphere_plans import _mechanism_name, loss_deviation, no_learning, radii, smoothing
-from sottovoce.privacy import LossGrid
+from sottovoce.learning.sphere_plans import loss_deviation, no_learning, radii, smoothing
 
 __all__ = ["FRAME_MULTIPLIER", "FrameDraft", "frame_plans"]
 
@@ -35,18 +34,10 @@ class FrameDraft:
 
     def finish(self) -> Plan:
         """Derive noise and bound."""
-        problem, working = self.problem, self.stage.working
-        bits = finest_bits(problem, "probe-sums", rounds=1, dimension=1)
-        noise = needed_noise(problem, "probe-sums", bits=bits, rounds=1, dimension=1)
-        grid = LossGrid(*problem.loss_range, bits=bits)
-        gap = 1e-6 * working.diameter**2
-        spread = noise.standard_deviation * grid.step if noise else 0.0
+        noise = probe_noise_of(self.problem).deviation
         return Plan(
-            name="auto",
+            **common_fields(self.problem, self.stage),
             exploration="frames",
-            mechanism=_mechanism_name(problem, "probe-sums"),
-            position="plain" if self.stage.rounded is None else "rounded",
-            horizon=problem.horizon,
             batch_size=self.batch_size,
             radius=self.radius,
             directions=self.directions,
@@ -54,18 +45,12 @@ class FrameDraft:
             step_multiplier=self.step_multiplier,
             delay=self.delay,
             method=self.method,
-            gap=gap,
-            max_calls=10_000,
-            baseline=problem.middle,
-            bits=bits,
-            noise=noise,
-            noise_in_loss_units=noise.scale * grid.step if noise else 0.0,
-            bound=self._bound(spread, gap).value(),
-            bound_without_privacy=self._bound(0.0, gap).value(),
-            no_learning=no_learning(problem, self.stage),
+            bound=self._bound(noise).value(),
+            bound_without_privacy=self._bound(0.0).value(),
+            no_learning=no_learning(self.problem, self.stage),
         )
 
-    def _bound(self, number_noise: float, gap: float) -> FrameBound:
+    def _bound(self, number_noise: float) -> FrameBound:
         problem, working = self.problem, self.stage.working
         return FrameBound(
             events=problem.horizon,
@@ -79,7 +64,7 @@ class FrameDraft:
             number_noise=number_noise,
             step_multiplier=self.step_multiplier,
             delay=self.delay,
-            point_error=math.sqrt(gap),
+            point_error=1e-3 * working.diameter,
             smoothing=smoothing(problem, self.stage, self.radius),
         )
 

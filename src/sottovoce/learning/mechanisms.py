@@ -58,11 +58,14 @@ def needed_noise(problem: Problem, mechanism: str, *, bits: int, rounds: int, di
 @lru_cache(1024)
 def _probe_noise(privacy: Guarantee, steps: int) -> Noise:
     """A single number is hidden better by Laplace noise, even where delta is allowed: pure privacy implies it."""
-    noise = probe_noise(privacy, steps=steps)
-    if isinstance(privacy, ApproxDP):
-        pure = probe_noise(PureDP(privacy.epsilon, privacy.contributions), steps=steps)
-        return min(noise, pure, key=lambda one: one.standard_deviation)
-    return noise
+    if not isinstance(privacy, ApproxDP):
+        return probe_noise(privacy, steps=steps)
+    pure = probe_noise(PureDP(privacy.epsilon, privacy.contributions), steps=steps)
+    try:
+        gaussian = probe_noise(privacy, steps=steps)
+    except ValueError:  # a delta too small for the grid
+        return pure
+    return min(gaussian, pure, key=lambda one: one.standard_deviation)
 
 
 def sum_noise(problem: Problem, mechanism: str, noise: Noise, *, bits: int, rounds: int, dimension: int) -> float:

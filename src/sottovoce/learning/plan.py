@@ -158,8 +158,9 @@ class Plan:
 
     def _costing(self) -> str:
         price = f"; {self.price_of_privacy:.2f} times that without privacy" if self.noise is not None else ""
+        word = "of the order of" if self.exploration == "designs" else "at most"  # see bounds.py
         return (
-            f"at most {self.bound / self.horizon:.4g} per event{price}; "
+            f"{word} {self.bound / self.horizon:.4g} per event{price}; "
             f"never learning costs at most {self.no_learning / self.horizon:.4g}"
         )
 

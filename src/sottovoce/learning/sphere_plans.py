@@ -8,6 +8,7 @@ from sottovoce.exploration import Sphere, Stage
 from sottovoce.learning.bounds import SphereBound
 from sottovoce.learning.mechanisms import finest_bits, needed_noise, sum_noise
 from sottovoce.learning.plan import Plan
+from sottovoce.learning.probe_plans import mechanism_name
 from sottovoce.learning.problem import Problem
 from sottovoce.privacy import LocalDP, Noise
 
@@ -65,7 +66,7 @@ class SphereDraft:
         return Plan(
             name=self.name,
             exploration="sphere",
-            mechanism=_mechanism_name(problem, self.mechanism),
+            mechanism=mechanism_name(problem, self.mechanism),
             position="plain" if self.stage.rounded is None else "rounded",
             horizon=problem.horizon,
             batch_size=self.batch_size,
@@ -178,9 +179,3 @@ def no_learning(problem: Problem, stage: Stage) -> float:
     """What never learning can cost at most."""
     far = problem.lipschitz_in(stage) * stage.working.outer_radius
     return problem.horizon * min(problem.width, far)
-
-
-def _mechanism_name(problem: Problem, mechanism: str) -> str:
-    if isinstance(problem.privacy, LocalDP):
-        return "local"
-    return mechanism if problem.privacy.private else "none"

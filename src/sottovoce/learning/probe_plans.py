@@ -1,0 +1,55 @@
+"""What plans with probe sums share, however they explore: noise, grid, and how points are computed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.exploration import Stage
+from sottovoce.learning.mechanisms import finest_bits, needed_noise
+from sottovoce.learning.problem import Problem
+from sottovoce.privacy import LocalDP, LossGrid, Noise
+
+__all__ = ["ProbeNoise", "common_fields", "mechanism_name", "probe_noise_of"]
+
+
+@dataclass(frozen=True)
+class ProbeNoise:
+    """The noise of one number: on the integer grid, and its standard deviation in units of loss."""
+
+    bits: int
+    noise: Noise | None
+    in_loss_units: float
+    deviation: float
+
+
+def probe_noise_of(problem: Problem) -> ProbeNoise:
+    """Return the least noise of a number; none without privacy, or where losses come in privatised."""
+    bits = finest_bits(problem, "probe-sums", rounds=1, dimension=1)
+    noise = needed_noise(problem, "probe-sums", bits=bits, rounds=1, dimension=1)
+    step = LossGrid(*problem.loss_range, bits=bits).step
+    if noise is None:
+        return ProbeNoise(bits, None, 0.0, 0.0)
+    return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
+
+
+def common_fields(problem: Problem, stage: Stage) -> dict[str, Any]:
+    """Fields of a `Plan` that do not depend on how it explores."""
+    noise = probe_noise_of(problem)
+    return {
+        "name": "auto",
+        "mechanism": mechanism_name(problem, "probe-sums"),
+        "position": "plain" if stage.rounded is None else "rounded",
+        "horizon": problem.horizon,
+        "gap": 1e-6 * stage.working.diameter**2,
+        "max_calls": 10_000,
+        "baseline": problem.middle,
+        "bits": noise.bits,
+        "noise": noise.noise,
+        "noise_in_loss_units": noise.in_loss_units,
+    }
+
+
+def mechanism_name(problem: Problem, mechanism: str) -> str:
+    """What to call the mechanism: it adds no noise without privacy, nor where losses come in privatised."""
+    if isinstance(problem.privacy, LocalDP):
+        return "local"
+    return mechanism if problem.privacy.private else "none"
