@@ -3,6 +3,7 @@
 import copy
 import os
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -229,6 +230,41 @@ def test_public_coins_and_noise_never_share_a_stream():
     noise_stream = sampler._generator.bit_generator.random_raw(1000)
     coin_stream = make(seed=5)._coins.bit_generator.random_raw(1000)
     assert not np.intersect1d(noise_stream, coin_stream).size
+
+
+@pytest.mark.parametrize(
+    "options", [{"plan": "paper"}, {"plan": "auto"}, {"plan": "auto", "losses": "linear"}], ids=str
+)
+@pytest.mark.parametrize("where", ["estimate", "step"])
+def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypatch):
+    """Ctrl-C after the noise was drawn: the round is passed over, and the run goes on."""
+    optimizer = make(**options)
+    learner, draws = optimizer._epoch.learner, []
+    mechanism = optimizer._epoch._mechanism
+    sampler = mechanism._sampler
+    monkeypatch.setattr(mechanism, "_sampler", SimpleNamespace(draw=lambda size: draws.append(1) or sampler.draw(size)))
+    block = optimizer.ask_round()
+    with monkeypatch.context() as patch:
+        if where == "step":
+            patch.setattr(learner.step, "after", interrupt)
+        else:
+            target = learner.total if hasattr(learner.total, "_gradient") else block_exploration(optimizer)
+            patch.setattr(target, "_gradient" if hasattr(target, "_gradient") else "estimate", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.tell(block.ids, linear(block.ids, block.x))
+    assert (len(draws), optimizer.round) == (1, 0)
+    play(optimizer, linear)  # telling on tries again
+    assert optimizer.remaining == 0
+    assert learner.observed == len(draws)
+    assert optimizer.round == learner.observed + 1
+
+
+def interrupt(*arguments):
+    raise KeyboardInterrupt
+
+
+def block_exploration(optimizer):
+    return optimizer._rounds._rounds[0].exploration
 
 
 class TestOneCopyOnly:

@@ -25,7 +25,7 @@ from sottovoce.learning.problem import Problem
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.learning.rounds import Block, OpenRound
 from sottovoce.learning.steps import AdaptiveStep, ConstantStep, StepRule
-from sottovoce.privacy import ExactSum, LocalDP, NoiseSource, ProbeSums
+from sottovoce.privacy import ExactSum, LocalDP, NoiseSource, ProbeSums, RunningSums
 
 __all__ = ["Epoch", "Parts", "assemble", "loss_grid"]
 
@@ -39,6 +39,7 @@ class Parts(NamedTuple):
     explorer: Explorer
     learner: NoisyOCO
     stage: Stage
+    mechanism: ExactSum | ProbeSums | RunningSums
 
 
 def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None) -> Parts:
@@ -55,14 +56,17 @@ def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats |
     point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
     build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
     dimension = stage.working.dimension
+    mechanism: ExactSum | ProbeSums | RunningSums
     if plan.noise is None:
-        learner = build(gradient=FreshGradient(ExactSum(dimension), grid))
+        mechanism = ExactSum(dimension)
+        learner = build(gradient=FreshGradient(mechanism, grid))
     elif isinstance(explorer, Spheres):
-        release = running_release(problem, plan, dimension, source.sampler(plan.noise))
-        learner = build(gradient=_as_it_is, total=RunningTotal(release, grid, explorer.gradient))
+        mechanism = running_release(problem, plan, dimension, source.sampler(plan.noise))
+        learner = build(gradient=_as_it_is, total=RunningTotal(mechanism, grid, explorer.gradient))
     else:
-        learner = build(gradient=FreshGradient(ProbeSums(source.sampler(plan.noise)), grid))
-    return Parts(explorer, learner, stage)
+        mechanism = ProbeSums(source.sampler(plan.noise))
+        learner = build(gradient=FreshGradient(mechanism, grid))
+    return Parts(explorer, learner, stage, mechanism)
 
 
 def _as_it_is(complete: CompleteRound, point: Floats | None) -> CompleteRound:
@@ -127,7 +131,7 @@ class Epoch:
     ) -> None:
         self.plan = plan
         self.grid = loss_grid(problem, plan)
-        self.explorer, self.learner, self.stage = assemble(problem, plan, source, center)
+        self.explorer, self.learner, self.stage, self._mechanism = assemble(problem, plan, source, center)
         self._first = first
         self._passed = 0  # events of the rounds whose blocks are all open
         self._opened = 0  # their number
@@ -167,8 +171,16 @@ class Epoch:
         return OpenRound(self, point, exploration, size, last)
 
     def release(self, complete: OpenRound) -> None:
-        """Take in a complete round. The last one's sum would shape no action, so it is never released."""
-        if not complete.last:
+        """Take in a complete round, once. The last one's sum would shape no action, so it is never released.
+
+        Should an attempt be cut short (by a keyboard interrupt, say) after the noise was drawn, the mechanism is one
+        round ahead of the learner; that round is then skipped, for its losses have no budget for a second noise.
+        """
+        if complete.last:
+            return
+        if self._mechanism.round > self.learner.observed:
+            self.learner.skip()
+        else:
             self.learner.observe(complete.complete(), complete.point)
 
     def last_point(self) -> Floats:

@@ -215,6 +215,11 @@ class NoisyOCO:
         self._duals.append(-step * released)
         self.observed += 1
 
+    def skip(self) -> None:
+        """Pass over a round whose feedback is lost: the points stay where they are."""
+        self._duals.append(self._duals[-1])
+        self.observed += 1
+
     def run(self, losses: Iterable[Any]) -> Vector:
         """Play a sequence of losses; return the points played, one row each."""
         played = []

@@ -30,6 +30,7 @@ class ExactSum:
 
     def release(self, sums: Integers) -> Integers:
         """Return a round's numbers as they are."""
+        self.round += 1
         return np.array(sums)
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
