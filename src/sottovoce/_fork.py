@@ -2,17 +2,18 @@
 
 import os
 
-_generation = 0
+current = 0
+"""A number that changes in every forked child; read it as `_fork.current`, never import it by name."""
 
 
 def generation() -> int:
-    """Return a number that changes in every forked child."""
-    return _generation
+    """Return the current number."""
+    return current
 
 
 def _in_child() -> None:
-    global _generation
-    _generation += 1
+    global current
+    current += 1
 
 
 if hasattr(os, "register_at_fork"):  # absent where there is no fork, and so nothing to notice

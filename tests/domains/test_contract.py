@@ -297,3 +297,17 @@ def test_geometry_is_the_same_every_time(domain):
         second.outer_radius,
         second.diameter,
     )
+
+
+@every_domain
+def test_a_formula_for_the_projection_agrees_with_the_oracle(domain):
+    """`nearest` is exact where it exists; the universal certificate <x - y, x - oracle(x - y)> is at rounding level."""
+    for scale in (0.1, 1.0, 10.0):
+        y = domain.center + scale * domain.outer_radius * seeded().standard_normal(domain.dimension)
+        x = domain.nearest(y)
+        if x is None:
+            return
+        gap = (x - y) @ (x - domain.extreme_point(x - y))
+        size = domain.outer_radius + np.abs(y).max()
+        assert abs(gap) <= 1e-12 * size * size
+        assert domain.contains(x, 1e-9 * size)

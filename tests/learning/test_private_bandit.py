@@ -70,9 +70,7 @@ def by_hand(domain, plan, play_mode):
         probes = BallProbes(stage) if plan.position == "plain" else VertexProbes(stage)
         schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay, plan.growth)
         explorer = Designs(stage, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
-    radius = stage.working.outer_radius
-    if plan.exploration == "designs" and plan.position == "rounded":
-        radius = stage.working.likely_outer_radius
+    radius = domain.outer_radius if plan.position == "plain" else stage.working.likely_outer_radius
     step = AdaptiveStep(radius, plan.step_multiplier) if plan.step is None else plan.step
     options = {
         "step": step,

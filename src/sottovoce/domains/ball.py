@@ -62,6 +62,12 @@ class Ball(NormBall):
         """The radius."""
         return self.radius
 
+    def nearest(self, y: ArrayLike) -> Vector:
+        """Pull `y` towards the centre, to the sphere if it is outside."""
+        offset = vector("y", y, self.dimension) - self._center
+        length = math.sqrt(offset.dot(offset))
+        return self._center + offset * min(1.0, self.radius / length) if length > 0.0 else self._center.copy()
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the ball."""
         x = vector("x", x, self.dimension)

@@ -118,6 +118,13 @@ class Domain(ABC):
         rows, basis = self._vectors(vectors), self._hull.basis
         return rows if len(basis) == self.dimension else (rows @ basis.T) @ basis
 
+    def nearest(self, y: ArrayLike) -> Vector | None:
+        """Return the projection of `y` where a family has a formula for it; None says to ask the oracle instead.
+
+        `sottovoce.projection.project` does that, for every set.
+        """
+        return None
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the set.
 

@@ -97,6 +97,10 @@ class Box(Fixed, Domain):
         """Set the fixed coordinates to zero."""
         return self._vectors(vectors) * (self.low < self.high)
 
+    def nearest(self, y: ArrayLike) -> Vector:
+        """Clip every coordinate to its bounds."""
+        return np.clip(vector("y", y, self.dimension), self.low, self.high)
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the box."""
         x = vector("x", x, self.dimension)

@@ -80,6 +80,14 @@ class Simplex(Fixed, Domain):
         rows -= rows.mean(axis=-1, keepdims=True)
         return rows
 
+    def nearest(self, y: ArrayLike) -> Vector:
+        """Subtract what makes the positive part add up to 1 (Held, Wolfe, Crowder, 1974)."""
+        y = vector("y", y, self.dimension)
+        descending = np.sort(y)[::-1]
+        surplus = np.cumsum(descending) - 1.0
+        count = int(np.count_nonzero(descending * np.arange(1, self.dimension + 1) > surplus))
+        return np.asarray(np.maximum(y - surplus[count - 1] / count, 0.0), dtype=np.float64)
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the simplex."""
         return within(vector("x", x, self.dimension), 1, number("tolerance", tolerance, above=0.0))

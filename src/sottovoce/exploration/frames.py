@@ -43,6 +43,8 @@ def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats
     True
     """
     vectors = domain.tangent(coins.standard_normal((count, domain.dimension)))
+    if count == 1:
+        return np.asarray(vectors / np.linalg.norm(vectors))
     # QR of a Gaussian matrix is uniform once the signs of R's diagonal are taken out (Mezzadri 2007).
     frame, triangle = np.linalg.qr(vectors.T)
     return np.ascontiguousarray((frame * np.sign(np.diag(triangle))).T)

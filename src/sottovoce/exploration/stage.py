@@ -44,6 +44,11 @@ class Stage:
         """The set in whose coordinates points, directions and gradients are."""
         return self.domain if self.rounded is None else self.rounded
 
+    @property
+    def reach(self) -> float:
+        """How far the working set reaches from its centre; in rounded position likely, not proven: for regret only."""
+        return self.domain.outer_radius if self.rounded is None else self.rounded.likely_outer_radius
+
     def original(self, points: Floats) -> Floats:
         """Map points of the working set to the set that is played."""
         return points if self.rounded is None else np.asarray(self.rounded.to_original(points))

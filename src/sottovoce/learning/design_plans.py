@@ -11,7 +11,7 @@ from sottovoce.learning.probe_plans import common_fields, probe_noise_of
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.sphere_plans import loss_deviation
 
-__all__ = ["DesignDraft", "design_plans", "design_radius"]
+__all__ = ["DesignDraft", "design_plans"]
 
 _ROUND_ENOUGH = 1.2  # outer over inner radius up to which the ball's own points explore as well as vertices would
 _MEMORY_UNDER_DRIFT = 200.0
@@ -66,7 +66,7 @@ class DesignDraft:
             rate=self.rate,
             probe_events=self.probe_events,
             dimension=self.stage.working.affine_dimension,
-            outer_radius=design_radius(self.stage),
+            outer_radius=self.stage.reach,
             loss_deviation=loss_deviation(problem),
             spread=problem.width / 4,
             width=problem.width / 2,
@@ -74,11 +74,6 @@ class DesignDraft:
             step_multiplier=self.step_multiplier,
             point_error=1e-3 * self.stage.working.diameter,
         )
-
-
-def design_radius(stage: Stage) -> float:
-    """How far the set reaches from the design's mean: regret may lean on the heuristic, nothing else does."""
-    return stage.working.outer_radius if stage.rounded is None else stage.rounded.likely_outer_radius
 
 
 def design_plans(problem: Problem, rate: float | None, probe_events: int | None) -> Iterator[DesignDraft]:

@@ -16,7 +16,6 @@ from sottovoce.exploration import (
     Stage,
     VertexProbes,
 )
-from sottovoce.learning.design_plans import design_radius
 from sottovoce.learning.estimates import CompleteRound, FreshGradient, Grid, RunningTotal
 from sottovoce.learning.mechanisms import check_plan, running_release
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
@@ -119,8 +118,7 @@ def _designs(problem: Problem, plan: Plan, stage: Stage) -> Designs:
 def _step(plan: Plan, stage: Stage) -> StepRule:
     if plan.step is not None:
         return ConstantStep(plan.step)
-    radius = design_radius(stage) if plan.exploration == "designs" else stage.working.outer_radius
-    return AdaptiveStep(radius, plan.step_multiplier)
+    return AdaptiveStep(stage.reach, plan.step_multiplier)
 
 
 class Epoch:

@@ -15,7 +15,7 @@ __all__ = ["FRAME_MULTIPLIER", "FrameDraft", "frame_plans"]
 
 FRAME_MULTIPLIER = 1.5  # of the step: a mild bet on losses that stay as they are; 8% on the bound, 8% off the regret
 
-_MOST_ROUNDS = 4096
+_MOST_ROUNDS = 1024
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FrameDraft:
             batch_size=self.batch_size,
             directions=self.directions,
             dimension=working.affine_dimension,
-            outer_radius=working.outer_radius,
+            outer_radius=self.stage.reach,
             estimate_scale=Sphere(working, self.radius, problem.play).scale,
             loss_deviation=loss_deviation(problem),
             lipschitz=problem.lipschitz_in(self.stage),

@@ -80,9 +80,10 @@ class MirrorStep:
     center
         Where dual = 0 leads; the domain's centre by default.
     method
-        "auto": Wolfe's minimum-norm point for the Euclidean map, conditional gradient with exact line search for
-        others. "conditional-gradient" and "open-loop" (the paper's 2/(k+2)) can be named. Every call starts from the
-        last one's result, open-loop excepted, whose first step forgets it.
+        "auto": for the Euclidean map the domain's own formula if it has one (`Domain.nearest`), otherwise Wolfe's
+        minimum-norm point; for others, conditional gradient with exact line search. "conditional-gradient" and
+        "open-loop" (the paper's 2/(k+2)) can be named. Every call starts from the last one's result, open-loop
+        excepted, whose first step forgets it.
     gap
         Stop at this Frank-Wolfe gap: a certificate, since ||x - x*||^2 <= gap. A millionth of the squared diameter by
         default.
@@ -92,9 +93,9 @@ class MirrorStep:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> step = MirrorStep(sv.domains.Ball(2))
-    >>> step(np.array([3.0, 0.0])).round(2) + 0.0, step.calls > 0
-    (array([1., 0.]), True)
+    >>> step = MirrorStep(sv.domains.Hypersimplex(3, 1))
+    >>> step(np.array([3.0, 0.0, 0.0])).round(2) + 0.0, step.calls > 0
+    (array([1., 0., 0.]), True)
     """
 
     def __init__(
@@ -120,6 +121,10 @@ class MirrorStep:
         """Return the point of a dual vector."""
         if not dual.any():
             return self.center
+        if self.method == "auto" and isinstance(self.mirror, Euclidean):
+            exact = self.domain.nearest(self.center + dual)
+            if exact is not None:
+                return exact
         result = self._solve(dual)
         self.calls += result.calls
         self._last = result

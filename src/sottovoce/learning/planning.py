@@ -108,8 +108,8 @@ def _positions(problem: Problem) -> list[str]:
     plain = domain.outer_radius / domain.inner_radius
     if problem.play == "around" or plain <= 2.0 or domain.affine_dimension > _ROUNDING_UP_TO:
         return ["plain"]
-    rounded = problem.stage("rounded").working
-    better = rounded.outer_radius / rounded.inner_radius * _LOPSIDED < plain
+    rounded = problem.stage("rounded")
+    better = rounded.reach / rounded.working.inner_radius * _LOPSIDED < plain
     return ["plain", "rounded"] if better else ["plain"]
 
 

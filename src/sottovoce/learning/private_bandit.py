@@ -26,12 +26,13 @@ from sottovoce.learning.open_rounds import OpenRounds, as_float, as_floats, as_i
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import PENDING, UNWANTED, Action, Actions, Block
+from sottovoce.learning.rounds import TOLD, UNWANTED, Action, Actions, Block
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
 
 Floats = NDArray[np.float64]
+_new_tuple = tuple.__new__
 _PUBLIC_STREAM = 0x636F696E73  # "coins": simulated noise has another key, so equal seeds never share a stream
 
 
@@ -126,7 +127,6 @@ class PrivateBandit:
         self._lock = threading.RLock()
         self._lengths: Iterator[int] = epoch_lengths(self.horizon)
         self._planned = 0  # events of the epochs so far
-        self._asked = 0
         self._rounds = OpenRounds()  # begun and not released
         self._ahead: deque[Block] = deque()  # opened for a long ask, not begun
         self._epoch = self._next_epoch(None)
@@ -134,6 +134,7 @@ class PrivateBandit:
         self._released = 0
         self._current = self._begin_block()
         self._ledger, self._name = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
+        self._attentive = self._local or ledger is not None
         if ledger is not None:  # last of all: what cannot be built is not charged
             ledger.charge(self._name, privacy, simulated=self._source.simulated, resume=False)
 
@@ -147,7 +148,7 @@ class PrivateBandit:
         if size is not None:
             return self._ask_block(whole("size", size))
         with self._lock:
-            if self._generation != _fork.generation():
+            if self._generation != _fork.current:
                 self._refuse_fork()
             current = self._current
             slot = current.asked
@@ -156,14 +157,14 @@ class PrivateBandit:
                 self._current = current = self._begin_block()
                 slot = 0
             current.asked = slot + 1
-            self._asked += 1
-            return Action(current.first + slot, current.actions[slot], current.slots[slot] != UNWANTED)
+            action = (current.first + slot, current.actions[slot], current.states[slot] != UNWANTED)
+            return _new_tuple(Action, action)  # half the time of Action(...), once per event
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
         limit = None if most is None else whole("most", most)
         with self._lock:
-            if self._generation != _fork.generation():
+            if self._generation != _fork.current:
                 self._refuse_fork()
             if self._current.asked == self._current.size:
                 self._check_remaining(1)
@@ -175,9 +176,10 @@ class PrivateBandit:
 
     def _ask_block(self, size: int) -> Actions:
         with self._lock:
-            if self._generation != _fork.generation():
+            if self._generation != _fork.current:
                 self._refuse_fork()
             self._check_remaining(size)
+            ids = np.arange(self._asked, self._asked + size)
             # Open every block that is needed before handing anything out: an oracle that fails leaves no half of it.
             free = self._current.size - self._current.asked + sum(block.size for block in self._ahead)
             while free < size:
@@ -192,8 +194,6 @@ class PrivateBandit:
                 actions.append(self._current.actions[taken])
                 wants.append(self._current.wants_loss[taken])
                 left -= taken.stop - taken.start
-            ids = np.arange(self._asked, self._asked + size)
-            self._asked += size
             return Actions(ids, _joined(actions), _joined(wants))
 
     def _check_remaining(self, size: int) -> None:
@@ -236,52 +236,51 @@ class PrivateBandit:
         action with `wants_loss` False is told is dropped unread. Under `LocalDP` only privatised reports are taken:
         `tell(id, report=sv.local.privatise(loss, optimizer.channel))`.
         """
-        if self._local or report is not None:
+        if self._attentive or report is not None:
             losses = self._reported(losses, report)
-        if self._ledger is not None:
-            self._mark_used()
         if type(ids) is not int:
             self._tell_block(ids, losses)
             return
         with self._lock:
-            if self._generation != _fork.generation():
+            if self._generation != _fork.current:
                 self._refuse_fork()
             current = self._current
             slot = ids - current.first
             if not 0 <= slot < current.asked:
                 current, slot = self._rounds.locate_one(ids, asked=self._asked)
-            if current.slots[slot] != PENDING:
-                if current.slots[slot] == UNWANTED:
+            if current.states[slot]:
+                if current.states[slot] == UNWANTED:
                     return  # dropped unread
                 raise AlreadyTold(f"id {ids} has its loss already; nothing was changed")
-            current.slots[slot] = current.quantise(as_float(losses))
+            current.slots[slot] = current.quantise(losses if type(losses) is float else as_float(losses))
+            current.states[slot] = TOLD
             current.outstanding -= 1
             if not current.outstanding:
                 current.finish()
                 self._rounds.drop_finished()
                 self._release()
 
-    def _mark_used(self) -> None:
-        """Before the first loss: from here on the ledger gives nothing back."""
-        with self._lock:
-            if self._ledger is not None:
-                self._ledger.mark_used(self._name)
-                self._ledger = None
-
     def _reported(self, losses: Any, report: Any) -> Any:
-        if not self._local:
+        """See to what few optimizers need: reports in place of losses, and a ledger that must hear of the first."""
+        if self._local:
+            if losses is not None or report is None:
+                raise TypeError(
+                    "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
+                    "report=sv.local.privatise(loss, optimizer.channel))"
+                )
+            losses = report
+        elif report is not None:
             raise TypeError(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
-        if losses is not None or report is None:
-            raise TypeError(
-                "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
-                "report=sv.local.privatise(loss, optimizer.channel))"
-            )
-        return report
+        with self._lock:
+            if self._ledger is not None:  # before the first loss: from here on it gives nothing back
+                self._ledger.mark_used(self._name)
+                self._ledger, self._attentive = None, self._local
+        return losses
 
     def forget(self, ids: Any) -> None:
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was."""
         with self._lock:
-            if self._generation != _fork.generation():
+            if self._generation != _fork.current:
                 self._refuse_fork()
             self._rounds.fill(as_ids(ids), None, asked=self._asked)
             self._release()
@@ -289,7 +288,7 @@ class PrivateBandit:
     def _tell_block(self, ids: Any, losses: Any) -> None:
         values = as_floats(losses)
         with self._lock:
-            if self._generation != _fork.generation():
+            if self._generation != _fork.current:
                 self._refuse_fork()
             self._rounds.fill(as_ids(ids), values, asked=self._asked)
             self._release()
@@ -307,6 +306,10 @@ class PrivateBandit:
     def domain(self) -> Domain:
         """The feasible set."""
         return self._problem.domain
+
+    @property
+    def _asked(self) -> int:
+        return self._current.first + self._current.asked
 
     @property
     def remaining(self) -> int | None:

@@ -14,11 +14,11 @@ from sottovoce.learning.estimates import CompleteRound, Grid
 if TYPE_CHECKING:
     from sottovoce.learning.epoch import Epoch
 
-__all__ = ["PENDING", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
+__all__ = ["PENDING", "TOLD", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-PENDING, UNWANTED = -(2**63), -(2**63) + 1  # no loss and no report is an integer as low as these
+PENDING, TOLD, UNWANTED = 0, 1, 2  # states of a slot
 
 
 class Action(NamedTuple):
@@ -91,6 +91,7 @@ class Block:
 
     __slots__ = (
         "_losses",
+        "_states",
         "actions",
         "asked",
         "first",
@@ -100,6 +101,7 @@ class Block:
         "round",
         "size",
         "slots",
+        "states",
         "wants_loss",
         "weights",
     )
@@ -114,9 +116,10 @@ class Block:
         self.wants_loss = np.ones(self.size, dtype=bool) if draw.wants_loss is None else draw.wants_loss
         self.asked = 0
         self.grid = grid
-        self.slots = array("q", [PENDING]) * self.size  # far quicker than numpy one at a time
+        self.slots = array("q", [0]) * self.size  # plain arrays: far quicker than numpy one at a time
+        self.states = bytearray(self.size)
         self._derive()
-        self._losses[~self.wants_loss] = UNWANTED
+        self._states[~self.wants_loss] = UNWANTED
         self.outstanding = int(self.wants_loss.sum())
         if not self.outstanding:
             self.finish()
@@ -124,6 +127,7 @@ class Block:
     def _derive(self) -> None:
         self.quantise = self.grid.quantiser()
         self._losses: Integers = np.frombuffer(self.slots, dtype=np.int64)
+        self._states = np.frombuffer(self.states, dtype=np.uint8)
 
     def take(self, count: int) -> slice:
         """Hand out the next `count` events."""
@@ -132,35 +136,35 @@ class Block:
 
     def pending(self, slots: Integers) -> NDArray[np.bool_]:
         """Which of these slots still wait for their loss."""
-        return np.asarray(self._losses[slots] == PENDING)
+        return np.asarray(self._states[slots] == PENDING)
 
     def told(self, slots: Integers) -> NDArray[np.bool_]:
         """Which of these slots have their loss already."""
-        return np.asarray(self._losses[slots] > UNWANTED)
+        return np.asarray(self._states[slots] == TOLD)
 
     def fill(self, slots: Integers, losses: Integers | int) -> None:
         """Put losses into pending slots."""
         if not len(slots):
             return  # or a finished block would be handed over twice
         self._losses[slots] = losses
+        self._states[slots] = TOLD
         self.outstanding -= len(slots)
         if not self.outstanding:
             self.finish()
 
     def finish(self) -> None:
         """Hand a complete block over to its round, and keep nothing but which ids were told."""
-        wanted = self._losses > UNWANTED
         if self.weights is None:
             raise AssertionError("a block was finished twice; its losses would count double")
-        self.round.absorb(np.where(wanted, self._losses, 0), self.weights)
-        self._losses[wanted] = 0
+        self.round.absorb(self._losses, self.weights)  # 0 where no loss is wanted
+        self._losses[:] = 0
         self.weights = None
 
     def __repr__(self) -> str:
         return f"Block(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"
 
     def __getstate__(self) -> dict[str, object]:
-        derived = ("_losses", "quantise")
+        derived = ("_losses", "_states", "quantise")
         return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
 
     def __setstate__(self, state: dict[str, object]) -> None:

@@ -123,7 +123,7 @@ class SphereDraft:
         return SphereBound(
             events=problem.horizon,
             batch_size=self.batch_size,
-            outer_radius=working.outer_radius,
+            outer_radius=self.stage.reach,
             estimate_scale=self._scale,
             loss_deviation=deviation,
             lipschitz=problem.lipschitz_in(self.stage),
@@ -163,7 +163,7 @@ def largest_radius(problem: Problem, stage: Stage) -> float:
 def smoothing(problem: Problem, stage: Stage, radius: float) -> float:
     """How far exploring moves what is played and compared with, in length: c * radius."""
     working = stage.working
-    pulled = working.outer_radius / working.inner_radius if problem.play == "inside" else 0.0
+    pulled = stage.reach / working.inner_radius if problem.play == "inside" else 0.0
     own = 0.0 if problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
     return (own + pulled) * radius
 
@@ -177,5 +177,5 @@ def loss_deviation(problem: Problem) -> float:
 
 def no_learning(problem: Problem, stage: Stage) -> float:
     """What never learning can cost at most."""
-    far = problem.lipschitz_in(stage) * stage.working.outer_radius
+    far = problem.lipschitz_in(stage) * stage.reach
     return problem.horizon * min(problem.width, far)
