@@ -121,3 +121,19 @@ class TestLedger:
             sv.PrivateBandit(BALL, horizon=10, loss_range=(0, 1), privacy=sv.NoPrivacy(), ledger=ledger)
         with pytest.raises((ValueError, TypeError)):
             self.make(ledger, noise=sv.SimulatedNoise(1))
+
+
+def test_what_nobody_wants_may_be_anything():
+    """A block with text and nothing in the places of unwanted losses is taken; in a wanted place it is refused whole."""
+    optimizer = sv.PrivateBandit(
+        BALL, horizon=1000, loss_range=(0, 1), privacy=sv.NoPrivacy(), losses="linear", rate=0.1, probe_events=5
+    )
+    actions = optimizer.ask_round()
+    losses = [0.5 if wanted else odd for wanted, odd in zip(actions.wants_loss, ["x", None, "nan"] * 100, strict=False)]
+    wanted = int(actions.wants_loss.argmax())
+    spoilt = [*losses[:wanted], "x", *losses[wanted + 1 :]]
+    with pytest.raises(InvalidLoss):
+        optimizer.tell(actions.ids, spoilt)
+    assert optimizer.outstanding == actions.wants_loss.sum()
+    optimizer.tell(actions.ids, losses)
+    assert optimizer.outstanding == 0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sottovoce.errors import AlreadyTold, InvalidLoss, UnknownAction
 from sottovoce.learning.rounds import Block, OpenRound
 
-__all__ = ["OpenRounds", "as_float", "as_floats", "as_ids"]
+__all__ = ["OpenRounds", "as_array", "as_float", "as_ids"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -51,14 +51,16 @@ class OpenRounds:
         """Actions that were asked, and whose loss is neither told nor forgotten."""
         return sum(int(block.pending(np.arange(block.asked)).sum()) for block in self._blocks)
 
-    def fill(self, ids: Integers, losses: Floats | None, *, asked: int) -> None:
+    def fill(self, ids: Integers, losses: NDArray[Any] | None, *, asked: int) -> None:
         """Put losses (or, for None, the middle of the range) where they belong: all of them or none."""
         if losses is not None and losses.shape != ids.shape:
             raise ValueError(f"losses must have the shape of ids, {ids.shape}, got {losses.shape}")
         fillings = []
         for block, picked, slots in self._locate(ids.ravel(), asked):
             wanted = block.pending(slots)  # what is not wanted is dropped unread, not even validated
-            integers = block.grid.middle if losses is None else block.grid.quantise(losses.ravel()[picked][wanted])
+            integers: Integers | int = block.grid.middle
+            if losses is not None:
+                integers = block.grid.quantise(as_floats(losses.ravel()[picked][wanted]))
             fillings.append((block, slots[wanted], integers))
         for block, slots, integers in fillings:  # every check is behind us
             block.fill(slots, integers)
@@ -113,6 +115,14 @@ def as_float(loss: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         pass
     raise InvalidLoss("the loss is not a number; it was not recorded")
+
+
+def as_array(losses: Any) -> NDArray[Any]:
+    """Return losses as an array, of floats if that is possible: those that nobody wants may be anything."""
+    try:
+        return np.asarray(losses, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return np.asarray(losses, dtype=object)
 
 
 def as_floats(losses: Any) -> Floats:

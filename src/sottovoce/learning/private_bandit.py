@@ -10,7 +10,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReach
 from sottovoce.learning.describe import describe
 from sottovoce.learning.doubling import FIRST_EPOCH, epoch_lengths
 from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.open_rounds import OpenRounds, as_float, as_floats, as_ids
+from sottovoce.learning.open_rounds import OpenRounds, as_array, as_float, as_ids
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
@@ -140,7 +140,13 @@ class PrivateBandit:
 
     # ------------------------------------------------------------------ asking
 
-    def ask(self, size: int | None = None) -> Any:
+    @overload
+    def ask(self, size: None = None) -> Action: ...
+
+    @overload
+    def ask(self, size: int) -> Actions: ...
+
+    def ask(self, size: int | None = None) -> Action | Actions:
         """Return the next action, or a block of `size` of them.
 
         Never blocks: while losses are outstanding, later rounds play the newest point there is.
@@ -286,7 +292,7 @@ class PrivateBandit:
             self._release()
 
     def _tell_block(self, ids: Any, losses: Any) -> None:
-        values = as_floats(losses)
+        values = as_array(losses)
         with self._lock:
             if self._generation != _fork.current:
                 self._refuse_fork()
