@@ -124,7 +124,7 @@ class TestLedger:
 
 
 def test_what_nobody_wants_may_be_anything():
-    """A block with text and nothing in the places of unwanted losses is taken; in a wanted place it is refused whole."""
+    """A block with text in the places of unwanted losses is taken; in a wanted place it is refused whole."""
     optimizer = sv.PrivateBandit(
         BALL, horizon=1000, loss_range=(0, 1), privacy=sv.NoPrivacy(), losses="linear", rate=0.1, probe_events=5
     )
