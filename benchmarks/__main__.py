@@ -6,7 +6,7 @@ import sys
 
 import benchmarks
 
-SUPPORT = {"__main__", "harness"}
+SUPPORT = {"__main__", "harness", "solvers"}
 
 
 def main() -> None:
