@@ -10,16 +10,17 @@ import sottovoce as sv
 from benchmarks.harness import show
 from sottovoce.privacy import MECHANISMS, running_sums
 
-EVENTS, SEEDS = 1_000_000, range(1, 6)
+EVENTS = 1_000_000
+SEEDS = range(101, 106)  # constants of the plans were chosen on seeds below 10: these are held out
 NONE, ONE, TENTH = sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1)
 
 
 def grid(side):
     """Edges of a grid DAG: right and down."""
-    at = lambda row, column: row * side + column  # noqa: E731
-    right = [(at(r, c), at(r, c + 1)) for r in range(side) for c in range(side - 1)]
-    down = [(at(r, c), at(r + 1, c)) for r in range(side - 1) for c in range(side)]
-    return np.array(right + down)
+    nodes = np.arange(side * side).reshape(side, side)
+    right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
+    down = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)
+    return np.concatenate([right, down])
 
 
 def thirty_edges():

@@ -112,6 +112,21 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
             learner.observe(CompleteRound(exploration, draw.weights.sum(integers), draw.weights.total()))
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [{"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames", "batch_size": 21}, {"losses": "linear"}],
+    ids=str,
+)
+@pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(5.0)], ids=str)
+def test_losses_and_their_range_may_be_shifted_together(choices, privacy):
+    """The grid counts losses from the low end of their range; what is learned must not depend on where that is."""
+    options = {"plan": "auto", "privacy": privacy, **choices}
+    here, _ = play(make(**options), linear)
+    there, _ = play(make(**options, loss_range=(9.0, 13.0)), lambda ids, x: linear(ids, x) + 10.0)
+    assert not np.allclose(here[-20:], here[:20], atol=1e-2)  # it does learn something
+    assert np.allclose(here, there, atol=1e-3)
+
+
 class NodeRecorder:
     """A source whose noise is fixed, and which lets the test see the nodes of the tree."""
 
