@@ -22,8 +22,10 @@ lint: $(READY)  ## style, types, and the layering of the packages
 bench: $(READY)  ## measure speed side by side with named alternatives, in one run
 	$(BIN)/python -m benchmarks
 
-system:  ## Debian packages that the tests need (as root); none so far
-	@echo "no system packages are needed"
+system:  ## Debian packages that the browser and PostgreSQL tests need (as root)
+	@command -v chromium chromedriver >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
+	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+	chromium chromium-driver postgresql; }
 
 $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sottovoce needs Python 3.11 or newer; set PYTHON=")'

@@ -1,0 +1,88 @@
+"""What a decision problem is: a feasible set, losses that come from people, a best decision, a picture."""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from sottovoce._checks import Vector
+from sottovoce.domains import Domain
+from sottovoce.learning import PrivateBandit
+from sottovoce.privacy import Guarantee, NoiseSource
+from sottovoce.simulation import Environment
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DecisionProblem"]
+
+
+class DecisionProblem(ABC):
+    """A decision that is made again and again, for a person each time, with one number as the only feedback.
+
+    A subclass sets the attributes below in its constructor, whose arguments are keywords with plain values (whole
+    numbers, floats, names), so that a problem can be named on the command line: `slate:items=40,slots=5`.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line.
+    title, story : str
+        A headline, and two or three sentences: who decides what, who is affected, what is seen.
+    environment : Environment
+        The simulated world, with its comparator.
+    losses, integral, drift
+        As `PrivateBandit` takes them.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    story: ClassVar[str]
+    environment: Environment
+    losses: str = "convex"
+    integral: bool = False
+    drift: bool = False
+
+    @property
+    def domain(self) -> Domain:
+        """The feasible set."""
+        return self.environment.domain
+
+    def settings(self) -> dict[str, Any]:
+        """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
+        return {
+            "loss_range": self.environment.loss_range,
+            "lipschitz": self.environment.lipschitz,
+            "losses": self.losses,
+            "integral": self.integral,
+            "drift": self.drift,
+        }
+
+    def optimizer(
+        self,
+        *,
+        horizon: int,
+        privacy: Guarantee,
+        seed: int | None = None,
+        noise: NoiseSource | None = None,
+        **choices: Any,
+    ) -> PrivateBandit:
+        """Return a `PrivateBandit` for this problem; `choices` override its settings."""
+        arguments = {**self.settings(), **choices}
+        return PrivateBandit(self.domain, horizon=horizon, privacy=privacy, seed=seed, noise=noise, **arguments)
+
+    @abstractmethod
+    def draw(self, axes: "Axes", point: Vector) -> None:
+        """Draw a decision so that a person sees what is decided: on its network, as a slate, as a ranking."""
+
+    @abstractmethod
+    def explain(self, point: Vector) -> list[tuple[str, str]]:
+        """Return a decision in words, most important part first: a few (what, how much) pairs."""
+
+    @classmethod
+    @abstractmethod
+    def sized(cls, size: int, *, seed: int = 0) -> Self:
+        """Return an instance whose dimension grows with `size`, for measurements against dimension."""
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances, on which the shared tests of all problems run."""
+        return []

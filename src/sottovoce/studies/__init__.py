@@ -1,0 +1,1 @@
+"""Durable ask and tell: studies that survive."""
