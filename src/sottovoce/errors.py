@@ -5,6 +5,7 @@ No message ever holds a loss: an exception text travels to logs, and logs are no
 
 __all__ = [
     "AlreadyTold",
+    "ConfigurationMismatch",
     "CopyRefused",
     "DomainError",
     "ForkRefused",
@@ -12,7 +13,13 @@ __all__ = [
     "InvalidLoss",
     "LedgerConflict",
     "LedgerExceeded",
+    "RoundClosed",
     "SottovoceError",
+    "StateRefused",
+    "StorageError",
+    "StudyBehind",
+    "StudyDamaged",
+    "StudyNotFound",
     "UnknownAction",
 ]
 
@@ -47,6 +54,34 @@ class CopyRefused(SottovoceError, TypeError):
 
 class ForkRefused(SottovoceError, RuntimeError):
     """Used in a forked child: parent and child would release the same losses under two noises."""
+
+
+class RoundClosed(SottovoceError, ValueError):
+    """A loss for a round that was closed without it."""
+
+
+class ConfigurationMismatch(SottovoceError, ValueError):
+    """What was passed is not what is stored; the message lists the differences."""
+
+
+class StateRefused(SottovoceError, ValueError):
+    """A state that cannot be taken or taken up: a mechanism with secrets, a damaged record, another version."""
+
+
+class StudyNotFound(SottovoceError, LookupError):
+    """No study of that name where it was looked for."""
+
+
+class StudyBehind(SottovoceError, RuntimeError):
+    """The storage is older than an action that it once handed out: it was restored, or lost its latest changes."""
+
+
+class StudyDamaged(SottovoceError, RuntimeError):
+    """Stored data that fail their checksum or contradict each other."""
+
+
+class StorageError(SottovoceError, OSError):
+    """The storage could not be read or written: full, locked, read-only, gone."""
 
 
 class LedgerExceeded(SottovoceError, RuntimeError):

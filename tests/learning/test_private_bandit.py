@@ -81,9 +81,11 @@ def by_hand(domain, plan, play_mode):
         gradient, total = FreshGradient(ExactSum(1), losses), None
     elif plan.exploration != "sphere":
         gradient, total = FreshGradient(ProbeSums(source.sampler(plan.noise)), losses), None
+    elif plan.mechanism == "fresh":
+        sums = FreshSums(stage.working.dimension, source.sampler(plan.noise))
+        gradient, total = FreshGradient(sums, losses), None
     else:
-        sampler, n = source.sampler(plan.noise), stage.working.dimension
-        release = FreshSums(n, sampler) if plan.mechanism == "fresh" else TreeAggregator(plan.rounds, n, sampler)
+        release = TreeAggregator(plan.rounds, stage.working.dimension, source.sampler(plan.noise))
         gradient, total = lambda complete, point: complete, RunningTotal(release, losses, explorer.gradient)
     return explorer, NoisyOCO(stage.working, gradient=gradient, total=total, **options), losses
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sottovoce._checks import Vector, number, vector, whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains import geometry
+from sottovoce.domains.arguments import RemembersArguments
 from sottovoce.domains.inner_ball import Core, inner_ball
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
@@ -19,7 +20,7 @@ from sottovoce.projection import Projection, project
 __all__ = ["Domain", "Fixed", "how_many", "read_only"]
 
 
-class Domain(ABC):
+class Domain(RemembersArguments, ABC):
     """A compact convex set, known by its linear oracle.
 
     A subclass sets `dimension` and implements `extreme_point`; everything else has a default that is computed from the

@@ -87,6 +87,11 @@ class Design:
 _known: "WeakKeyDictionary[Domain, Design]" = WeakKeyDictionary()
 
 
+def adopt_design(domain: Domain, design: Design) -> None:
+    """Let `domain` have a design that was computed before and kept: coordinates that depend on it stay as they were."""
+    _known[domain] = design
+
+
 def d_optimal_design(domain: Domain) -> Design:
     """Return a D-optimal design over the vertices of `domain`; computed once for each domain object.
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains.arguments import RemembersArguments
 from sottovoce.domains.base import Fixed, read_only
 from sottovoce.domains.subsets import Mask, Order, as_mask, as_order, components_of
 from sottovoce.errors import DomainError
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 
-class SetFunction(Fixed, ABC):
+class SetFunction(Fixed, RemembersArguments, ABC):
     """A function of subsets of {0, ..., n - 1} that is 0 at the empty set.
 
     A kind sets `ground_size` and implements `_gains`. Subsets are given as boolean masks of shape (n,), or as sets or

@@ -1,7 +1,7 @@
 """From a point to actions that learn something, and from released numbers back to a gradient estimate."""
 
 from sottovoce.exploration.designs import BallProbes, Designs, Schedule, VertexProbes
-from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Weighted
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
 from sottovoce.exploration.frames import Frames, haar_frame
 from sottovoce.exploration.sphere import Sphere, Spheres
 from sottovoce.exploration.stage import Stage
@@ -14,6 +14,7 @@ __all__ = [
     "Explorer",
     "Frames",
     "Probed",
+    "Record",
     "Schedule",
     "Sphere",
     "Spheres",

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import number, whole
-from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["BallProbes", "Designs", "LinearModel", "Probe", "Schedule", "VertexProbes"]
@@ -164,6 +164,16 @@ class LinearModel:
         self.level += float(gain[-1] * surprise)
         self._inverse -= np.outer(gain, pulled)
 
+    def memory(self) -> Record:
+        """Return what was learned."""
+        inverse = np.empty((0, 0)) if self._inverse is None else self._inverse
+        return {"theta": self.theta, "level": self.level, "inverse": inverse}
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        self.theta, self.level = np.array(memory["theta"]), float(memory["level"])
+        self._inverse = np.array(memory["inverse"]) if memory["inverse"].size else None
+
 
 class Designs(Explorer):
     """Rounds that explore with one probe each.
@@ -234,7 +244,25 @@ class Designs(Explorer):
         events, stride = self.schedule.round_of(passed)
         starts = np.arange(events) * stride
         places = starts + coins.integers(0, stride, size=events)
-        return DesignExploration(self, point, size, self.probes.draw(coins), places[places < size])
+        probe, atoms = self.probes.draw(coins), self.atoms_of(point) if self.reuse else None
+        return DesignExploration(self, point, size, probe, places[places < size], atoms)
+
+    def resume(self, point: Floats, record: Record) -> "DesignExploration":
+        """Return the round that `record` was taken of."""
+        probe = Probe(*(np.asarray(record[part]) for part in ("action", "offset", "weight")))
+        places = np.asarray(record["places"], dtype=np.int64)
+        atoms = (np.asarray(record["atoms"]), np.asarray(record["shares"])) if "atoms" in record else None
+        exploration = DesignExploration(self, point, int(record["size"]), probe, places, atoms)
+        exploration._drawn = int(record["drawn"])
+        return exploration
+
+    def memory(self) -> Record:
+        """Return what the model has learned."""
+        return self.model.memory()
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        self.model.remember(memory)
 
     def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
         """Vertices and their shares with the point as mean; the point alone, if actions need not be vertices."""
@@ -269,14 +297,20 @@ class Designs(Explorer):
 class DesignExploration(Exploration):
     """One round with one probe; under `reuse`, the vertices that exploiting events play have a number each, too."""
 
-    def __init__(self, designs: Designs, point: Floats, size: int, probe: Probe, places: Integers) -> None:
+    def __init__(
+        self,
+        designs: Designs,
+        point: Floats,
+        size: int,
+        probe: Probe,
+        places: Integers,
+        atoms: tuple[Floats, Floats] | None = None,
+    ) -> None:
         self._designs, self._point, self._size, self._probe = designs, point, size, probe
         self._places = places
         self._drawn = 0
-        self._atoms: Floats | None = None
-        self._shares: Floats | None = None
-        if designs.reuse:
-            self._atoms, self._shares = designs.atoms_of(point)
+        self._atoms: Floats | None = None if atoms is None else atoms[0]
+        self._shares: Floats | None = None if atoms is None else atoms[1]
         self.numbers = 1 if self._atoms is None else 1 + len(self._atoms)
 
     def draw(self, coins: np.random.Generator, size: int) -> Draw:
@@ -307,3 +341,12 @@ class DesignExploration(Exploration):
                 if count:
                     self._designs.learn_more(atom, float(total / count), float(count))
         return gradient
+
+    def record(self) -> Record:
+        """Return the probe, its places, and the vertices that other events play."""
+        probe = self._probe
+        record: Record = {"action": probe.action, "offset": probe.offset, "weight": probe.weight, "places": self._places}
+        record |= {"size": self._size, "drawn": self._drawn}
+        if self._atoms is not None:
+            record |= {"atoms": self._atoms, "shares": self._shares}
+        return record

@@ -9,15 +9,17 @@ they carry noise.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Draw", "Exploration", "Explorer", "Probed", "Weighted"]
+__all__ = ["Draw", "Exploration", "Explorer", "Probed", "Record", "Weighted"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+Record = dict[str, Any]
+"""Public choices as plain arrays and numbers, by name: what a restart needs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,6 +80,10 @@ class Exploration(ABC):
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient of the round's total loss from sum_t w_t f_t and sum_t w_t."""
 
+    @abstractmethod
+    def record(self) -> Record:
+        """Return what the round has drawn so far, for `Explorer.resume`."""
+
 
 class Explorer(ABC):
     """How a run explores, in the coordinates of the set it works on."""
@@ -89,6 +95,17 @@ class Explorer(ABC):
     @abstractmethod
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> Exploration:
         """Begin a round of `size` events around a point, after `passed` events."""
+
+    @abstractmethod
+    def resume(self, point: Floats, record: Record) -> Exploration:
+        """Return the round around a point that `record` was taken of."""
+
+    def memory(self) -> Record:
+        """Return what was learned from released values; nothing, unless an explorer says otherwise."""
+        return {}
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
 
 
 Vertices = Callable[[Floats, np.random.Generator, int], Floats]

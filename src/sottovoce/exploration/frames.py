@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.exploration.sphere import Sphere
 from sottovoce.exploration.stage import Stage
 
@@ -108,6 +108,13 @@ class Frames(Explorer):
         frame = haar_frame(self.stage.working, self.directions, coins)
         return FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
 
+    def resume(self, point: Floats, record: Record) -> "FrameExploration":
+        """Return the round that `record` was taken of."""
+        frame = np.asarray(record["frame"])
+        exploration = FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
+        exploration._waiting = np.asarray(record["waiting"], dtype=np.int64)
+        return exploration
+
 
 class FrameExploration(Exploration):
     """One round along one frame."""
@@ -139,3 +146,7 @@ class FrameExploration(Exploration):
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return (d/radius) sum_j c_j q_j."""
         return np.asarray(self._sphere.scale * (sums - self._middle * weights) @ self._frame)
+
+    def record(self) -> Record:
+        """Return the frame, and the directions of events that come next."""
+        return {"frame": self._frame, "waiting": self._waiting}

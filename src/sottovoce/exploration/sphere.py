@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import choice, number
 from sottovoce.domains import Domain
-from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Weighted
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Record, Weighted
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["Sphere", "Spheres"]
@@ -142,6 +142,10 @@ class Spheres(Explorer):
         """Begin a round."""
         return SphereExploration(self, point)
 
+    def resume(self, point: Floats, record: Record) -> "SphereExploration":
+        """Return a round: it draws nothing ahead."""
+        return SphereExploration(self, point)
+
     def gradient(self, sums: Floats, weights: Floats) -> Floats:
         """(d/radius) sum of (f - middle) u, for one round or for a sum of rounds: it is linear."""
         return np.asarray(self.sphere.scale * self.step * (sums - self.middle * weights))
@@ -166,3 +170,7 @@ class SphereExploration(Exploration):
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the gradient of the round's total loss."""
         return self._rounds.gradient(sums, weights)
+
+    def record(self) -> Record:
+        """Return nothing: every event draws its own direction."""
+        return {}

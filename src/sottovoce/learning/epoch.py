@@ -9,27 +9,32 @@ from numpy.typing import NDArray
 from sottovoce.exploration import (
     BallProbes,
     Designs,
+    Draw,
     Explorer,
     Frames,
+    Record,
     Schedule,
     Spheres,
     Stage,
     VertexProbes,
 )
-from sottovoce.learning.estimates import CompleteRound, FreshGradient, Grid, RunningTotal
+from sottovoce.learning.configuration import Configuration
+from sottovoce.learning.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
 from sottovoce.learning.mechanisms import check_plan, running_release
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.learning.plan import Plan
+from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.learning.rounds import Block, OpenRound
 from sottovoce.learning.steps import AdaptiveStep, ConstantStep, StepRule
-from sottovoce.privacy import ExactSum, LocalDP, NoiseSource, ProbeSums, RunningSums
+from sottovoce.privacy import ExactSum, FreshSums, LocalDP, NoiseSource, ProbeSums, RunningSums
 
-__all__ = ["Epoch", "Parts", "assemble", "loss_grid"]
+__all__ = ["Epoch", "Parts", "assemble", "loss_grid", "next_epoch", "public_coins"]
 
 Floats = NDArray[np.float64]
 _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
+_PUBLIC_STREAM = 0x636F696E73  # "coins": simulated noise has another key, so equal seeds never share a stream
 
 
 class Parts(NamedTuple):
@@ -38,7 +43,7 @@ class Parts(NamedTuple):
     explorer: Explorer
     learner: NoisyOCO
     stage: Stage
-    mechanism: ExactSum | ProbeSums | RunningSums
+    mechanism: ExactSum | ProbeSums | FreshSums | RunningSums
 
 
 def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None) -> Parts:
@@ -55,9 +60,12 @@ def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats |
     point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
     build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
     dimension = stage.working.dimension
-    mechanism: ExactSum | ProbeSums | RunningSums
+    mechanism: ExactSum | ProbeSums | FreshSums | RunningSums
     if plan.noise is None:
         mechanism = ExactSum(dimension)
+        learner = build(gradient=FreshGradient(mechanism, grid))
+    elif plan.mechanism == "fresh":
+        mechanism = FreshSums(dimension, source.sampler(plan.noise))
         learner = build(gradient=FreshGradient(mechanism, grid))
     elif isinstance(explorer, Spheres):
         mechanism = running_release(problem, plan, dimension, source.sampler(plan.noise))
@@ -149,17 +157,21 @@ class Epoch:
 
     def open_block(self, coins: np.random.Generator) -> Block:
         """Draw the next events of the round; a new round's point is fixed with its first block."""
+        return Block(*self.draw_block(coins), self.grid)
+
+    def draw_block(self, coins: np.random.Generator) -> tuple[OpenRound, int, Draw]:
+        """Draw the next events: return their round, the number of the first one, and what was drawn."""
         if self._round is None:
             self._round = self._begin(coins)
         current = self._round
         draw = current.exploration.draw(coins, min(self._block_size, current.size - current.opened))
-        block = Block(current, self._first + self._passed + current.opened, draw, self.grid)
-        current.opened += block.size
+        first = self._first + self._passed + current.opened
+        current.opened += len(draw.actions)
         if current.opened == current.size:
             self._round = None
             self._passed += current.size
             self._opened += 1
-        return block
+        return current, first, draw
 
     def _begin(self, coins: np.random.Generator) -> OpenRound:
         size = min(self.explorer.round_size(self._passed), self.plan.horizon - self._passed)
@@ -181,6 +193,80 @@ class Epoch:
         else:
             self.learner.observe(complete.complete(), complete.point)
 
+    # ------------------------------------------------------------------ what survives the process
+
+    @property
+    def keeps_secrets(self) -> bool:
+        """Whether the mechanism holds un-noised values from one round to the next, as trees and factors do."""
+        return not isinstance(self.learner.gradient, FreshGradient)
+
+    def draw(self, complete: OpenRound) -> ReleasedRound:
+        """Draw the noise of a complete round without taking anything in: what is kept of it must be kept first."""
+        assert isinstance(self.learner.gradient, FreshGradient)
+        return self.learner.gradient.release(complete.complete())
+
+    def take_in(self, released: ReleasedRound | None, point: Floats) -> None:
+        """Learn from a released round; None passes over a round whose losses are lost or were never to be released."""
+        if released is None:
+            self.learner.skip()
+        else:
+            self.learner.observe(released, point)
+
+    def state(self) -> Record:
+        """Return what the rounds to come depend on: released values and public choices, nothing of an open round."""
+        learner = {f"learner.{name}": value for name, value in self.learner.state().items()}
+        explorer = {f"explorer.{name}": value for name, value in self.explorer.memory().items()}
+        counts = {"first": self._first, "passed": self._passed, "opened": self._opened, "calls": self.oracle_calls}
+        center = self.learner.point_map.center if isinstance(self.learner.point_map, MirrorStep) else np.empty(0)
+        return counts | {"center": center} | learner | explorer
+
+    def restore(self, state: Record) -> None:
+        """Take over what `state` returned; a round that was not opened to its end is as good as not begun."""
+        parts: dict[str, Record] = {"learner": {}, "explorer": {}}
+        for name, value in state.items():
+            whose, _, what = name.partition(".")
+            if what:
+                parts[whose][what] = value
+        self.learner.restore(parts["learner"])
+        if parts["explorer"]:
+            self.explorer.remember(parts["explorer"])
+        if isinstance(self.learner.point_map, MirrorStep):
+            self.learner.point_map.center = np.array(state["center"])
+            self.learner.point_map.calls = int(state["calls"])
+        self._first, self._passed, self._opened = int(state["first"]), int(state["passed"]), int(state["opened"])
+
+    def reopen(self, unfinished: OpenRound) -> None:
+        """Go on with a round whose blocks were not all drawn."""
+        self._round = unfinished
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """Events and number of the rounds whose blocks are all open."""
+        return self._passed, self._opened
+
+    def abandon(self, passed: int) -> None:
+        """Pass over all rounds that are not taken in; the next one begins after `passed` events."""
+        self._opened += self._round is not None
+        self._round, self._passed = None, passed
+        while self.learner.observed < self._opened:
+            self.learner.skip()
+
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""
         return self.learner.point(self._opened)
+
+
+def next_epoch(
+    problem: Problem, configuration: Configuration, source: NoiseSource, *, first: int, previous: Epoch | None
+) -> Epoch:
+    """Plan and begin the epoch after `previous`, where that one has come to if both work in the same position."""
+    plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
+    center = None
+    if previous is not None and previous.plan.position == plan.position:
+        center = previous.last_point()
+    return Epoch(problem, plan, source, first=first, center=center)
+
+
+def public_coins(seed: int | None) -> np.random.Generator:
+    """Return the generator of public choices; from the operating system's entropy if there is no seed."""
+    return np.random.Generator(np.random.SFC64(np.random.SeedSequence(seed, spawn_key=(_PUBLIC_STREAM,))))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce.exploration import Exploration
 
-__all__ = ["CompleteRound", "FreshGradient", "Grid", "RunningTotal"]
+__all__ = ["CompleteRound", "FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -57,6 +57,14 @@ class CompleteRound(NamedTuple):
         return "CompleteRound(<withheld>)"
 
 
+class ReleasedRound(NamedTuple):
+    """What is known of a round once it is released: `numbers` carry their noise, and are all there will ever be."""
+
+    exploration: Exploration
+    numbers: NDArray[np.float64] | Integers
+    weights: Integers
+
+
 class Release(Protocol):
     """A mechanism that releases the numbers of each round once."""
 
@@ -91,11 +99,15 @@ class FreshGradient:
     def __init__(self, release: Release, grid: Grid) -> None:
         self._release, self._grid = release, grid
 
-    def __call__(self, complete: CompleteRound, point: Floats | None = None) -> Floats:
-        """Release a round, once; return its gradient estimate."""
-        released = np.asarray(self._release.release(complete.products), dtype=np.float64)
-        sums = self._grid.step * released + self._grid.low * complete.weights
-        return complete.exploration.estimate(sums, complete.weights.astype(np.float64))
+    def __call__(self, round_: CompleteRound | ReleasedRound, point: Floats | None = None) -> Floats:
+        """Release a round, once, unless it is released already; return its gradient estimate."""
+        released = self.release(round_) if isinstance(round_, CompleteRound) else round_
+        sums = self._grid.step * np.asarray(released.numbers, dtype=np.float64) + self._grid.low * released.weights
+        return released.exploration.estimate(sums, released.weights.astype(np.float64))
+
+    def release(self, complete: CompleteRound) -> ReleasedRound:
+        """Draw the noise of a round, once."""
+        return ReleasedRound(complete.exploration, self._release.release(complete.products), complete.weights)
 
 
 class RunningTotal:

@@ -56,16 +56,16 @@ class RunningSum:
     """
 
     def __init__(self, dimension: int) -> None:
-        self._sum = np.zeros(whole("dimension", dimension))
+        self.value = np.zeros(whole("dimension", dimension))
 
     def start(self) -> Vector:
         """Return the sum before any data."""
-        return self._sum
+        return self.value
 
     def add(self, increment: Any) -> Vector:
         """Take in an increment; return the sum."""
-        self._sum = self._sum + vector("gradient", increment, len(self._sum))
-        return self._sum
+        self.value = self.value + vector("gradient", increment, len(self.value))
+        return self.value
 
 
 class MirrorStep:
@@ -224,6 +224,32 @@ class NoisyOCO:
         """Pass over a round whose feedback is lost: the points stay where they are."""
         self._duals.append(self._duals[-1])
         self.observed += 1
+
+    def state(self) -> dict[str, Any]:
+        """Return what the next points depend on: released sums, and the steps that follow from them.
+
+        Where points come from an iteration that starts at the last one, a restored learner's may differ from the
+        original's by the certified error of the map.
+        """
+        index, point = (-1, np.empty(0)) if self._solved is None else self._solved
+        return {
+            "observed": self.observed,
+            "sum": self.released_sum,
+            "duals": np.array(self._duals),
+            "energy": self.step.energy,
+            "solved": index,
+            "point": point,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `state` returned; for learners whose total is a plain sum."""
+        if not isinstance(self.total, RunningSum):
+            raise TypeError(f"{type(self.total).__name__} keeps secrets that no state holds: it cannot be restored")
+        self.observed = int(state["observed"])
+        self.released_sum = self.total.value = np.array(state["sum"])
+        self._duals = deque(np.array(state["duals"]), maxlen=self.delay + 1)
+        self.step.energy = float(state["energy"])
+        self._solved = None if state["solved"] < 0 else (int(state["solved"]), np.array(state["point"]))
 
     def run(self, losses: Iterable[Any]) -> Vector:
         """Play a sequence of losses; return the points played, one row each."""

@@ -19,9 +19,16 @@ Place = tuple[Block, NDArray[np.bool_] | slice, Integers]  # a block, which of t
 
 
 class OpenRounds:
-    """The blocks and rounds that are begun, ids in order. Losses fill slots in any order; rounds leave in order."""
+    """The blocks and rounds that are begun, ids in order. Losses fill slots in any order; rounds leave in order.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    first
+        The lowest id that there can be: those of an earlier life, before a restart, lie below.
+    """
+
+    def __init__(self, first: int = 0) -> None:
+        self._first = first
         self._blocks: deque[Block] = deque()
         self._rounds: deque[OpenRound] = deque()
 
@@ -68,10 +75,14 @@ class OpenRounds:
 
     def locate_one(self, one: int, *, asked: int) -> tuple[Block, int]:
         """Return the block and the slot of an id."""
-        if not 0 <= one < asked:  # before numpy sees it: an int may be larger than it can hold
-            raise UnknownAction(f"id {one} was never handed out; nothing was changed")
+        if not self._first <= one < asked:  # before numpy sees it: an int may be larger than it can hold
+            raise UnknownAction(f"id {one} was never handed out{self._here}; nothing was changed")
         ((block, _, slots),) = self._locate(np.array([one], dtype=np.int64), asked)
         return block, int(slots[0])
+
+    @property
+    def _here(self) -> str:
+        return " since this optimizer was restored" if self._first else ""
 
     def _locate(self, ids: Integers, asked: int) -> list[Place]:
         """Return the places of ids; refuse those that were never asked, or have their loss already."""
@@ -79,9 +90,9 @@ class OpenRounds:
             return []
         ascending = bool((ids[1:] > ids[:-1]).all())
         low, high = (int(ids[0]), int(ids[-1])) if ascending else (int(ids.min()), int(ids.max()))
-        if low < 0 or high >= asked:
-            unknown = low if low < 0 else high
-            raise UnknownAction(f"id {unknown} was never handed out; nothing of this call was recorded")
+        if low < self._first or high >= asked:
+            unknown = low if low < self._first else high
+            raise UnknownAction(f"id {unknown} was never handed out{self._here}; nothing of this call was recorded")
         if not self._blocks or low < self._blocks[0].first:
             raise AlreadyTold(f"id {low} has its loss already, or was forgotten; nothing of this call was recorded")
         if not ascending and len(np.unique(ids)) < len(ids):

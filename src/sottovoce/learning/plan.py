@@ -1,7 +1,8 @@
 """A plan: the parameters of a run, what they should cost, and what else was considered."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
@@ -122,6 +123,26 @@ class Plan:
     def grids(self, loss_range: tuple[float, float]) -> tuple[LossGrid, DirectionGrid]:
         """The integer grids of losses and directions."""
         return LossGrid(*loss_range, bits=self.bits), DirectionGrid(bits=self.bits)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the plan as plain data that JSON can hold."""
+        return {**asdict(self), "memory": None if math.isinf(self.memory) else self.memory}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Return the plan that `to_dict` wrote down."""
+        unknown = set(data) - {field.name for field in fields(cls)}
+        if unknown:
+            raise ValueError(f"the plan has {', '.join(sorted(unknown))}, which this version does not know")
+        return cls(
+            **{
+                **data,
+                "memory": math.inf if data["memory"] is None else data["memory"],
+                "noise": None if data["noise"] is None else Noise(**data["noise"]),
+                "alternatives": tuple(Alternative(**other) for other in data["alternatives"]),
+                "notes": tuple(data["notes"]),
+            }
+        )
 
     def __str__(self) -> str:
         rows = [

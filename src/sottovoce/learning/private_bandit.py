@@ -10,7 +10,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from sottovoce import _fork
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached
+from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached, StateRefused
+from sottovoce.learning import saved_state
+from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.describe import describe
-from sottovoce.learning.doubling import FIRST_EPOCH, epoch_lengths
-from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.doubling import epoch_lengths
+from sottovoce.learning.epoch import Epoch, next_epoch, public_coins
 from sottovoce.learning.open_rounds import OpenRounds, as_array, as_float, as_ids
 from sottovoce.learning.plan import Plan
-from sottovoce.learning.planning import make_plan
-from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import TOLD, UNWANTED, Action, Actions, Block
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, SecureNoise
 
@@ -33,7 +33,6 @@ __all__ = ["PrivateBandit"]
 
 Floats = NDArray[np.float64]
 _new_tuple = tuple.__new__
-_PUBLIC_STREAM = 0x636F696E73  # "coins": simulated noise has another key, so equal seeds never share a stream
 
 
 class PrivateBandit:
@@ -112,31 +111,37 @@ class PrivateBandit:
         name: str | None = None,
         **choices: Any,
     ) -> None:
-        first = FIRST_EPOCH if horizon is None else whole("horizon", horizon)
-        self._problem = Problem(
-            domain, first, loss_range, privacy, lipschitz, play, losses, bool(integral), bool(drift), channel
+        configuration = Configuration(
+            domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, choices
         )
-        self.horizon = None if horizon is None else first
-        self._source = SecureNoise() if noise is None else noise
-        self._choices = {"plan": plan, **choices}
+        self._prepare(configuration, SecureNoise() if noise is None else noise, seed)
+        self._epoch = self._next_epoch(None)
+        self._current = self._begin_block()
+        self._charge(ledger, name, resume=False)
+
+    def _prepare(self, configuration: Configuration, source: NoiseSource, seed: int | None) -> None:
+        self._configuration = configuration
+        self._problem = configuration.problem()
+        self.horizon = None if configuration.horizon is None else self._problem.horizon
+        self._source = source
         self.seed = None if seed is None else whole("seed", seed, least=0)
-        sequence = np.random.SeedSequence(self.seed, spawn_key=(_PUBLIC_STREAM,))
-        self._local = isinstance(privacy, LocalDP)
-        self._coins = np.random.Generator(np.random.SFC64(sequence))
+        self._coins = public_coins(self.seed)
+        self._local = isinstance(configuration.privacy, LocalDP)
         self._generation = _fork.generation()
         self._lock = threading.RLock()
         self._lengths: Iterator[int] = epoch_lengths(self.horizon)
+        self._origin = 0  # the id of the first event: above 0 after a restart
         self._planned = 0  # events of the epochs so far
         self._rounds = OpenRounds()  # begun and not released
         self._ahead: deque[Block] = deque()  # opened for a long ask, not begun
-        self._epoch = self._next_epoch(None)
         self._finished_calls = 0
         self._released = 0
-        self._current = self._begin_block()
+
+    def _charge(self, ledger: Ledger | None, name: str | None, *, resume: bool) -> None:
         self._ledger, self._name = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
         self._attentive = self._local or ledger is not None
         if ledger is not None:  # last of all: what cannot be built is not charged
-            ledger.charge(self._name, privacy, simulated=self._source.simulated, resume=False)
+            ledger.charge(self._name, self._problem.privacy, simulated=self._source.simulated, resume=resume)
 
     # ------------------------------------------------------------------ asking
 
@@ -223,11 +228,9 @@ class PrivateBandit:
     def _next_epoch(self, previous: Epoch | None) -> Epoch:
         length = next(self._lengths)
         problem = replace(self._problem, horizon=length)
-        plan = make_plan(problem, **self._choices)
-        center = None
-        if previous is not None and previous.plan.position == plan.position:
-            center = previous.last_point()
-        epoch = Epoch(problem, plan, self._source, first=self._planned, center=center)
+        epoch = next_epoch(
+            problem, self._configuration, self._source, first=self._origin + self._planned, previous=previous
+        )
         if previous is not None:
             self._finished_calls += previous.oracle_calls
         self._planned += length
@@ -320,7 +323,7 @@ class PrivateBandit:
     @property
     def remaining(self) -> int | None:
         """Events that are left to ask; None if the horizon is unknown."""
-        return None if self.horizon is None else self.horizon - self._asked
+        return None if self.horizon is None else self.horizon - (self._asked - self._origin)
 
     @property
     def channel(self) -> Any:
@@ -362,6 +365,85 @@ class PrivateBandit:
             f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, "
             f"plan={self.plan.name!r}, asked={self._asked}, closed_rounds={self._released})"
         )
+
+    # ------------------------------------------------------------------ saving
+
+    def state(self) -> bytes:
+        """Return what is needed to go on elsewhere, with a checksum: released values and public coins, no loss.
+
+        Rounds that are not released are not in it. An optimizer that `from_state` makes of it begins a new round, and
+        refuses the ids that this one handed out. Mechanisms that keep secrets from round to round (trees,
+        factorisations) cannot be saved, and say so.
+        """
+        with self._lock:
+            if self._generation != _fork.current:
+                self._refuse_fork()
+            return saved_state.save(
+                self._configuration,
+                self._epoch,
+                coins=self._coins,
+                asked=self._asked - self._origin,
+                planned=self._planned,
+                released=self._released,
+                finished_calls=self._finished_calls,
+                seed=self.seed,
+                simulated=self._source.simulated,
+                name=self._name,
+            )
+
+    @classmethod
+    def from_state(
+        cls,
+        state: bytes,
+        *,
+        domain: Domain | None = None,
+        noise: NoiseSource | None = None,
+        ledger: Ledger | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return an optimizer that goes on where `state` was taken; losses of rounds that were open then are lost.
+
+        Parameters
+        ----------
+        state
+            What `state` returned. Take up each state once: two optimizers of one state share their public coins.
+        domain
+            The feasible set, if it holds functions of your own (`sv.domains.Custom`, say), which are not stored.
+        noise
+            As for `PrivateBandit`; simulated noise has to be passed again.
+        ledger, name
+            As for `PrivateBandit`; the name under which the original was charged is remembered, and is not charged
+            again.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> optimizer = sv.PrivateBandit(
+        ...     sv.domains.Simplex(5), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=1.0)
+        ... )
+        >>> actions = optimizer.ask(300)
+        >>> optimizer.tell(actions.ids, actions.x[:, 0])
+        >>> again = sv.PrivateBandit.from_state(optimizer.state())
+        >>> again.remaining, again.round == optimizer.round
+        (700, True)
+        """
+        saved = saved_state.load(state, domain=domain, noise=noise)
+        self = cls.__new__(cls)
+        self._prepare(saved.configuration, saved.source, saved.seed)
+        self._coins.bit_generator.state = saved.coins
+        self._origin = saved_state.new_life()
+        self._rounds = OpenRounds(self._origin)
+        self._released, self._finished_calls = saved.released, saved.finished_calls
+        while self._planned < saved.planned:
+            length = next(self._lengths)
+            self._planned += length
+        self._epoch = saved.epoch(replace(self._problem, horizon=length), first=self._origin + self._planned - length)
+        self._epoch.abandon(max(0, saved.asked - (self._planned - length)))
+        if self._epoch.exhausted and self.horizon is not None:
+            raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
+        self._current = self._begin_block()
+        self._charge(ledger, name or saved.name, resume=True)
+        return self
 
     # ------------------------------------------------------------------ one copy only
 

@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ PENDING, TOLD, UNWANTED = 0, 1, 2  # states of a slot
 class Action(NamedTuple):
     """One decision to carry out: its id, the decision itself, and whether its loss is of any use."""
 
-    id: int
+    id: int | str
     x: Floats
     wants_loss: bool = True
 
@@ -33,7 +33,7 @@ class Action(NamedTuple):
 class Actions:
     """A block of decisions: `ids` (size,), `x` (size, n), `wants_loss` (size,). Iterating gives single actions."""
 
-    ids: Integers
+    ids: NDArray[Any]
     x: Floats
     wants_loss: NDArray[np.bool_]
 

@@ -20,6 +20,14 @@ class StepRule(Protocol):
         """Take in how the released sum changed; return the step for the next point."""
         ...
 
+    @property
+    def energy(self) -> float:
+        """Sum of the squared changes that were taken in, if it matters."""
+        ...
+
+    @energy.setter
+    def energy(self, value: float) -> None: ...
+
 
 class ConstantStep:
     """The same step throughout.
@@ -32,6 +40,7 @@ class ConstantStep:
 
     def __init__(self, step: float) -> None:
         self.step = number("step", step, above=0)
+        self.energy = 0.0
 
     def after(self, change: Vector) -> float:
         """Return the step."""
@@ -58,9 +67,9 @@ class AdaptiveStep:
     def __init__(self, radius: float, multiplier: float = 1.0) -> None:
         self.radius = number("radius", radius, above=0)
         self.multiplier = number("multiplier", multiplier, above=0)
-        self._energy = 0.0
+        self.energy = 0.0
 
     def after(self, change: Vector) -> float:
         """Return the step; 0 as long as nothing was seen."""
-        self._energy += float(change @ change)
-        return self.multiplier * self.radius / math.sqrt(2 * self._energy) if self._energy else 0.0
+        self.energy += float(change @ change)
+        return self.multiplier * self.radius / math.sqrt(2 * self.energy) if self.energy else 0.0

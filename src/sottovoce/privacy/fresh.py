@@ -74,9 +74,13 @@ class FreshSums:
         """Return the sum before any data."""
         return np.zeros(self.dimension)
 
+    def release(self, vector: Integers) -> Integers:
+        """Return the next round's vector with its noise."""
+        released = add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
+        self.round += 1
+        return released
+
     def add(self, vector: Integers) -> Floats:
         """Take in the next round's vector; return the noisy sum of all rounds so far."""
-        released = add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
-        self._total = self._total + released
-        self.round += 1
+        self._total = self._total + self.release(vector)
         return self._total.copy()

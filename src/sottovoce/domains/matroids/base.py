@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.domains.arguments import RemembersArguments
 from sottovoce.domains.base import Fixed
 from sottovoce.domains.subsets import Mask, Order, as_mask, as_order, components_of
 
 __all__ = ["AbstractMatroid"]
 
 
-class AbstractMatroid(Fixed, ABC):
+class AbstractMatroid(Fixed, RemembersArguments, ABC):
     """A rule for which elements of {0, ..., n - 1} may be chosen together.
 
     A kind sets `ground_size` and implements `_scan`; everything else has a default that is computed from it. Subsets

@@ -1,0 +1,166 @@
+"""Domains as plain data, to be kept and made again; and a fingerprint for those that cannot be.
+
+A domain is specified by its family and the arguments it was made with: numbers, texts, arrays, graphs, other domains,
+matroids and set functions of this library. What holds a function of the user's own cannot be written down; it has to be
+passed again, and the answers of its oracle show whether it is the same.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce import domains
+from sottovoce.domains.arguments import RemembersArguments
+from sottovoce.domains.base import Domain
+
+__all__ = ["build", "fingerprint", "same_answers", "specify"]
+
+_QUESTIONS = 8
+_NOT_PLAIN = (ValueError, TypeError, KeyError, AttributeError, LookupError)
+
+
+class _Graph(NamedTuple):
+    """What is read of a networkx graph."""
+
+    nodes: list[Any]
+    edges: list[Any]
+    directed: bool
+
+    def is_directed(self) -> bool:
+        return self.directed
+
+
+def specify(domain: Domain) -> dict[str, Any] | None:
+    """Return a domain as plain data that JSON can hold, or None if it holds a function of the user's own.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> specify(sv.domains.Hypersimplex(20, 5))
+    {'made': ['domains', 'Hypersimplex', {'n': 20, 'k': 5}]}
+    >>> specify(sv.domains.Custom(lambda cost: -np.sign(cost), 3)) is None
+    True
+    """
+    try:
+        data: dict[str, Any] = _plain(domain)
+        return data if same_answers(fingerprint(domain), fingerprint(build(data))) else None
+    except _NOT_PLAIN:
+        return None
+
+
+def build(data: dict[str, Any]) -> Domain:
+    """Return the domain that `specify` wrote down.
+
+    Examples
+    --------
+    >>> build({"made": ["domains", "Hypersimplex", {"n": 20, "k": 5}]})
+    Hypersimplex(20, 5)
+    """
+    domain = _built(data)
+    if not isinstance(domain, Domain):
+        raise ValueError(f"the specification is not of a domain, but of {domain!r}")
+    return domain
+
+
+def fingerprint(domain: Domain) -> NDArray[np.float64]:
+    """Return the oracle's answers to a few costs, which are fixed for ever (no generator of random numbers is)."""
+    return np.array([domain.extreme_point(_cost(domain.dimension, i)) for i in range(_QUESTIONS)], dtype=np.float64)
+
+
+def same_answers(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+    """Say whether two fingerprints are of one domain."""
+    return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-6, atol=1e-9))
+
+
+def _cost(dimension: int, number: int) -> NDArray[np.float64]:
+    """Return a cost with entries between -1 and 1, by hashing: the same on every machine, in every version."""
+    words = b"".join(hashlib.blake2b(b"%d %d" % (number, i)).digest() for i in range(math.ceil(dimension / 8)))
+    return np.frombuffer(words, dtype="<u8")[:dimension] / 2.0**63 - 1.0
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if isinstance(value, np.ndarray):
+        return {"array": [_plain(one) for one in value.ravel().tolist()], "shape": value.shape, "type": value.dtype.str}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if isinstance(value, RemembersArguments):
+        return _plain_object(value)
+    if hasattr(value, "edges") and hasattr(value, "is_directed"):
+        edges = [_plain(tuple(edge[:2])) for edge in value.edges]
+        return {"graph": [[_plain(node) for node in value.nodes], edges, bool(value.is_directed())]}
+    if isinstance(value, Sequence):
+        return {"tuple": [_plain(one) for one in value]}
+    if isinstance(value, set | frozenset):
+        return {"set": [_plain(one) for one in value]}
+    if isinstance(value, dict):
+        return {"dict": [[_plain(key), _plain(one)] for key, one in value.items()]}
+    if hasattr(value, "tocoo"):
+        matrix = value.tocoo()
+        return {"sparse": [_plain(matrix.data), _plain(matrix.row), _plain(matrix.col), list(matrix.shape)]}
+    raise TypeError(f"{type(value).__name__} cannot be written down")
+
+
+def _plain_object(value: RemembersArguments) -> dict[str, Any]:
+    home, name = type(value).__module__.split("."), type(value).__name__
+    for where in ("domains", "matroids", "set_functions"):
+        if home[:2] == ["sottovoce", "domains"] and getattr(_home(where), name, None) is type(value):
+            return {"made": [where, name, {key: _plain(one) for key, one in value.made_with.items()}]}
+    raise TypeError(f"{name} is not a class of this library")
+
+
+def _home(where: str) -> Any:
+    return domains if where == "domains" else getattr(domains, where)
+
+
+def _built(data: Any) -> Any:
+    if isinstance(data, list):
+        return [_built(one) for one in data]
+    if not isinstance(data, dict):
+        return data
+    (kind, value), *rest = data.items()
+    if kind == "float":
+        return float(value)
+    if kind == "array":
+        shape, dtype = (one for _, one in rest)
+        return np.array([_built(one) for one in value], dtype=dtype).reshape(shape)
+    if kind == "tuple":
+        return tuple(_built(one) for one in value)
+    if kind == "set":
+        return {_built(one) for one in value}
+    if kind == "dict":
+        return {_built(key): _built(one) for key, one in value}
+    if kind == "graph":
+        nodes, edges, directed = value
+        return _Graph(_built(nodes), _built(edges), directed)
+    if kind == "sparse":
+        return _sparse(*value)
+    if kind == "made":
+        return _made(*value)
+    raise ValueError(f"the specification of a domain holds {kind!r}, which this version does not know")
+
+
+def _sparse(data: Any, row: Any, column: Any, shape: list[int]) -> Any:
+    from scipy.sparse import coo_array
+
+    return coo_array((_built(data), (_built(row), _built(column))), shape=tuple(shape)).tocsr()
+
+
+def _made(where: str, name: str, arguments: dict[str, Any]) -> Any:
+    if where not in ("domains", "matroids", "set_functions"):
+        raise ValueError(f"the specification of a domain names {where!r}, which this version does not know")
+    family = getattr(_home(where), name, None)
+    if not (isinstance(family, type) and issubclass(family, RemembersArguments)):
+        raise ValueError(f"the specification of a domain names {name!r}, which this version does not know")
+    return family(**{key: _built(one) for key, one in arguments.items()})

@@ -1,0 +1,135 @@
+"""Everything that an optimizer was made with, as plain data: to keep it, to make it again, to see what differs."""
+
+import math
+from dataclasses import dataclass, field, fields
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import whole
+from sottovoce.domains import Domain
+from sottovoce.domains.specification import build, fingerprint, same_answers, specify
+from sottovoce.errors import ConfigurationMismatch
+from sottovoce.exploration import Record
+from sottovoce.learning.doubling import FIRST_EPOCH
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.problem import Problem
+from sottovoce.privacy import Guarantee, guarantee_from_dict
+
+__all__ = ["Configuration"]
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What `PrivateBandit` takes, apart from seeds, noise and ledgers.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> one = Configuration(sv.domains.Simplex(3), 1000, (0.0, 1.0), sv.PureDP(1.0))
+    >>> other = Configuration(sv.domains.Simplex(3), 2000, (0.0, 1.0), sv.PureDP(1.0))
+    >>> other.differences(one)
+    ['horizon is 1000, not 2000']
+    """
+
+    domain: Domain
+    horizon: int | None
+    loss_range: tuple[float, float]
+    privacy: Guarantee
+    plan: str | Plan = "auto"
+    play: str = "inside"
+    losses: str = "convex"
+    integral: bool = False
+    drift: bool = False
+    lipschitz: float | None = None
+    channel: str = "one-bit"
+    choices: dict[str, Any] = field(default_factory=dict)
+
+    def problem(self) -> Problem:
+        """Return the public facts that plans start from, checked."""
+        return Problem(
+            self.domain,
+            FIRST_EPOCH if self.horizon is None else whole("horizon", self.horizon),
+            self.loss_range,
+            self.privacy,
+            self.lipschitz,
+            self.play,
+            self.losses,
+            bool(self.integral),
+            bool(self.drift),
+            self.channel,
+        )
+
+    def to_record(self) -> Record:
+        """Return plain data, with the answers of the domain's oracle to tell it from another."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "domain"}
+        plan = self.plan.to_dict() if isinstance(self.plan, Plan) else self.plan
+        choices = {name: _plain_choice(name, value) for name, value in self.choices.items()}
+        return {
+            **plain,
+            "loss_range": [float(end) for end in self.loss_range],
+            "privacy": self.privacy.to_dict(),
+            "plan": plan,
+            "choices": choices,
+            "domain": specify(self.domain),
+            "domain_name": repr(self.domain),
+            "fingerprint": fingerprint(self.domain),
+        }
+
+    @classmethod
+    def from_record(cls, record: Record, domain: Domain | None = None) -> Self:
+        """Return the configuration of a record; a domain that could not be written down has to be passed again."""
+        names = [one.name for one in fields(cls)]
+        given = {name: record[name] for name in names}
+        if domain is None:
+            if record["domain"] is None:
+                raise ConfigurationMismatch(
+                    f"domain must be passed again: {record['domain_name']} holds functions, which are not stored"
+                )
+            domain = build(record["domain"])
+        check_domain_is(record["fingerprint"], domain)
+        plan = given["plan"] if isinstance(given["plan"], str) else Plan.from_dict(given["plan"])
+        return cls(
+            **{
+                **given,
+                "domain": domain,
+                "loss_range": tuple(given["loss_range"]),
+                "privacy": guarantee_from_dict(given["privacy"]),
+                "plan": plan,
+                "choices": {name: math.inf if value == "inf" else value for name, value in given["choices"].items()},
+            }
+        )
+
+    def differences(self, stored: "Configuration") -> list[str]:
+        """Return, in words, where this configuration is not the stored one."""
+        found = []
+        if not same_answers(fingerprint(self.domain), fingerprint(stored.domain)):
+            found.append(f"domain is {stored.domain!r}, not {self.domain!r}")
+        for one in fields(self):
+            mine, theirs = getattr(self, one.name), getattr(stored, one.name)
+            if one.name != "domain" and mine != theirs and not _same_range(one.name, mine, theirs):
+                found.append(f"{one.name} is {theirs!r}, not {mine!r}")
+        return found
+
+
+def check_domain_is(answers: NDArray[np.float64], domain: Domain) -> None:
+    """Refuse a domain whose oracle answers otherwise than the stored one's did."""
+    if not same_answers(answers, fingerprint(domain)):
+        raise ConfigurationMismatch(
+            f"domain: the oracle of {domain!r} answers otherwise than that of the stored one; pass the same set"
+        )
+
+
+def _plain_choice(name: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else value
+    raise TypeError(f"{name} must be a number, a text or None to be stored, got {value!r}")
+
+
+def _same_range(name: str, mine: Any, theirs: Any) -> bool:
+    return name == "loss_range" and tuple(map(float, mine)) == tuple(map(float, theirs))

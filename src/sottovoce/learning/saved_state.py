@@ -1,0 +1,157 @@
+"""An optimizer's state as bytes: released values and public coins. Nothing here has ever seen a loss."""
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._records import DamagedRecord, pack, unpack
+from sottovoce.domains import Domain
+from sottovoce.domains.design import Design, adopt_design
+from sottovoce.errors import StateRefused
+from sottovoce.exploration import Record
+from sottovoce.learning.configuration import Configuration
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.problem import Problem
+from sottovoce.privacy import NoiseSource, SecureNoise
+
+__all__ = [
+    "SavedState",
+    "adopt",
+    "coins_from_record",
+    "coins_record",
+    "design_record",
+    "load",
+    "new_life",
+    "refuse_secrets",
+    "save",
+    "source_for",
+]
+
+VERSION = 1
+_LIFE_BITS, _EVENT_BITS = 20, 40
+_DESIGN = ("vertices", "weights", "mean", "whitening", "factor")
+
+
+@dataclass(frozen=True)
+class SavedState:
+    """What `load` found in a state."""
+
+    configuration: Configuration
+    source: NoiseSource
+    seed: int | None
+    coins: dict[str, Any]
+    asked: int
+    planned: int
+    released: int
+    finished_calls: int
+    name: str
+    plan: Plan
+    learned: Record
+
+    def epoch(self, problem: Problem, first: int) -> Epoch:
+        """Return the epoch that was current, its open rounds gone."""
+        epoch = Epoch(problem, self.plan, self.source, first=first)
+        epoch.restore({**self.learned, "first": first})
+        return epoch
+
+
+def save(configuration: Configuration, epoch: Epoch, *, coins: np.random.Generator, **facts: Any) -> bytes:
+    """Return a state as bytes."""
+    refuse_secrets(epoch)
+    record = {
+        "format": "sottovoce state",
+        "version": VERSION,
+        **facts,
+        "plan": epoch.plan.to_dict(),
+        **coins_record(coins),
+        **design_record(epoch),
+        **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
+        **{f"learned.{name}": value for name, value in epoch.state().items()},
+    }
+    return pack(record)
+
+
+def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> SavedState:
+    """Read a state; refuse one that is damaged, of another version, or of another domain."""
+    try:
+        record = unpack(state)
+    except (DamagedRecord, TypeError) as problem:
+        raise StateRefused(f"state is not what an optimizer's state() returned, or is damaged: {problem}") from problem
+    if record.get("format") != "sottovoce state" or record.get("version") != VERSION:
+        raise StateRefused(f"state has version {record.get('version')!r}; this sottovoce reads {VERSION}")
+    configuration = Configuration.from_record(_part(record, "configuration"), domain)
+    adopt(configuration.domain, record)
+    return SavedState(
+        configuration,
+        source_for(noise, simulated=bool(record["simulated"])),
+        record["seed"],
+        coins_from_record(record),
+        record["asked"],
+        record["planned"],
+        record["released"],
+        record["finished_calls"],
+        record["name"],
+        Plan.from_dict(record["plan"]),
+        _part(record, "learned"),
+    )
+
+
+def source_for(noise: NoiseSource | None, *, simulated: bool) -> NoiseSource:
+    """Return the noise to go on with: a run whose noise was simulated cannot become private half-way."""
+    if simulated and (noise is None or not noise.simulated):
+        raise StateRefused("its noise was simulated: pass noise=SimulatedNoise(seed) again, it is NOT PRIVATE")
+    return SecureNoise() if noise is None else noise
+
+
+def refuse_secrets(epoch: Epoch) -> None:
+    """Refuse a mechanism whose open nodes or buffers hold un-noised sums of rounds that are long over."""
+    if epoch.keeps_secrets:
+        raise StateRefused(
+            f"mechanism={epoch.plan.mechanism!r} keeps un-noised sums from one round to the next, which must not be "
+            "stored: use probe sums (the default), mechanism='fresh', or LocalDP"
+        )
+
+
+def new_life() -> int:
+    """Return the first id of a restored optimizer: none that another life handed out is at or above it for long."""
+    return (1 + secrets.randbelow(2**_LIFE_BITS - 1)) << _EVENT_BITS
+
+
+def coins_record(coins: np.random.Generator) -> Record:
+    """Return the state of the public coins."""
+    state = dict(coins.bit_generator.state)
+    return {
+        "coins": np.array(state["state"]["state"], dtype=np.uint64),
+        "coins_half": [state["bit_generator"], int(state["has_uint32"]), int(state["uinteger"])],
+    }
+
+
+def coins_from_record(record: Record) -> dict[str, Any]:
+    """Return the state of the public coins as their generator takes it."""
+    kind, has_half, half = record["coins_half"]
+    state = {"state": record["coins"].astype(np.uint64)}
+    return {"bit_generator": kind, "state": state, "has_uint32": has_half, "uinteger": half}
+
+
+def design_record(epoch: Epoch) -> Record:
+    """Return the design behind rounded coordinates, if the epoch works in them: they must not change."""
+    if epoch.stage.rounded is None:
+        return {}
+    design = epoch.stage.rounded.design
+    arrays = {f"design.{name}": getattr(design, name) for name in _DESIGN}
+    return {**arrays, "design.worst_leverage": design.worst_leverage, "design.calls": design.calls}
+
+
+def adopt(domain: Domain, record: Record) -> None:
+    """Let a domain work in the rounded coordinates that were stored, if any were."""
+    if "design.mean" in record:
+        arrays: dict[str, Any] = {name: np.array(record[f"design.{name}"]) for name in _DESIGN}
+        leverage, calls = record["design.worst_leverage"], record["design.calls"]
+        adopt_design(domain, Design(**arrays, worst_leverage=leverage, calls=calls))
+
+
+def _part(record: Record, name: str) -> Record:
+    return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}

@@ -1,0 +1,86 @@
+"""Group commit: calls that wait at the same time share one transaction."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from sottovoce.errors import StorageError
+
+__all__ = ["Committer", "Operation"]
+
+
+class Operation:
+    """One call: what to do within a transaction, and what came of it."""
+
+    __slots__ = ("do", "done", "error", "value")
+
+    def __init__(self, do: Callable[[Any], Any]) -> None:
+        self.do = do
+        self.done = False
+        self.error: BaseException | None = StorageError(
+            "the call was interrupted by another thread's; whether it was recorded is not known. "
+            "Repeat it with repeat='ignore'"
+        )
+        self.value: Any = None
+
+    def succeed(self, value: Any) -> None:
+        """Note what the call returns."""
+        self.value, self.error = value, None
+
+    def outcome(self) -> Any:
+        """Return what the call returns, or raise what it raises."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class Committer:
+    """Lets one thread at a time carry out all that is waiting.
+
+    A thread puts its operation in the queue, then waits for its turn. When that comes, either somebody has carried it
+    out already, or it carries out everything that has queued up meanwhile.
+
+    Parameters
+    ----------
+    carry_out
+        Takes a list of operations, commits those that succeed, and gives each its value or error.
+
+    Examples
+    --------
+    >>> def carry_out(operations):
+    ...     for operation in operations:
+    ...         operation.succeed(operation.do(None))
+    >>> Committer(carry_out).submit(lambda transaction: 42)
+    42
+    """
+
+    def __init__(self, carry_out: Callable[[list[Operation]], None]) -> None:
+        self._carry_out = carry_out
+        self._waiting: list[Operation] = []
+        self._queue = threading.Lock()
+        self.turn = threading.RLock()
+
+    def submit(self, do: Callable[[Any], Any]) -> Any:
+        """Carry out a call, with whatever else is waiting; return its value once it is committed."""
+        operation = Operation(do)
+        with self._queue:
+            self._waiting.append(operation)
+        try:
+            with self.turn:
+                if not operation.done:
+                    self._serve()
+        except BaseException:  # interrupted while it waited: nobody shall do it later
+            with self._queue:
+                if operation in self._waiting:
+                    self._waiting.remove(operation)
+            raise
+        return operation.outcome()
+
+    def _serve(self) -> None:
+        with self._queue:
+            together, self._waiting = self._waiting, []
+        try:
+            self._carry_out(together)
+        finally:
+            for one in together:
+                one.done = True

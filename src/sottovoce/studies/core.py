@@ -1,0 +1,110 @@
+"""The engine room of a study: transactions in which the replica follows the storage, changes, and is written back."""
+
+import os
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import Connection
+
+from sottovoce import _fork
+from sottovoce.errors import ForkRefused, SottovoceError, StorageError
+from sottovoce.studies.committer import Committer, Operation
+from sottovoce.studies.head import load_head, save_head
+from sottovoce.studies.replica import Replica
+from sottovoce.studies.storage import Storage
+
+__all__ = ["Core", "Refusal", "refuse"]
+
+
+class Refusal(Exception):
+    """Carries an error out of a call that has changed nothing: the other calls of the transaction may go on."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+class Core:
+    """Storage, replica and group commit, put together.
+
+    Parameters
+    ----------
+    storage, replica
+        Of one study.
+    study
+        Its number in the storage.
+    """
+
+    def __init__(self, storage: Storage, replica: Replica, study: int) -> None:
+        self.storage, self.replica, self.study = storage, replica, study
+        self.owner = f"{os.getpid()}-{secrets.token_hex(8)}"  # among the processes that close rounds
+        self.committer = Committer(self._carry_out)
+        self.closed = False
+        self._generation = _fork.generation()
+
+    def submit(self, do: Callable[[Connection], Any]) -> Any:
+        """Carry out a call in a transaction, shared with whatever else is waiting; return once it is committed.
+
+        `do` raises `Refusal` before it changes anything, or else all changes of the transaction are undone.
+        """
+        self.check_usable()
+        return self.committer.submit(do)
+
+    def check_usable(self) -> None:
+        """Refuse a study that was closed, or was opened by another process."""
+        if self._generation != _fork.current:
+            raise ForkRefused("this study was opened in another process: open it again in this one, after the fork")
+        if self.closed:
+            raise StorageError("the study is closed: open it again")
+
+    def _carry_out(self, operations: list[Operation]) -> None:
+        try:
+            self._together(operations)
+        except Exception as problem:
+            if len(operations) == 1:
+                operations[0].error = problem
+                return
+            for one in operations:  # one of them is to blame: the others shall not suffer for it
+                self._carry_out([one])
+
+    def _together(self, operations: list[Operation]) -> None:
+        replica = self.replica
+        done: list[tuple[Operation, Any]] = []
+        try:
+            with self.storage.transaction() as connection:
+                replica.follow(connection, load_head(connection, self.study))
+                before = replica.head.version, _counters(replica)
+                for one in operations:
+                    try:
+                        done.append((one, one.do(connection)))
+                    except Refusal as refusal:
+                        one.error = refusal.error
+                if _counters(replica) != before[1]:
+                    save_head(connection, replica.head)
+        except BaseException:
+            replica.stale = True  # it may be ahead of what is stored
+            raise
+        for one, value in done:
+            one.succeed(value)
+
+
+def _counters(replica: Replica) -> tuple[Any, ...]:
+    head = replica.head
+    return (
+        head.structure,
+        head.generation,
+        head.asked,
+        head.told,
+        head.forgotten,
+        head.closed,
+        head.erased,
+        head.fence,
+        head.closer,
+        head.lease,
+    )
+
+
+def refuse(error: SottovoceError | ValueError | TypeError) -> Refusal:
+    """Return a refusal, to be raised."""
+    return Refusal(error)

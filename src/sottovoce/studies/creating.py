@@ -1,0 +1,152 @@
+"""Creating and resuming: the configuration is stored once, and compared ever after."""
+
+import secrets
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, text
+from sqlalchemy.exc import IntegrityError
+
+from sottovoce._checks import number
+from sottovoce._records import pack
+from sottovoce.domains import Domain
+from sottovoce.errors import ConfigurationMismatch, StudyNotFound
+from sottovoce.exploration import Record
+from sottovoce.learning.configuration import Configuration
+from sottovoce.learning.epoch import next_epoch, public_coins
+from sottovoce.learning.saved_state import coins_record, refuse_secrets, source_for
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
+from sottovoce.studies.head import Head
+from sottovoce.studies.migrations import migrate
+from sottovoce.studies.replica import public_part, read
+from sottovoce.studies.storage import Storage
+from sottovoce.studies.tables import heads
+
+__all__ = ["Found", "Wish", "create_or_resume"]
+
+_NEEDED = ("domain", "horizon", "loss_range", "privacy")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a caller of `Study.open` passed: only what was passed."""
+
+    name: str
+    given: dict[str, Any]
+    deadline: float | None
+    seed: int | None
+    noise: NoiseSource | None
+    ledger: Ledger | None
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the storage holds of a study's making."""
+
+    study: int
+    key: bytes
+    identity: str
+    configuration: Configuration
+    deadline: float | None
+    source: NoiseSource
+
+
+def create_or_resume(storage: Storage, wish: Wish) -> Found:
+    """Return a study's making, from the storage or put there."""
+    with storage.transaction() as connection:
+        if not storage.is_sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(7597116)"))  # one process at a time creates
+        migrate(connection)
+        row = connection.execute(select(heads).where(heads.c.name == wish.name)).one_or_none()
+    if row is not None:
+        return _resumed(storage, row, wish)
+    try:
+        found = _create(storage, wish)
+    except IntegrityError:
+        found = None
+    if found is None:  # another process was quicker
+        return create_or_resume(storage, replace(wish, seed=None))
+    return found
+
+
+def _create(storage: Storage, wish: Wish) -> Found | None:
+    missing = [name for name in _NEEDED if name not in wish.given]
+    if missing:
+        with storage.transaction() as connection:
+            names = connection.execute(select(heads.c.name).order_by(heads.c.name)).scalars().all()
+        known = f"it has {', '.join(map(repr, names[:10]))}" if names else "it has none yet"
+        raise StudyNotFound(
+            f"name={wish.name!r}: no such study at {storage.name} ({known}); to create it, pass {', '.join(missing)}"
+        )
+    configuration = Configuration(**wish.given)
+    source = SecureNoise() if wish.noise is None else wish.noise
+    deadline = None if wish.deadline is None else number("deadline", wish.deadline, above=0)
+    trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), first=0, previous=None)
+    refuse_secrets(trial)  # before anything is written
+    identity = secrets.token_hex(16)
+    if wish.ledger is not None:  # charged and used at once: a study that exists may be told losses by any process
+        _charge(wish.ledger, wish.name, identity, configuration.privacy, source)
+    record = {
+        "format": "sottovoce study",
+        "identity": identity,
+        "deadline": deadline,
+        "simulated": bool(source.simulated),
+        "seed": wish.seed,
+        **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
+    }
+    key = secrets.token_bytes(16)
+    head = Head(0, coins=pack(coins_record(public_coins(wish.seed))))
+    with storage.transaction() as connection:
+        if connection.execute(select(heads.c.id).where(heads.c.name == wish.name)).one_or_none() is not None:
+            return None
+        study = _insert(connection, wish.name, pack(record), key, head)
+    return Found(study, key, identity, configuration, deadline, source)
+
+
+def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, head: Head) -> int:
+    counters = {one: getattr(head, one) for one in Head.__slots__ if one not in ("id", "coins")}
+    inserted = connection.execute(
+        insert(heads).values(name=name, configuration=configuration, key=key, coins=head.coins, seal=b"", **counters)
+    )
+    primary: Any = inserted.inserted_primary_key
+    head.id = int(primary[0])
+    connection.execute(heads.update().where(heads.c.id == head.id).values(seal=head.seal()))
+    return head.id
+
+
+def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
+    record = read(f"the configuration of {wish.name!r}", row.configuration)
+    domain = wish.given.get("domain")
+    if domain is not None and not isinstance(domain, Domain):
+        raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
+    stored = _stored_configuration(record, domain)
+    different = replace(stored, **wish.given).differences(stored)
+    deadline = record["deadline"]
+    if wish.deadline is not None and wish.deadline != deadline:
+        different.append(f"deadline is {deadline!r}, not {wish.deadline!r}")
+    if wish.seed is not None and wish.seed != record["seed"]:
+        different.append(f"seed is {record['seed']!r}, not {wish.seed!r}")
+    if wish.noise is not None and wish.noise.simulated and not record["simulated"]:
+        different.append(f"noise is real, not {wish.noise!r}")
+    if different:
+        raise ConfigurationMismatch(
+            f"study {wish.name!r} at {storage.name} was created otherwise: {'; '.join(different)}. "
+            "Leave these out to resume it, or choose another name"
+        )
+    source = source_for(wish.noise, simulated=record["simulated"])
+    if wish.ledger is not None:
+        _charge(wish.ledger, wish.name, record["identity"], stored.privacy, source)
+    return Found(row.id, bytes(row.key), record["identity"], stored, deadline, source)
+
+
+def _stored_configuration(record: Record, domain: Domain | None) -> Configuration:
+    plain = public_part(record, "configuration")
+    if domain is None or plain["domain"] is None:
+        return Configuration.from_record(plain, domain)
+    return Configuration.from_record(plain)  # the domain that was passed is compared with it by the caller
+
+
+def _charge(ledger: Ledger, name: str, identity: str, privacy: Guarantee, source: NoiseSource) -> None:
+    entry = f"study {name} {identity}"
+    ledger.charge(entry, privacy, simulated=source.simulated, resume=True)
+    ledger.mark_used(entry)

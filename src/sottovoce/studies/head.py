@@ -1,0 +1,70 @@
+"""The head of a study: its counters, sealed, and changed by compare-and-set."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+
+from sottovoce._records import checksum
+from sottovoce.errors import StudyDamaged
+from sottovoce.studies.tables import heads
+
+__all__ = ["Head", "load_head", "save_head"]
+
+_COUNTERS = ("structure", "generation", "asked", "told", "forgotten", "closed", "erased", "fence")
+_SEALED = ("version", *_COUNTERS, "coins", "closer", "lease")
+
+
+@dataclass(slots=True)
+class Head:
+    """What changes with every call. All of it is public: counts, public coins, and who closes rounds."""
+
+    id: int
+    version: int = 0
+    structure: int = 0
+    generation: int = 1
+    asked: int = 0
+    told: int = 0
+    forgotten: int = 0
+    closed: int = 0
+    erased: int = 0
+    fence: int = 0
+    coins: bytes = b""
+    closer: str | None = None
+    lease: float = 0.0
+
+    def seal(self) -> bytes:
+        """Return a checksum of everything."""
+        counters = "|".join(str(getattr(self, name)) for name in ("id", "version", *_COUNTERS))
+        return checksum(counters.encode(), self.coins, repr((self.closer, self.lease)).encode())
+
+
+_columns = [heads.c[name] for name in ("id", *_SEALED, "seal")]
+_by_id = select(*_columns).where(heads.c.id == bindparam("study"))
+_by_id_locked = _by_id.with_for_update()  # SQLite has the lock already, and leaves the clause out
+_save = (
+    update(heads)
+    .where(heads.c.id == bindparam("study"), heads.c.version == bindparam("expected"))
+    .values({name: bindparam(f"new_{name}") for name in (*_SEALED, "seal")})
+)
+
+
+def load_head(connection: Connection, study: int, *, lock: bool = True) -> Head:
+    """Read the head, holding its lock until the transaction ends."""
+    row = connection.execute(_by_id_locked if lock else _by_id, {"study": study}).one_or_none()
+    if row is None:
+        raise StudyDamaged(f"the study with number {study} is gone from the storage")
+    *fields, seal = row
+    head = Head(fields[0], **dict(zip(_SEALED, fields[1:], strict=True)))
+    if bytes(seal) != head.seal():
+        raise StudyDamaged("the counters of the study fail their checksum: restore a backup, with restored=True")
+    return head
+
+
+def save_head(connection: Connection, head: Head) -> None:
+    """Write the head, if nobody else has since it was read."""
+    expected, head.version = head.version, head.version + 1
+    values: dict[str, Any] = {f"new_{name}": getattr(head, name) for name in _SEALED}
+    values |= {"study": head.id, "expected": expected, "new_seal": head.seal()}
+    if connection.execute(_save, values).rowcount != 1:
+        raise StudyDamaged("the study was changed by somebody who did not hold its lock; nothing was recorded")

@@ -1,0 +1,131 @@
+"""Rounds that are not closed, or not asked to their end: as this process knows them."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._records import checksum
+from sottovoce.errors import StudyDamaged
+from sottovoce.exploration import Draw, Probed, Record, Weighted
+from sottovoce.learning.rounds import PENDING, UNWANTED, Block, OpenRound
+
+__all__ = ["Entry", "LiveRound", "draw_from_record", "draw_record"]
+
+Integers = NDArray[np.int64]
+_FORGOTTEN, _TOLD = b"f", b"t"
+_SEAL = 16
+
+
+@dataclass(slots=True, eq=False)
+class LiveRound:
+    """A round with its place in the study."""
+
+    number: int
+    epoch: int
+    first: int
+    open: OpenRound
+    full_at: float | None = None
+    closed: bool = False
+    blocks: list[Block] = field(default_factory=list)
+    forgotten: list[Integers] = field(default_factory=list)
+
+    @property
+    def end(self) -> int:
+        """The event after the last one."""
+        return self.first + self.open.size
+
+    @property
+    def complete(self) -> bool:
+        """Whether all of its losses are in."""
+        return not self.open.outstanding
+
+    def pending(self) -> Integers:
+        """Return the slots that wait for their loss; those that were never asked among them."""
+        found = [
+            block.first - self.first + np.flatnonzero(block.pending(np.arange(block.size))) for block in self.blocks
+        ]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+
+    def states(self, slots: Integers) -> NDArray[np.uint8]:
+        """Return PENDING, TOLD or UNWANTED for each slot."""
+        states = np.empty(len(slots), dtype=np.uint8)
+        for block, picked, inside in self._split(slots):
+            states[picked] = np.frombuffer(block.states, dtype=np.uint8)[inside]
+        return states
+
+    def quantise(self, slots: Integers, losses: NDArray[np.float64]) -> Integers:
+        """Return the integers of losses."""
+        return np.asarray(self.blocks[0].grid.quantise(losses), dtype=np.int64)
+
+    def fill(self, slots: Integers, integers: Integers | None) -> None:
+        """Put integers, or for None the middle of the range, into pending slots."""
+        for block, picked, inside in self._split(slots):
+            if not (np.frombuffer(block.states, dtype=np.uint8)[inside] == PENDING).all():
+                raise StudyDamaged(f"round {self.number} was told a loss twice")
+            block.fill(inside, block.grid.middle if integers is None else integers[picked])
+        if integers is None:
+            self.forgotten.append(slots)
+
+    def missing(self) -> Integers:
+        """Return the slots that were closed without their loss."""
+        return np.sort(np.concatenate(self.forgotten)) if self.forgotten else np.empty(0, dtype=np.int64)
+
+    def wanted(self) -> Integers | None:
+        """Return the slots whose loss was wanted; None for all of them."""
+        states = [np.frombuffer(block.states, dtype=np.uint8) for block in self.blocks]
+        unwanted = np.concatenate(states) == UNWANTED
+        return np.flatnonzero(~unwanted) if unwanted.any() else None
+
+    def _split(self, slots: Integers) -> list[tuple[Block, NDArray[np.bool_] | slice, Integers]]:
+        starts = np.array([block.first - self.first for block in self.blocks])
+        whose = np.searchsorted(starts, slots, side="right") - 1
+        found: list[tuple[Block, NDArray[np.bool_] | slice, Integers]] = []
+        for index in np.unique(whose).tolist():
+            picked = whose == index
+            found.append((self.blocks[index], picked, slots[picked] - int(starts[index])))
+        return found
+
+
+class Entry:
+    """The losses of one call, as integers, in the bytes of a row: little-endian slots and values, with a checksum."""
+
+    @staticmethod
+    def pack(round_number: int, slots: Integers, integers: Integers | None) -> bytes:
+        """Return the bytes of slots and their integers; None for losses that will never come."""
+        kind = _FORGOTTEN if integers is None else _TOLD
+        body = kind + len(slots).to_bytes(4, "little") + slots.astype("<u4").tobytes()
+        if integers is not None:
+            body += integers.astype("<i8").tobytes()
+        return body + checksum(str(round_number).encode(), body)
+
+    @staticmethod
+    def unpack(round_number: int, data: bytes) -> tuple[Integers, Integers | None]:
+        """Return the slots and their integers."""
+        body, seal = data[:-_SEAL], data[-_SEAL:]
+        if checksum(str(round_number).encode(), body) != seal:
+            raise StudyDamaged(f"losses of round {round_number} fail their checksum: restore a backup, restored=True")
+        count = int.from_bytes(body[1:5], "little")
+        slots = np.frombuffer(body, dtype="<u4", count=count, offset=5).astype(np.int64)
+        if body[:1] == _FORGOTTEN:
+            return slots, None
+        return slots, np.frombuffer(body, dtype="<i8", count=count, offset=5 + 4 * count).astype(np.int64)
+
+
+def draw_record(first: int, draw: Draw) -> Record:
+    """Return what a block has drawn: public actions, and what each loss is summed into."""
+    record: Record = {"first": first, "actions": draw.actions}
+    if draw.wants_loss is not None:
+        record["wants"] = draw.wants_loss
+    if isinstance(draw.weights, Probed):
+        return record | {"numbers": draw.weights.numbers, "index": draw.weights.index, "sign": draw.weights.sign}
+    return record | {"rows": draw.weights.rows}
+
+
+def draw_from_record(record: Record) -> Draw:
+    """Return what a block had drawn."""
+    if "rows" in record:
+        weights: Weighted | Probed = Weighted(record["rows"])
+    else:
+        weights = Probed(record["numbers"], record["index"], record["sign"])
+    return Draw(record["actions"], record.get("wants"), weights)

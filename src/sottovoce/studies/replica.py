@@ -1,0 +1,408 @@
+"""A study as one process sees it: rebuilt from the storage, kept in step with it, never ahead of what is committed.
+
+Whatever is derived here from uncommitted changes is thrown away with them: after any failed transaction the replica is
+stale, and the next one rebuilds it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, delete, insert, select
+
+from sottovoce._records import DamagedRecord, pack, unpack
+from sottovoce.errors import HorizonReached, StudyDamaged
+from sottovoce.exploration import Record
+from sottovoce.learning.configuration import Configuration
+from sottovoce.learning.doubling import epoch_lengths
+from sottovoce.learning.epoch import Epoch, next_epoch
+from sottovoce.learning.estimates import ReleasedRound
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.problem import Problem
+from sottovoce.learning.rounds import Block, OpenRound
+from sottovoce.learning.saved_state import adopt, coins_from_record, coins_record, design_record, refuse_secrets
+from sottovoce.privacy import NoiseSource
+from sottovoce.studies import tables
+from sottovoce.studies.head import Head
+from sottovoce.studies.live import Entry, LiveRound, draw_from_record, draw_record
+from sottovoce.studies.tables import blocks, epochs, rounds, tells
+
+__all__ = ["Replica", "Taken", "read"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Taken:
+    """Consecutive actions of one block, handed out."""
+
+    round: LiveRound
+    block: Block
+    within: slice
+
+    @property
+    def slots(self) -> range:
+        """Their places in the round."""
+        shift = self.block.first - self.round.first
+        return range(shift + self.within.start, shift + self.within.stop)
+
+
+class Replica:
+    """The open rounds, the learner of each epoch, and the public coins.
+
+    Parameters
+    ----------
+    configuration
+        Of the study.
+    source
+        Where noise comes from: never from anything that is stored.
+    """
+
+    def __init__(self, configuration: Configuration, source: NoiseSource) -> None:
+        self.configuration, self.source = configuration, source
+        self.problem = configuration.problem()
+        self.horizon = None if configuration.horizon is None else self.problem.horizon
+        self.coins = np.random.Generator(np.random.SFC64(0))
+        self.head = Head(0)
+        self.epochs: dict[int, Epoch] = {}
+        self.lengths: list[int] = []
+        self.rounds: dict[int, LiveRound] = {}  # by number, in order
+        self.ahead: list[tuple[LiveRound, Block]] = []  # blocks that are not asked to their end
+        self.rounds_opened = 0
+        self.point: Floats | None = None  # of the newest round, as it is played
+        self.seen = 0  # the last row of tells that was taken in
+        self.stale = True
+
+    # ------------------------------------------------------------------ reading
+
+    def follow(self, connection: Connection, head: Head) -> None:
+        """Bring the replica up to what the storage holds."""
+        if self.stale or head.structure != self.head.structure or head.generation != self.head.generation:
+            self.head = head
+            self._rebuild(connection)
+        elif head.version != self.head.version:
+            self.head = head
+            self._read_tells(connection)
+            self._mark_asked()
+        else:
+            self.head = head
+
+    def _rebuild(self, connection: Connection) -> None:
+        self.stale = True
+        self.coins.bit_generator.state = coins_from_record(read("the public coins", self.head.coins))
+        self.rounds, self.ahead, self.epochs, self.seen = {}, [], {}, 0
+        rows = connection.execute(
+            select(rounds).where(rounds.c.study == self.head.id).order_by(rounds.c.number.desc()).limit(1)
+        ).all()
+        self.rounds_opened = rows[0].number + 1 if rows else 0
+        newest = read(f"round {rows[0].number}", rows[0].public) if rows else None
+        drawn = connection.execute(select(blocks).where(blocks.c.study == self.head.id).order_by(blocks.c.first)).all()
+        wanted = {row.round for row in drawn}
+        live = connection.execute(
+            select(rounds)
+            .where(rounds.c.study == self.head.id)
+            .where((rounds.c.state == tables.OPEN) | rounds.c.number.in_(sorted(wanted)))
+            .order_by(rounds.c.number)
+        ).all()
+        public = {row.number: read(f"round {row.number}", row.public) for row in live}
+        needed = {record["epoch"] for record in (*public.values(), *([newest] if newest else []))}
+        self._rebuild_epochs(connection, needed)
+        self.point = self._original(newest["epoch"], newest["point"]) if newest else None
+        for row in live:
+            self._rebuild_round(row, public[row.number])
+        for row in drawn:
+            self._rebuild_block(row)
+        self._read_tells(connection)
+        self._mark_asked()
+        self.stale = False
+
+    def _rebuild_epochs(self, connection: Connection, needed: set[int]) -> None:
+        found = select(epochs.c.number).where(epochs.c.study == self.head.id).order_by(epochs.c.number)
+        numbers = connection.execute(found).scalars().all()
+        lengths = epoch_lengths(self.horizon)
+        self.lengths = [next(lengths) for _ in numbers]
+        for number in numbers:
+            if number in needed or number == numbers[-1]:
+                row = connection.execute(
+                    select(epochs).where(epochs.c.study == self.head.id, epochs.c.number == number)
+                ).one()
+                self.epochs[number] = self._rebuilt_epoch(number, row)
+
+    def _rebuilt_epoch(self, number: int, row: Any) -> Epoch:
+        made, learned = read(f"epoch {number}", row.made), read(f"what epoch {number} has learned", row.learned)
+        adopt(self.configuration.domain, made)
+        epoch = Epoch(self._problem_of(number), Plan.from_dict(made["plan"]), self.source, first=made["first"])
+        epoch.restore({**learned, "passed": row.passed, "opened": row.opened})
+        return epoch
+
+    def _problem_of(self, epoch: int) -> Problem:
+        return replace(self.problem, horizon=self.lengths[epoch])
+
+    def _rebuild_round(self, row: Any, public: Record) -> None:
+        epoch = self.epochs[public["epoch"]]
+        drawn = {"waiting": np.empty((0, 2)), **public_part(public, "exploration")}
+        exploration = epoch.explorer.resume(public["point"], drawn)
+        unfinished = OpenRound(epoch, public["point"], exploration, public["size"], public["last"])
+        unfinished.opened = public["opened"]
+        if unfinished.opened < unfinished.size:
+            epoch.reopen(unfinished)
+        live = LiveRound(row.number, public["epoch"], public["first"], unfinished, row.full_at)
+        live.closed = row.state != tables.OPEN
+        self.rounds[row.number] = live
+
+    def _rebuild_block(self, row: Any) -> None:
+        live = self.rounds.get(row.round)
+        if live is None:
+            raise StudyDamaged(f"actions of round {row.round} are stored, but the round is not")
+        record = read(f"actions of round {row.round}", row.draw)
+        block = Block(live.open, record["first"], draw_from_record(record), live.open.epoch.grid)
+        live.blocks.append(block)
+        self.ahead.append((live, block))
+
+    def _read_tells(self, connection: Connection) -> None:
+        rows = connection.execute(
+            select(tells.c.number, tells.c.round, tells.c.entry)
+            .where(tells.c.study == self.head.id, tells.c.number > self.seen)
+            .order_by(tells.c.number)
+        )
+        for number, round_number, entry in rows:
+            live = self.rounds.get(round_number)
+            if live is None or live.closed:
+                raise StudyDamaged(f"losses of round {round_number} are stored, but the round is closed")
+            live.fill(*Entry.unpack(round_number, entry))
+            self.seen = number
+
+    def _mark_asked(self) -> None:
+        for _, block in self.ahead:
+            block.asked = max(0, min(block.size, self.head.asked - block.first))
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Let go of what is asked to its end; and of rounds that are closed, too."""
+        self.ahead = [(live, block) for live, block in self.ahead if block.asked < block.size]
+        asking = {live.number for live, _ in self.ahead}
+        for number in [one.number for one in self.rounds.values() if one.closed and one.number not in asking]:
+            del self.rounds[number]
+
+    # ------------------------------------------------------------------ asking
+
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left to ask; None if the horizon is unknown."""
+        return None if self.horizon is None else self.horizon - self.head.asked
+
+    def ask(self, connection: Connection, size: int, now: float) -> list[Taken]:
+        """Hand out actions, opening blocks as they are needed."""
+        remaining = self.remaining
+        if remaining is not None and size > remaining:
+            raise HorizonReached(
+                f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left"
+            )
+        while sum(block.size - block.asked for _, block in self.ahead) < size:
+            self._open_block(connection)
+        taken, left = [], size
+        for live, block in self.ahead:
+            within = block.take(min(left, block.size - block.asked))
+            taken.append(Taken(live, block, within))
+            left -= within.stop - within.start
+            if block.first + within.stop == live.end and not live.closed:
+                live.full_at = now
+                connection.execute(_round_row(rounds.update(), self.head.id, live.number).values(full_at=now))
+                self.head.structure += 1
+            if not left:
+                break
+        self.head.asked += size
+        self._delete_blocks_of_closed_rounds(connection)
+        self._let_go()
+        return taken
+
+    def left_of_round(self) -> int | None:
+        """Return how many actions the current round has left; None if the next one is not begun."""
+        if not self.ahead:
+            return None
+        live = self.ahead[0][0]
+        return live.end - self.head.asked
+
+    def _delete_blocks_of_closed_rounds(self, connection: Connection) -> None:
+        for live, block in self.ahead:
+            if live.closed and block.asked == block.size:
+                connection.execute(delete(blocks).where(blocks.c.study == self.head.id, blocks.c.first == block.first))
+                self.head.structure += 1
+
+    def _open_block(self, connection: Connection) -> None:
+        number, epoch = self._current_epoch(connection)
+        opened, first, draw = epoch.draw_block(self.coins)
+        live = next((one for one in reversed(self.rounds.values()) if one.open is opened), None)
+        is_new = live is None
+        if live is None:
+            live = LiveRound(self.rounds_opened, number, first, opened)
+            self.rounds[live.number] = live
+            self.rounds_opened += 1
+            self.point = self._original(number, opened.point)
+        block = Block(opened, first, draw, epoch.grid)
+        live.blocks.append(block)
+        self.ahead.append((live, block))
+        public = pack(self._public_record(live))
+        where = {"study": self.head.id, "number": live.number}
+        if is_new:
+            connection.execute(insert(rounds).values(**where, state=tables.OPEN, public=public))
+        else:
+            connection.execute(_round_row(rounds.update(), **where).values(public=public))
+        record = pack(draw_record(first, draw))
+        connection.execute(insert(blocks).values(study=self.head.id, first=first, round=live.number, draw=record))
+        passed, done = epoch.counts
+        connection.execute(_epoch_row(epochs.update(), self.head.id, number).values(passed=passed, opened=done))
+        self.head.coins = pack(coins_record(self.coins))
+        self.head.structure += 1
+
+    def _public_record(self, live: LiveRound) -> Record:
+        exploration = {f"exploration.{name}": value for name, value in live.open.exploration.record().items()}
+        return {
+            "number": live.number,
+            "epoch": live.epoch,
+            "first": live.first,
+            "size": live.open.size,
+            "last": live.open.last,
+            "opened": live.open.opened,
+            "point": live.open.point,
+            **exploration,
+        }
+
+    def _current_epoch(self, connection: Connection) -> tuple[int, Epoch]:
+        if not self.lengths or self.epochs[len(self.lengths) - 1].exhausted:
+            self._begin_epoch(connection)
+        number = len(self.lengths) - 1
+        return number, self.epochs[number]
+
+    def _begin_epoch(self, connection: Connection) -> None:
+        number = len(self.lengths)
+        lengths = epoch_lengths(self.horizon)
+        first = sum(self.lengths)
+        self.lengths = [next(lengths) for _ in range(number + 1)]
+        previous = self.epochs.get(number - 1)
+        epoch = next_epoch(self._problem_of(number), self.configuration, self.source, first=first, previous=previous)
+        refuse_secrets(epoch)
+        made = {"plan": epoch.plan.to_dict(), "first": first, **design_record(epoch)}
+        connection.execute(
+            insert(epochs).values(
+                study=self.head.id, number=number, made=pack(made), learned=pack(epoch.state()), passed=0, opened=0
+            )
+        )
+        self.epochs[number] = epoch
+        self.head.structure += 1
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, connection: Connection, live: LiveRound, slots: Integers, integers: Integers | None) -> None:
+        """Store losses of pending slots; None for losses that will never come."""
+        entry = Entry.pack(live.number, slots, integers)
+        stored = connection.execute(insert(tells).values(study=self.head.id, round=live.number, entry=entry))
+        key: Any = stored.inserted_primary_key
+        self.seen = int(key[0])
+        live.fill(slots, integers)
+        if integers is None:
+            self.head.forgotten += len(slots)
+        else:
+            self.head.told += len(slots)
+
+    # ------------------------------------------------------------------ closing
+
+    def first_open(self) -> LiveRound | None:
+        """Return the round that is to be closed next."""
+        return next((live for live in self.rounds.values() if not live.closed), None)
+
+    def close(self, connection: Connection, live: LiveRound, released: ReleasedRound | None) -> None:
+        """Store what a round releases, once, with all that follows from it; and delete its losses."""
+        wanted, missing = live.wanted(), live.missing()
+        record: Record = {"number": live.number, "missing": missing}
+        if wanted is not None:
+            record["wanted"] = wanted
+        if released is not None:
+            record |= {"numbers": np.asarray(released.numbers), "weights": released.weights}
+            state, again = tables.RELEASED, released._replace(exploration=live.open.exploration)
+        else:
+            state, again = tables.UNRELEASED, None
+        self._settle(connection, live, state, record)
+        epoch = live.open.epoch
+        if again is not None:  # the last round of an epoch is never released, and teaches nothing
+            epoch.take_in(again, live.open.point)
+        learned = pack(epoch.state())
+        connection.execute(_epoch_row(epochs.update(), self.head.id, live.epoch).values(learned=learned))
+        live.open.erase()
+
+    def _settle(self, connection: Connection, live: LiveRound, state: str, record: Record) -> None:
+        """Turn an open round into a closed one, by compare-and-set."""
+        public = self._public_record(live)
+        public.pop("exploration.waiting", None)  # what would come next in a round that is over
+        changed = connection.execute(
+            _round_row(rounds.update(), self.head.id, live.number)
+            .where(rounds.c.state == tables.OPEN)
+            .values(state=state, released=pack(record), public=pack(public))
+        )
+        if changed.rowcount != 1:
+            raise StudyDamaged(f"round {live.number} was closed by somebody else; nothing of this was recorded")
+        connection.execute(delete(tells).where(tells.c.study == self.head.id, tells.c.round == live.number))
+        over = [block.first for block in live.blocks if block.asked == block.size]
+        connection.execute(delete(blocks).where(blocks.c.study == self.head.id, blocks.c.first.in_(over)))
+        live.closed = True
+        self.head.closed += 1
+        self.head.structure += 1
+        self._let_go()
+
+    def drop_open_rounds(self, connection: Connection) -> None:
+        """Drop all that is not released: the losses of open rounds, and the actions that were not asked."""
+        for live in [one for one in self.rounds.values() if not one.closed]:
+            asked = min(live.open.size, self.head.asked - live.first)
+            if asked <= 0:
+                connection.execute(_round_row(delete(rounds), self.head.id, live.number))
+                del self.rounds[live.number]
+                continue
+            public = {**self._public_record(live), "size": asked, "opened": asked}
+            public.pop("exploration.waiting", None)
+            connection.execute(
+                _round_row(rounds.update(), self.head.id, live.number).values(
+                    state=tables.DROPPED, public=pack(public), released=pack({"number": live.number, "dropped": True})
+                )
+            )
+            self.head.closed += 1
+        connection.execute(delete(tells).where(tells.c.study == self.head.id))
+        connection.execute(delete(blocks).where(blocks.c.study == self.head.id))
+        self._abandon(connection)
+
+    def _abandon(self, connection: Connection) -> None:
+        starts = np.cumsum([0, *self.lengths])
+        for number, epoch in self.epochs.items():
+            epoch.abandon(int(min(max(0, self.head.asked - starts[number]), self.lengths[number])))
+            passed, opened = epoch.counts
+            connection.execute(
+                _epoch_row(epochs.update(), self.head.id, number).values(
+                    learned=pack(epoch.state()), passed=passed, opened=opened
+                )
+            )
+        self.head.structure += 1
+
+    def _original(self, epoch: int, point: Floats) -> Floats:
+        return np.asarray(self.epochs[epoch].stage.original(point))
+
+
+def read(what: str, data: bytes) -> Record:
+    """Return a stored record, or say which one is damaged."""
+    try:
+        return unpack(bytes(data))
+    except DamagedRecord as problem:
+        raise StudyDamaged(f"{what}: {problem}; restore a backup, and open it with restored=True") from None
+
+
+def public_part(record: Record, name: str) -> Record:
+    """Return the entries of a record under one heading."""
+    return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}
+
+
+def _round_row(statement: Any, study: int, number: int) -> Any:
+    return statement.where(rounds.c.study == study, rounds.c.number == number)
+
+
+def _epoch_row(statement: Any, study: int, number: int) -> Any:
+    return statement.where(epochs.c.study == study, epochs.c.number == number)

@@ -1,0 +1,68 @@
+"""What a study shows of itself: counts and released values only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Status"]
+
+
+@dataclass(frozen=True, eq=False)
+class Status:
+    """Where a study stands.
+
+    Attributes
+    ----------
+    name, generation
+        Of the study; the generation is 1, and one more after every restoration of a backup.
+    round, open_rounds
+        Rounds that are closed, and that are open.
+    asked, told, forgotten, outstanding
+        Events: handed out, with their loss, without it for good, and without it so far.
+    remaining
+        Events that are left to ask; None if the horizon is unknown.
+    privacy
+        The guarantee.
+    spent
+        The part of it that is spent: nothing before the first release, all of it after. It covers all rounds.
+    point
+        The point that actions are taken around at present.
+    erasure_pending
+        Rounds whose losses are deleted, but may linger in the database's log until another process stops reading.
+    """
+
+    name: str
+    generation: int
+    round: int
+    open_rounds: int
+    asked: int
+    told: int
+    forgotten: int
+    outstanding: int
+    remaining: int | None
+    privacy: str
+    spent: str
+    point: NDArray[np.float64]
+    erasure_pending: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold."""
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "point": self.point.tolist()}
+
+    def __str__(self) -> str:
+        left = "" if self.remaining is None else f", {self.remaining:,} left"
+        with np.printoptions(precision=4, suppress=True, threshold=20):
+            point = str(self.point).replace("\n", " ")
+        rows = [
+            ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (generation {self.generation})"),
+            ("events", f"{self.asked:,} asked{left}"),
+            ("losses", f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
+            ("privacy", self.privacy),
+            ("spent", self.spent),
+            ("point", point),
+        ]
+        if self.erasure_pending:
+            rows.append(("erasure", f"pending for {self.erasure_pending:,} rounds: retried with every call"))
+        return "\n".join([f"Study {self.name!r}", *(f"  {name:<8} {text}" for name, text in rows)])

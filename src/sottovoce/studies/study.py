@@ -1,0 +1,439 @@
+"""Study: `ask` and `tell` that survive."""
+
+import threading
+from collections.abc import Iterable
+from typing import Any, Self, overload
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from sottovoce._checks import choice, whole
+from sottovoce.domains import Domain
+from sottovoce.errors import (
+    AlreadyTold,
+    HorizonReached,
+    InvalidLoss,
+    RoundClosed,
+    StudyBehind,
+    UnknownAction,
+)
+from sottovoce.learning.describe import describe
+from sottovoce.learning.open_rounds import as_array, as_floats
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.planning import make_plan
+from sottovoce.learning.rounds import PENDING, TOLD, Action, Actions
+from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
+from sottovoce.studies.closing import close_complete_rounds, erase, forget_overdue
+from sottovoce.studies.core import Core, Refusal
+from sottovoce.studies.creating import Found, Wish, create_or_resume
+from sottovoce.studies.ids import Place, places_of, sign
+from sottovoce.studies.live import LiveRound
+from sottovoce.studies.replica import Replica, Taken, read
+from sottovoce.studies.status import Status
+from sottovoce.studies.storage import Storage
+from sottovoce.studies.tables import DROPPED, rounds
+
+__all__ = ["Study"]
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+_NOT_PASSED: Any = object()
+
+
+class Study:
+    """A private bandit whose every answer is durable before it is given: open it with `Study.open`.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
+    >>> study = sv.Study.open(
+    ...     f"sqlite:///{file}",
+    ...     name="spring",
+    ...     domain=sv.domains.Hypersimplex(20, 5),
+    ...     horizon=10_000,
+    ...     loss_range=(0.0, 1.0),
+    ...     privacy=sv.PureDP(epsilon=1.0),
+    ... )
+    >>> action = study.ask()
+    >>> study.tell(action.id, 0.25)
+    >>> study.close()
+    >>> again = sv.Study.open(f"sqlite:///{file}", name="spring")
+    >>> again.status().told
+    1
+    >>> again.close()
+    """
+
+    def __init__(self, storage: Storage, name: str, found: Found, repeat: str) -> None:
+        self.name = name
+        self._found = found
+        self._repeat = choice("repeat", repeat, ("error", "ignore"))
+        self._local = isinstance(found.configuration.privacy, LocalDP)
+        self._core = Core(storage, Replica(found.configuration, found.source), found.study)
+        self._closing = threading.Lock()
+
+    @classmethod
+    def open(
+        cls,
+        url: str,
+        *,
+        name: str,
+        domain: Domain = _NOT_PASSED,
+        horizon: int | None = _NOT_PASSED,
+        loss_range: tuple[float, float] = _NOT_PASSED,
+        privacy: Guarantee = _NOT_PASSED,
+        plan: str | Plan = _NOT_PASSED,
+        play: str = _NOT_PASSED,
+        losses: str = _NOT_PASSED,
+        integral: bool = _NOT_PASSED,
+        drift: bool = _NOT_PASSED,
+        lipschitz: float | None = _NOT_PASSED,
+        channel: str = _NOT_PASSED,
+        seed: int | None = None,
+        noise: NoiseSource | None = None,
+        ledger: Ledger | None = None,
+        deadline: float | None = None,
+        repeat: str = "error",
+        restored: bool = False,
+        **choices: Any,
+    ) -> Self:
+        """Create a study, or resume it.
+
+        Parameters
+        ----------
+        url
+            Where it lives: "sqlite:///pricing.db", or "postgresql://user@host/database".
+        name
+            Of the study; a storage may hold many.
+        domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, **choices
+            As for `PrivateBandit`, to create a study. To resume one, leave them out; those that are passed are compared
+            with what is stored. A domain that holds functions of your own has to be passed again.
+        seed, noise
+            As for `PrivateBandit`. Noise is never stored, nor is anything that it could be derived from.
+        ledger
+            Charges the guarantee, once for the life of the study.
+        deadline
+            Seconds after a round's last action was asked, after which losses that did not come count as the middle of
+            the range.
+        repeat
+            What a second loss for one action does: "error", or "ignore", for callers that repeat what they are not
+            sure of.
+        restored
+            Say so when the storage was restored from a backup, or copied: losses that are not released are dropped,
+            and ids that were handed out before are refused. Otherwise losses could be released twice.
+        """
+        if not isinstance(name, str) or not 0 < len(name) <= 200:
+            raise ValueError(f"name must be a text of 1 to 200 letters, got {name!r}")
+        choice("repeat", repeat, ("error", "ignore"))
+        given = {
+            "domain": domain,
+            "horizon": horizon,
+            "loss_range": loss_range,
+            "privacy": privacy,
+            "plan": plan,
+            "play": play,
+            "losses": losses,
+            "integral": integral,
+            "drift": drift,
+            "lipschitz": lipschitz,
+            "channel": channel,
+            "choices": choices or _NOT_PASSED,
+        }
+        given = {key: value for key, value in given.items() if value is not _NOT_PASSED}
+        storage = Storage(url, create=bool(given))
+        try:
+            found = create_or_resume(storage, Wish(name, given, deadline, seed, noise, ledger))
+            study = cls(storage, name, found, repeat)
+            study._core.submit(lambda connection: None)  # reads everything that is open, and its checksums
+            if restored:
+                study._begin_new_life()
+            study._tend()
+        except BaseException:
+            storage.close()
+            raise
+        return study
+
+    # ------------------------------------------------------------------ asking
+
+    @overload
+    def ask(self, size: None = None) -> Action: ...
+
+    @overload
+    def ask(self, size: int) -> Actions: ...
+
+    def ask(self, size: int | None = None) -> Action | Actions:
+        """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts."""
+        count = 1 if size is None else whole("size", size)
+        actions = self._ask(count)
+        return next(iter(actions)) if size is None else actions
+
+    def ask_round(self, most: int | None = None) -> Actions:
+        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
+        return self._ask(None, None if most is None else whole("most", most))
+
+    def _ask(self, size: int | None, most: int | None = None) -> Actions:
+        core = self._core
+
+        def take(connection: Connection) -> tuple[list[Taken], int]:
+            replica = core.replica
+            count = size
+            try:
+                if count is None:
+                    count = self._rest_of_round(connection)
+                    count = count if most is None else min(count, most)
+                elif replica.remaining is not None and count > replica.remaining:
+                    replica.ask(connection, count, 0.0)  # says that the horizon is reached
+            except HorizonReached as refused:
+                raise Refusal(refused) from None
+            return replica.ask(connection, count, core.storage.now(connection)), replica.head.generation
+
+        taken, generation = core.submit(take)
+        self._tend()
+        ids = [one for part in taken for one in sign(self._found.key, generation, part.round.number, part.slots)]
+        x = [part.block.actions[part.within] for part in taken]
+        wants = [part.block.wants_loss[part.within] for part in taken]
+        return Actions(np.array(ids), *(one[0] if len(one) == 1 else np.concatenate(one) for one in (x, wants)))
+
+    def _rest_of_round(self, connection: Connection) -> int:
+        replica = self._core.replica
+        left = replica.left_of_round()
+        if left is None:
+            if replica.remaining == 0:
+                replica.ask(connection, 1, 0.0)  # says that the horizon is reached
+            replica._open_block(connection)
+            left = replica.left_of_round()
+        assert left is not None
+        return left
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None) -> None:
+        """Report the loss of an action, or of a block of them, as for `PrivateBandit`; durable when it returns."""
+        values = as_array(self._reported(losses, report))
+        places = places_of(self._found.key, ids)
+        if values.size != len(places):
+            raise ValueError(f"losses must have the shape of ids, ({len(places)},), got {values.shape}")
+        self._record(places, values.ravel())
+
+    def forget(self, ids: Any) -> None:
+        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was."""
+        self._record(places_of(self._found.key, ids), None)
+
+    def _reported(self, losses: Any, report: Any) -> Any:
+        if self._local:
+            if losses is not None or report is None:
+                raise TypeError(
+                    "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
+                    "report=sv.local.privatise(loss, study.channel))"
+                )
+            return report
+        if report is not None:
+            raise TypeError(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")
+        return losses
+
+    def _record(self, places: list[Place], values: NDArray[Any] | None) -> None:
+        try:
+            self._core.submit(lambda connection: self._store(connection, places, values))
+        except StudyBehind:
+            self._begin_new_life()
+            raise
+        self._tend()
+
+    def _store(self, connection: Connection, places: list[Place], values: NDArray[Any] | None) -> None:
+        """Check everything, then store: all of a call or nothing."""
+        replica = self._core.replica
+        fillings: list[tuple[LiveRound, Integers, Integers | None]] = []
+        try:
+            self._check_life(places)
+            numbers = np.array([place.round for place in places], dtype=np.int64)
+            slots = np.array([place.slot for place in places], dtype=np.int64)
+            for number in dict.fromkeys(numbers.tolist()):
+                mine = np.flatnonzero(numbers == number)
+                live = replica.rounds.get(number)
+                if live is None or live.closed:
+                    self._check_closed(connection, number, slots[mine])
+                    continue
+                chosen = mine[self._wanted(live, slots[mine])]
+                integers = None if values is None else live.quantise(slots[chosen], as_floats(values[chosen]))
+                if len(chosen):
+                    fillings.append((live, slots[chosen], integers))
+        except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss, StudyBehind) as refused:
+            raise Refusal(refused) from None
+        for live, chosen, integers in fillings:
+            replica.tell(connection, live, chosen, integers)
+
+    def _check_life(self, places: Iterable[Place]) -> None:
+        """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
+        head, replica = self._core.replica.head, self._core.replica
+        for place in places:
+            if place.generation < head.generation:
+                raise UnknownAction(
+                    "an id was handed out before the storage was restored; its loss is refused, as it may have been "
+                    "released already. Nothing of this call was recorded"
+                )
+            known = place.generation == head.generation and place.round < replica.rounds_opened
+            live = replica.rounds.get(place.round)
+            if not known or (live is not None and live.first + place.slot >= head.asked):
+                raise StudyBehind(
+                    "an id of this study is newer than its storage: the storage was restored from a backup, or has "
+                    "lost its latest changes. Losses that were not released are dropped, and ids handed out before are "
+                    "refused from now on; ask for new actions"
+                )
+
+    def _wanted(self, live: LiveRound, slots: Integers) -> NDArray[np.bool_]:
+        """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
+        states = live.states(slots)
+        waiting = states == PENDING
+        first = np.zeros(len(slots), dtype=bool)
+        first[np.unique(slots, return_index=True)[1]] = True
+        if self._repeat == "error" and ((states == TOLD) | (waiting & ~first)).any():
+            slot = int(slots[(states == TOLD) | (waiting & ~first)][0])
+            raise AlreadyTold(
+                f"action {slot} of round {live.number} has its loss already; nothing of this call was recorded"
+            )
+        return np.asarray(waiting & first)
+
+    def _check_closed(self, connection: Connection, number: int, slots: Integers) -> None:
+        """Tell a repetition from a loss that comes too late."""
+        where = (rounds.c.study == self._core.study, rounds.c.number == number)
+        row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
+        if row.state == DROPPED:
+            raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
+        closed = read(f"round {number}", row.released)
+        wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
+        late = wanted[np.isin(wanted, closed["missing"])]
+        if len(late):
+            raise RoundClosed(
+                f"action {int(late[0])} of round {number}: the round was closed without its loss, which now comes too "
+                "late; nothing of this call was recorded"
+            )
+        if len(wanted) and self._repeat == "error":
+            raise AlreadyTold(
+                f"action {int(wanted[0])} of round {number} has its loss already; nothing of this call was recorded"
+            )
+
+    # ------------------------------------------------------------------ closing rounds
+
+    def _tend(self) -> None:
+        """Do what is due: close rounds that are complete or overdue, and erase what they leave behind."""
+        forget_overdue(self._core, self._found.deadline)
+        close_complete_rounds(self._core)
+        erase(self._core)
+
+    def _begin_new_life(self) -> None:
+        """Drop what is not released, and refuse the ids of the life so far."""
+        replica = self._core.replica
+
+        def drop(connection: Connection) -> None:
+            replica.drop_open_rounds(connection)
+            replica.head.generation += 1
+            replica.head.closer, replica.head.lease = None, 0.0
+            replica.head.fence += 1
+
+        self._core.submit(drop)
+        replica.stale = True
+        self._core.submit(lambda connection: None)
+        erase(self._core)
+
+    # ------------------------------------------------------------------ looking
+
+    def status(self) -> Status:
+        """Return where the study stands: counts and released values only."""
+        self._core.submit(lambda connection: None)
+        self._tend()
+        with self._core.committer.turn:
+            replica, head = self._core.replica, self._core.replica.head
+            privacy = self._found.configuration.privacy
+            open_rounds = [live for live in replica.rounds.values() if not live.closed]
+            spent = f"all of it: {privacy}" if head.closed else "nothing so far"
+            return Status(
+                self.name,
+                head.generation,
+                head.closed,
+                len(open_rounds),
+                head.asked,
+                head.told,
+                head.forgotten,
+                sum(int((live.pending() + live.first < head.asked).sum()) for live in open_rounds),
+                replica.remaining,
+                self.privacy.headline,
+                spent if privacy.private else "nothing is protected",
+                self.point,
+                max(0, head.closed - head.erased),
+            )
+
+    @property
+    def point(self) -> Floats:
+        """The point that actions are taken around at present: a function of released values alone."""
+        with self._core.committer.turn:
+            point = self._core.replica.point
+            return self.domain.center if point is None else point
+
+    @property
+    def domain(self) -> Domain:
+        """The feasible set."""
+        return self._found.configuration.domain
+
+    @property
+    def horizon(self) -> int | None:
+        """How many events there will be; None if unknown."""
+        return self._core.replica.horizon
+
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left to ask; None if the horizon is unknown."""
+        self._core.submit(lambda connection: None)
+        return self._core.replica.remaining
+
+    @property
+    def round(self) -> int:
+        """Rounds that are closed."""
+        return self._core.replica.head.closed
+
+    @property
+    def channel(self) -> Any:
+        """Under `LocalDP`: what owners privatise their losses with."""
+        return self._core.replica.problem.channel_of_owners
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        replica = self._core.replica
+        if replica.epochs:
+            return replica.epochs[max(replica.epochs)].plan
+        configuration = self._found.configuration
+        return make_plan(replica.problem, plan=configuration.plan, **configuration.choices)
+
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
+        source = self._found.source
+        return describe(self._core.replica.problem, self.plan, source, doubling=self.horizon is None)
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle that computing points has cost, in the epochs at hand."""
+        return sum(epoch.oracle_calls for epoch in self._core.replica.epochs.values())
+
+    # ------------------------------------------------------------------ the end
+
+    def close(self) -> None:
+        """Close the connection. Everything is on record already; a study need not be closed."""
+        with self._core.committer.turn:
+            if not self._core.closed:
+                self._core.closed = True
+                self._core.storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Study({self.name!r} at {self._core.storage.name!r})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")

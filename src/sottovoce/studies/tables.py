@@ -1,0 +1,96 @@
+"""Where everything stands: the tables, and which rows hold private data.
+
+| table    | a row for each            | holds                                                           | private |
+|----------|---------------------------|-----------------------------------------------------------------|---------|
+| heads    | study                     | configuration, counters, public coins, lease                    | no      |
+| epochs   | planned stretch of events | plan, coordinates, and what was learned from released rounds    | no      |
+| rounds   | round                     | its point, its probes; once released, the numbers with noise    | no      |
+| blocks   | stretch of an open round  | the actions, public; deleted once the round is released         | no      |
+| tells    | call of tell              | integer losses of open rounds; erased with the round's release  | YES     |
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+)
+
+__all__ = ["OPEN", "RELEASED", "blocks", "epochs", "heads", "metadata", "rounds", "schema", "tells"]
+
+OPEN, RELEASED, UNRELEASED, DROPPED = "open", "released", "unreleased", "dropped"  # states of a round
+
+metadata = MetaData()
+_Number = BigInteger().with_variant(Integer, "sqlite")
+
+schema = Table("sottovoce_schema", metadata, Column("version", Integer, nullable=False))
+
+heads = Table(
+    "sottovoce_heads",
+    metadata,
+    Column("id", _Number, primary_key=True, autoincrement=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("configuration", LargeBinary, nullable=False),
+    Column("key", LargeBinary, nullable=False),  # of the tags in ids
+    Column("version", _Number, nullable=False),  # raised by every change
+    Column("structure", _Number, nullable=False),  # raised when rounds, blocks or epochs change
+    Column("generation", _Number, nullable=False),
+    Column("asked", _Number, nullable=False),
+    Column("told", _Number, nullable=False),
+    Column("forgotten", _Number, nullable=False),
+    Column("closed", _Number, nullable=False),  # rounds
+    Column("erased", _Number, nullable=False),  # of these, rounds whose losses are gone from the log, too
+    Column("coins", LargeBinary, nullable=False),
+    Column("closer", String(64)),
+    Column("lease", Float(53), nullable=False),  # when it ends
+    Column("fence", _Number, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+)
+
+epochs = Table(
+    "sottovoce_epochs",
+    metadata,
+    Column("study", _Number, ForeignKey(heads.c.id), primary_key=True),
+    Column("number", _Number, primary_key=True),
+    Column("made", LargeBinary, nullable=False),  # plan and coordinates
+    Column("learned", LargeBinary, nullable=False),  # a snapshot, with every release
+    Column("passed", _Number, nullable=False),
+    Column("opened", _Number, nullable=False),
+)
+
+rounds = Table(
+    "sottovoce_rounds",
+    metadata,
+    Column("study", _Number, ForeignKey(heads.c.id), primary_key=True),
+    Column("number", _Number, primary_key=True),
+    Column("state", String(12), nullable=False),
+    Column("full_at", Float(53)),  # when its last action was asked
+    Column("public", LargeBinary, nullable=False),
+    Column("released", LargeBinary),
+)
+
+blocks = Table(
+    "sottovoce_blocks",
+    metadata,
+    Column("study", _Number, ForeignKey(heads.c.id), primary_key=True),
+    Column("first", _Number, primary_key=True),
+    Column("round", _Number, nullable=False),
+    Column("draw", LargeBinary, nullable=False),
+)
+
+tells = Table(
+    "sottovoce_tells",
+    metadata,
+    Column("number", _Number, primary_key=True, autoincrement=True),
+    Column("study", _Number, ForeignKey(heads.c.id), nullable=False),
+    Column("round", _Number, nullable=False),
+    Column("entry", LargeBinary, nullable=False),
+    sqlite_autoincrement=True,  # numbers are never used again: a process knows what it has not seen
+)
+Index("sottovoce_tells_of_round", tells.c.study, tells.c.round)

@@ -1,0 +1,76 @@
+"""A domain can be written down and made again; one that cannot is told apart by its oracle's answers."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.domains import all_domains
+from sottovoce.domains.specification import build, fingerprint, same_answers, specify
+
+EXAMPLES = [domain for family in all_domains() for domain in family.examples()]
+BY_FUNCTION = ("Custom", "FromCallable", "Oracle")  # hold a function that somebody wrote
+
+
+@pytest.mark.parametrize("domain", EXAMPLES, ids=repr)
+def test_every_family_can_be_written_down_and_made_again(domain):
+    specification = specify(domain)
+    if specification is None:
+        assert any(word in repr(domain) + repr(domain.made_with) for word in BY_FUNCTION)
+        return
+    again = build(json.loads(json.dumps(specification)))
+    assert type(again) is type(domain)
+    assert repr(again) == repr(domain)
+    rng = np.random.default_rng(0)
+    for cost in rng.standard_normal((5, domain.dimension)):
+        assert np.allclose(again.extreme_point(cost), domain.extreme_point(cost))
+
+
+def test_most_families_need_no_second_telling():
+    kept = {type(domain).__name__ for domain in EXAMPLES if specify(domain) is not None}
+    assert kept == {family.__name__ for family in all_domains()} - {"Custom"}
+
+
+def test_networkx_graphs_keep_their_names_and_order():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.DiGraph([("s", ("a", 1)), (("a", 1), "t"), ("s", "b"), ("b", "t")])
+    domain = sv.domains.Paths(graph, source="s", target="t")
+    again = build(json.loads(json.dumps(specify(domain))))
+    assert same_answers(fingerprint(domain), fingerprint(again))
+
+
+def test_a_generator_of_parts_is_kept_whole():
+    domain = sv.domains.Product(sv.domains.Simplex(n) for n in (2, 3))
+    assert build(specify(domain)).dimension == 5
+
+
+def test_another_set_has_another_fingerprint():
+    one, other = sv.domains.Hypersimplex(8, 3), sv.domains.Hypersimplex(8, 4)
+    assert not same_answers(fingerprint(one), fingerprint(other))
+    assert not same_answers(fingerprint(one), fingerprint(sv.domains.Hypersimplex(9, 3)))
+
+
+def test_fingerprints_ask_the_same_questions_for_ever():
+    """Stored fingerprints must match those of later versions: the costs are pinned here."""
+    costs = []
+    sv_domain = sv.domains.Custom(lambda cost: costs.append(cost.copy()) or -np.sign(cost), 3)
+    costs.clear()
+    fingerprint(sv_domain)
+    expected = [-0.90077792, -0.98416887, 0.79065637]
+    assert np.allclose(costs[0], expected), costs[0]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"made": ["domains", "all_domains", {}]},
+        {"made": ["os", "system", {"command": "true"}]},
+        {"made": ["matroids", "Uniform", {"n": 3, "k": 1}]},
+        {"unheard": 1},
+    ],
+    ids=str,
+)
+def test_a_specification_makes_nothing_but_domains_of_this_library(data):
+    with pytest.raises((ValueError, TypeError)):
+        build(data)
