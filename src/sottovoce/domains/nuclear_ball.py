@@ -13,7 +13,7 @@ from sottovoce.domains.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.lanczos import leading_eigenvector
 from sottovoce.domains.norm_ball import NormBall
 
-__all__ = ["NuclearBall"]
+__all__ = ["NuclearBall", "nearest_in_nuclear_ball"]
 
 _SMALL = 40  # shorter side up to which a full decomposition is as fast as iterations
 
@@ -76,6 +76,13 @@ class NuclearBall(NormBall):
         """Frobenius norm of the matrix of nuclear norm `radius` whose singular values are all equal."""
         return self.radius / math.sqrt(min(self.rows, self.columns))
 
+    def nearest(self, y: ArrayLike) -> Vector | None:
+        """Return the projection by a full decomposition, where that is cheap; None for large matrices."""
+        if min(self.rows, self.columns) > _SMALL:
+            return None
+        matrix = vector("y", y, self.dimension).reshape(self.rows, self.columns)
+        return nearest_in_nuclear_ball(matrix, self.radius).ravel()
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the (Frobenius) distance `tolerance` of the ball: its singular values tell."""
         matrix = vector("x", x, self.dimension).reshape(self.rows, self.columns)
@@ -109,3 +116,21 @@ def leading_pair(matrix: NDArray[np.float64]) -> tuple[Vector, Vector]:
         left = tall @ right
         left /= np.linalg.norm(left)
     return (right, left) if wide else (left, right)
+
+
+def nearest_in_nuclear_ball(matrix: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Return the nearest matrix of nuclear norm `radius` at most: shrink all singular values by the same amount.
+
+    Examples
+    --------
+    >>> nearest_in_nuclear_ball(np.diag([3.0, 1.0]), 2.5).round(6)
+    array([[2.25, 0.  ],
+           [0.  , 0.25]])
+    """
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    if values.sum() <= radius:
+        return matrix
+    excess = (np.cumsum(values) - radius) / np.arange(1, len(values) + 1)
+    shrunk = np.maximum(values - excess[values > excess][-1], 0.0)
+    result: NDArray[np.float64] = (left * shrunk) @ right
+    return result
