@@ -5,13 +5,16 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS := 1  # small matrices: threads only get in each other's way
 
-.PHONY: demo test lint bench system pins clean
+.PHONY: demo test soak lint bench docs reproduce system pins clean
 
 demo: $(READY)  ## run a private bandit, print what happened, draw a figure (results/demo)
 	$(BIN)/sottovoce run demo --out results/demo
 
 test: $(READY)  ## run the whole test suite, docstring examples included
 	$(BIN)/python -m pytest -q -n 2
+
+soak: $(READY)  ## kill studies thousands of times, on SQLite and PostgreSQL (many minutes)
+	SOTTOVOCE_SOAK=1 $(BIN)/python -m pytest -q -n 2 tests/studies
 
 lint: $(READY)  ## style, types, and the layering of the packages
 	$(BIN)/ruff check .
@@ -21,6 +24,13 @@ lint: $(READY)  ## style, types, and the layering of the packages
 
 bench: $(READY)  ## measure speed side by side with named alternatives, in one run
 	$(BIN)/python -m benchmarks
+
+docs: $(READY)  ## build the documentation as a site (site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "open site/index.html"
+
+reproduce: $(READY)  ## measure the paper's claims, and write docs/reproduction.md anew (minutes)
+	$(BIN)/sottovoce reproduce
 
 system:  ## Debian packages that the browser and PostgreSQL tests need (as root)
 	@command -v chromium chromedriver >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
@@ -38,4 +48,4 @@ pins: $(READY)  ## write down what is installed, names and versions only
 	$(BIN)/python -m pip freeze --exclude-editable > requirements.txt
 
 clean:
-	rm -rf $(VENV) results .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) results site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,8 +1,28 @@
 """Settings of all tests: no deadlines, since machines are noisy; the same examples in every CI run."""
 
+import importlib.util
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("sottovoce", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sottovoce")
+
+
+def _beside(name):
+    """Load a module of this folder: with importlib as the import mode, tests cannot import one another."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+system = _beside("system")
+
+
+@pytest.fixture(scope="session")
+def system_program():
+    """`system_program("initdb")` is the path of the program; without it the test is skipped, and in CI it fails."""
+    return system.needs

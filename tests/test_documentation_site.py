@@ -1,0 +1,169 @@
+"""The documentation as a site: complete, linked, and loading nothing from any network."""
+
+import importlib.util
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from sottovoce.cli.app import app
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+LOADED = {"script": "src", "img": "src", "link": "href", "iframe": "src", "source": "src", "video": "src"}
+ADDRESS = re.compile(r"^(?:https?:)?//", re.IGNORECASE)
+
+
+def listed(entries):
+    """Yield the files that the navigation names."""
+    for entry in entries:
+        for value in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from [value] if isinstance(value, str) else listed(value)
+
+
+def test_every_page_is_in_the_navigation_once_and_every_entry_exists():
+    with (ROOT / "mkdocs.yml").open(encoding="utf-8") as file:
+        named = list(listed(yaml.safe_load(file)["nav"]))
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md")}
+    assert not pages - set(named), f"add to nav in mkdocs.yml: {sorted(pages - set(named))}"
+    assert not set(named) - pages, f"nav in mkdocs.yml names pages that do not exist: {sorted(set(named) - pages)}"
+    assert len(named) == len(set(named))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Build the site as `mkdocs build --strict` does: any warning is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        config = load_config("mkdocs.yml", strict=True, site_dir=str(folder))
+        config.plugins.on_startup(command="build", dirty=False)
+        build(config)
+    return folder
+
+
+class Loads(HTMLParser):
+    """Collects what a browser fetches to show the page; links that a reader may click are not among them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag in LOADED and values.get(LOADED[tag]) and values.get("rel") != "canonical":
+            self.found.append(values[LOADED[tag]])
+        self.found += [part.split()[0] for part in (values.get("srcset") or "").split(",") if part.strip()]
+
+
+def test_the_site_loads_nothing_from_a_network(site):
+    pages = sorted(site.glob("**/*.html"))
+    assert len(pages) > 10
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        loads = Loads(text).found
+        assert any("search" in one or "bundle" in one for one in loads), page.name  # the parser sees the theme's files
+        outside = [one for one in loads if ADDRESS.match(one)]
+        assert not outside, f"{page.name} loads {outside}"
+        for one in loads:
+            if not one.startswith("data:") and page.name != "404.html":  # that one is served from a root
+                assert (page.parent / re.split(r"[?#]", one)[0]).exists(), f"{page.name} loads {one}, which is missing"
+    for sheet in site.glob("**/*.css"):
+        outside = re.findall(r"(?:url\(|@import)\s*['\"]?((?:https?:)?//[^)'\"]+)", sheet.read_text(encoding="utf-8"))
+        assert not outside, f"{sheet.name} loads {outside}"
+
+
+def test_figures_can_be_opened_in_full(site):
+    shown = re.findall(r'<a href="([^"]+)"><img [^>]*src="([^"]+)"', (site / "index.html").read_text(encoding="utf-8"))
+    assert shown == [("images/demo.png", "images/demo.png")]
+
+
+def test_the_search_works_from_disk(site):
+    index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
+    assert index.startswith("var __index = {")
+    assert "What exactly is private" in index
+    assert "iframe-worker.js" in (site / "index.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def browser(system_program, tmp_path):
+    options = webdriver.ChromeOptions()
+    options.binary_location = system_program("chromium")
+    for flag in ("headless=new", "no-sandbox", "disable-gpu", "no-first-run", "disable-background-networking"):
+        options.add_argument(f"--{flag}")
+    options.add_argument("--window-size=1280,900")  # on a phone the search is behind a button
+    options.add_argument(f"--user-data-dir={tmp_path}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(system_program("chromedriver")))
+    yield driver
+    driver.quit()
+
+
+def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site, browser):
+    browser.get((site / "tutorial.html").as_uri())
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("Five minutes")
+    field = browser.find_element(By.CSS_SELECTOR, "input.md-search__input")
+    field.click()
+    field.send_keys("ledger")
+    found = WebDriverWait(browser, 30).until(
+        lambda driver: driver.find_elements(By.CSS_SELECTOR, "a.md-search-result__link")
+    )
+    assert any("faq.html" in link.get_attribute("href") for link in found)
+    assert not browser.get_log("browser")  # no error on the console
+    events = [json.loads(entry["message"])["message"].get("params", {}) for entry in browser.get_log("performance")]
+    asked = {event["request"]["url"] for event in events if "url" in event.get("request", {})}
+    assert any(url.endswith("tutorial.html") for url in asked)
+    assert not {url for url in asked if url.startswith("http")}
+
+
+def test_public_names_are_all_on_their_page(site):
+    spec = importlib.util.spec_from_file_location("public_names", DOCS / "public_names.py")
+    names = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(names)
+    shown = (site / "api.html").read_text(encoding="utf-8")
+    assert {"sottovoce", "sottovoce.privacy", "sottovoce.errors"} <= {one.__name__ for one in names.public_modules()}
+    for module in names.public_modules():
+        begin = shown.index(f'<h2 id="{module.__name__.replace(".", "")}"')
+        part = shown[begin : shown.find("<h2 ", begin + 1)]
+        missing = [name for name in module.__all__ if f"<code>{name}</code>" not in part]
+        assert not missing, f"{module.__name__}: {missing}"
+
+
+def leaves(command, words):
+    """Yield every command that can be typed, with the words that name it."""
+    if not hasattr(command, "commands"):
+        yield " ".join(words), command
+        return
+    for name, inner in command.commands.items():
+        yield from leaves(inner, (*words, name))
+
+
+COMMANDS = dict(leaves(typer.main.get_command(app), ("sottovoce",)))
+
+
+@pytest.mark.parametrize("words", COMMANDS)
+def test_every_command_and_option_is_on_the_page_of_the_command_line(words):
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"^## (sottovoce [\w -]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
+    assert words in sections, f"docs/command-line.md has no section `## {words}`"
+    options = {option for one in COMMANDS[words].params for option in (*one.opts, *one.secondary_opts)}
+    options = {option for option in options if option.startswith("--")} - {"--help"}
+    rows = re.findall(r"^\| (`--[^|]*) \|", sections[words], re.MULTILINE)
+    named = {option for row in rows for option in re.findall(r"`(--[\w-]+)`", row)}
+    assert not options - named, f"docs/command-line.md, {words}: add a row for {sorted(options - named)}"
+    assert not named - options, f"docs/command-line.md, {words}: there is no option {sorted(named - options)}"
+
+
+def test_the_page_of_the_command_line_names_no_command_that_is_gone():
+    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^## (sottovoce [\w -]+)$", page, re.MULTILINE)) <= set(COMMANDS)
