@@ -361,3 +361,28 @@ def test_a_set_of_one_point_leaves_nothing_to_decide():
     domain = sv.domains.Box(np.zeros(2), np.zeros(2))
     with pytest.raises(DomainError, match="single point"):
         sv.PrivateBandit(domain, horizon=10, loss_range=(0, 1), privacy=sv.NoPrivacy())
+
+
+def test_losses_that_nobody_wants_are_dropped_unread_even_after_their_round():
+    """One at a time, in order: the last wanted loss closes a round, and the unwanted ones behind it still come in."""
+    optimizer = sv.PrivateBandit(
+        sv.domains.Hypersimplex(6, 2),
+        horizon=2000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(1.0),
+        losses="linear",
+        integral=True,
+        seed=1,
+    )
+    actions = optimizer.ask(1500)
+    assert optimizer.round == 0
+    for action in actions:
+        optimizer.tell(action.id, 0.5 if action.wants_loss else "anything")
+    assert optimizer.round > 2
+    wanted, unwanted = actions.ids[actions.wants_loss], actions.ids[~actions.wants_loss]
+    optimizer.tell(unwanted, np.full(len(unwanted), np.nan))  # again, as a block
+    optimizer.forget(unwanted[:5])
+    with pytest.raises(AlreadyTold):
+        optimizer.tell(int(wanted[0]), 0.5)
+    with pytest.raises(AlreadyTold):
+        optimizer.tell(actions.ids[:400], np.full(400, 0.5))

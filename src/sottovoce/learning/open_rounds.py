@@ -29,6 +29,7 @@ class OpenRounds:
 
     def __init__(self, first: int = 0) -> None:
         self._first = first
+        self._closed: list[tuple[int, NDArray[np.uint8]]] = []  # blocks let go: first id, a bit for each unwanted one
         self._blocks: deque[Block] = deque()
         self._rounds: deque[OpenRound] = deque()
 
@@ -51,7 +52,9 @@ class OpenRounds:
     def drop_finished(self) -> None:
         """Let go of leading blocks that are complete: a long round then takes no more memory than a short one."""
         while self._blocks and not self._blocks[0].outstanding and self._blocks[0].asked == self._blocks[0].size:
-            self._blocks.popleft()
+            block = self._blocks.popleft()
+            if not block.wants_loss.all():
+                self._closed.append((block.first, np.packbits(~block.wants_loss)))
 
     @property
     def outstanding(self) -> int:
@@ -62,23 +65,40 @@ class OpenRounds:
         """Put losses (or, for None, the middle of the range) where they belong: all of them or none."""
         if losses is not None and losses.shape != ids.shape:
             raise ValueError(f"losses must have the shape of ids, {ids.shape}, got {losses.shape}")
+        ids, values = ids.ravel(), None if losses is None else losses.ravel()
+        if self._closed and (late := self._late_and_unwanted(ids)).any():
+            ids, values = ids[~late], None if values is None else values[~late]
         fillings = []
-        for block, picked, slots in self._locate(ids.ravel(), asked):
+        for block, picked, slots in self._locate(ids, asked):
             wanted = block.pending(slots)  # what is not wanted is dropped unread, not even validated
             integers: Integers | int = block.grid.middle
-            if losses is not None:
-                integers = block.grid.quantise(as_floats(losses.ravel()[picked][wanted]))
+            if values is not None:
+                integers = block.grid.quantise(as_floats(values[picked][wanted]))
             fillings.append((block, slots[wanted], integers))
         for block, slots, integers in fillings:  # every check is behind us
             block.fill(slots, integers)
         self.drop_finished()
 
-    def locate_one(self, one: int, *, asked: int) -> tuple[Block, int]:
-        """Return the block and the slot of an id."""
+    def locate_one(self, one: int, *, asked: int) -> tuple[Block, int] | None:
+        """Return the block and the slot of an id; None if its block is gone and its loss was never wanted."""
         if not self._first <= one < asked:  # before numpy sees it: an int may be larger than it can hold
             raise UnknownAction(f"id {one} was never handed out{self._here}; nothing was changed")
+        if self._closed and self._late_and_unwanted(np.array([one])).any():
+            return None
         ((block, _, slots),) = self._locate(np.array([one], dtype=np.int64), asked)
         return block, int(slots[0])
+
+    def _late_and_unwanted(self, ids: Integers) -> NDArray[np.bool_]:
+        """Mark ids of blocks that are gone whose loss was not wanted: they are dropped unread, as before."""
+        gone = self._blocks[0].first if self._blocks else np.iinfo(np.int64).max
+        marks = np.zeros(len(ids), dtype=bool)
+        for i in np.flatnonzero(ids < gone).tolist():
+            one = int(ids[i])
+            index = bisect_right(self._closed, one, key=lambda block: block[0]) - 1
+            slot = one - self._closed[index][0] if index >= 0 else -1
+            bits = self._closed[index][1]
+            marks[i] = 0 <= slot < 8 * len(bits) and bool(bits[slot // 8] >> (7 - slot % 8) & 1)
+        return marks
 
     @property
     def _here(self) -> str:

@@ -256,7 +256,10 @@ class PrivateBandit:
             current = self._current
             slot = ids - current.first
             if not 0 <= slot < current.asked:
-                current, slot = self._rounds.locate_one(ids, asked=self._asked)
+                located = self._rounds.locate_one(ids, asked=self._asked)
+                if located is None:
+                    return  # dropped unread
+                current, slot = located
             if current.states[slot]:
                 if current.states[slot] == UNWANTED:
                     return  # dropped unread

@@ -2,6 +2,7 @@
 
 from sottovoce.simulation.environment import Comparator, Environment, Events
 from sottovoce.simulation.finite import FiniteEnvironment
+from sottovoce.simulation.full_information import simulate_full_information
 from sottovoce.simulation.loss_library import Distances, LinearLosses, LossLibrary
 from sottovoce.simulation.minimize import Minimized, minimize
 from sottovoce.simulation.moving_target import MovingTarget
@@ -26,4 +27,5 @@ __all__ = [
     "Switching",
     "minimize",
     "simulate",
+    "simulate_full_information",
 ]
