@@ -56,7 +56,8 @@ def test_a_run_shows_a_table_and_writes_results_that_agree(command, tmp_path):
         assert words in out
     folder = tmp_path / "here"
     written = {path.name for path in folder.iterdir()}
-    assert written == {"regret.png", "summary.json", "run-epsilon-1-simulated-noise.npz", "run-no-privacy.npz"}
+    runs = {"run-epsilon-1-simulated-noise.npz", "run-no-privacy.npz"}
+    assert written == {"report.html", "regret.png", "summary.json", *runs}
     assert all(f"here{os.sep}{name}" in out for name in written)
     summary = json.loads((folder / "summary.json").read_text())
     for entry in summary["runs"]:

@@ -10,10 +10,12 @@ from rich.markup import escape
 from sottovoce import __version__
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.audit import audit_command
+from sottovoce.cli.compare import compare_command
 from sottovoce.cli.plan import plan_command
+from sottovoce.cli.reproduce import reproduce_command
 from sottovoce.cli.settings import Settings, with_values
+from sottovoce.cli.study import study_app
 from sottovoce.errors import SottovoceError
-from sottovoce.simulation import Run
 
 __all__ = ["app", "main"]
 
@@ -115,27 +117,31 @@ def run_command(
         raise ValueError(f"out must be a folder, and {out} is a file")
     short, settings = ready.find(name)
     settings = with_values(settings, {key: value for key, value in options.items() if value is not None})
-    finished = _run_all(execute.all_settings(settings), out or Path("results") / short)
+    command = execute.command_line(name, options, out)
+    finished = _run_all(execute.all_settings(settings), out or Path("results") / short, command)
     if not finished:
         raise typer.Exit(INTERRUPTED)
 
 
 app.command("audit")(audit_command)
+app.command("compare")(compare_command)
 app.command("plan")(plan_command)
+app.add_typer(study_app)
+app.command("reproduce")(reproduce_command)
 
 
-def _run_all(every: list[Settings], folder: Path) -> bool:
+def _run_all(every: list[Settings], folder: Path, command: str) -> bool:
     """Carry out the runs one after another, show and write what was finished, and say whether that was all."""
     console = Console()
     labels = execute.labels_of(every)
-    runs = _simulate_all(console, every, labels)
-    runs = [run for run in runs if run.events_finished]
+    played = [one for one in _simulate_all(console, every, labels) if one.run.events_finished]
+    runs = [one.run for one in played]
     if runs:
         labels = labels[: len(runs)]
         console.print(tables.result_table(runs, labels))
         for run, label in zip(runs, labels, strict=True):
             console.print(tables.in_words(run, label), soft_wrap=True, highlight=False)
-        for path in execute.write(folder, every, runs):
+        for path in execute.write(folder, every, played, command=command):
             console.print(f"wrote {path}", soft_wrap=True, highlight=False)
     finished = len(runs) == len(every) and all(run.finished for run in runs)
     if not finished:
@@ -143,9 +149,9 @@ def _run_all(every: list[Settings], folder: Path) -> bool:
     return finished
 
 
-def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[Run]:
+def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[execute.Played]:
     """Return the runs, the last of them unfinished if it was interrupted."""
-    runs: list[Run] = []
+    played: list[execute.Played] = []
     environment = every[0].make_environment()
     with tables.progress_bars(console) as bars:
         for settings, label in zip(every, labels, strict=True):
@@ -154,7 +160,7 @@ def _simulate_all(console: Console, every: list[Settings], labels: list[str]) ->
             def show(done: int, total: int, rounds: int, task: Any = task) -> None:
                 bars.update(task, completed=done, total=total, round=rounds)
 
-            runs.append(execute.carry_out(settings, environment, show))
-            if not runs[-1].finished:
+            played.append(execute.carry_out(settings, environment, show))
+            if not played[-1].run.finished:
                 break
-    return runs
+    return played

@@ -2,21 +2,32 @@
 
 import json
 import re
-from collections.abc import Callable
-from dataclasses import asdict
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from sottovoce import __version__
+from sottovoce._checks import Vector
 from sottovoce.cli.settings import Settings, variant
-from sottovoce.learning import PrivateBandit
+from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.privacy import SimulatedNoise
-from sottovoce.report import regret_figure
+from sottovoce.report import regret_figure, run_report
 from sottovoce.simulation import Environment, Run, simulate
 
-__all__ = ["all_settings", "carry_out", "labels_of", "write"]
+__all__ = ["Played", "all_settings", "carry_out", "command_line", "labels_of", "write"]
 
 Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What a run left behind: its record, its plan, and its last point."""
+
+    run: Run
+    plan: Plan
+    point: Vector
 
 
 def all_settings(settings: Settings) -> list[Settings]:
@@ -24,7 +35,7 @@ def all_settings(settings: Settings) -> list[Settings]:
     return [settings, *(variant(settings, text) for text in settings.also)]
 
 
-def carry_out(settings: Settings, environment: Environment, progress: Progress | None = None) -> Run:
+def carry_out(settings: Settings, environment: Environment, progress: Progress | None = None) -> Played:
     """Build the optimizer and simulate it."""
     optimizer = PrivateBandit(
         environment.domain,
@@ -39,7 +50,29 @@ def carry_out(settings: Settings, environment: Environment, progress: Progress |
         seed=settings.seed,
         noise=SimulatedNoise(settings.seed) if settings.simulated_noise else None,
     )
-    return simulate(optimizer, environment, progress=progress)
+    run = simulate(optimizer, environment, progress=progress)
+    return Played(run, optimizer.plan, optimizer.point)
+
+
+def command_line(name: str, options: Mapping[str, Any], out: Path | None) -> str:
+    """Return the command that redoes a run.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.execute import command_line
+    >>> command_line("demo", {"epsilon": 0.5, "no_privacy": None, "integral": True, "also": ("plan=paper",)}, None)
+    'sottovoce run demo --epsilon 0.5 --integral --also plan=paper'
+    """
+    words = ["sottovoce", "run", name]
+    for key, value in {**options, "out": out}.items():
+        option = f"--{key.replace('_', '-')}"
+        if isinstance(value, tuple):
+            words += [part for one in value for part in (option, str(one))]
+        elif value is True:
+            words.append(option)
+        elif value is not None and value is not False:
+            words += [option, str(value)]
+    return shlex.join(words)
 
 
 def labels_of(every: list[Settings]) -> list[str]:
@@ -71,9 +104,10 @@ def _other_words(settings: Settings) -> list[str]:
     return words
 
 
-def write(folder: Path, every: list[Settings], runs: list[Run]) -> list[Path]:
-    """Write runs, summary and figure into a folder, and return the paths, the figure first."""
+def write(folder: Path, every: list[Settings], played: list[Played], *, command: str = "") -> list[Path]:
+    """Write report, figure, summary and runs into a folder, and return the paths, in this order."""
     folder.mkdir(parents=True, exist_ok=True)
+    runs = [one.run for one in played]
     every = every[: len(runs)]
     labels = labels_of(every)
     figure = regret_figure(runs, folder / "regret.png", labels=labels)
@@ -82,7 +116,16 @@ def write(folder: Path, every: list[Settings], runs: list[Run]) -> list[Path]:
     summary = folder / "summary.json"
     entries = [_summary(*entry) for entry in zip(labels, names, every, runs, strict=True)]
     summary.write_text(json.dumps({"sottovoce": __version__, "runs": entries}, indent=2) + "\n", encoding="utf-8")
-    return [figure, summary, *paths]
+    report = run_report(
+        runs,
+        folder / "report.html",
+        labels=labels,
+        plans=[one.plan for one in played],
+        points=[one.point for one in played],
+        best=every[0].make_environment().comparator(runs[0].events_finished).point,
+        command=command,
+    )
+    return [report, figure, summary, *paths]
 
 
 def _file_names(labels: list[str]) -> list[str]:

@@ -1,0 +1,137 @@
+"""What a sweep's page says about one problem."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from sottovoce.experiments import Cell, Sweep
+from sottovoce.experiments.naming import make_problem
+from sottovoce.experiments.seeding import streams
+from sottovoce.problems import DecisionProblem
+from sottovoce.report.charts import swatch
+from sottovoce.report.decisions import Decision, decide, plain_point
+from sottovoce.report.groups import Group, price_of
+from sottovoce.report.pieces import Figure, Tile
+from sottovoce.report.problem_charts import curves, epsilon_name, in_figures
+from sottovoce.report.scales import significant
+from sottovoce.report.tables import Head, Table, epsilon_cell, heads, number, text
+
+__all__ = ["ProblemPart", "epsilon_name", "problem_part"]
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemPart:
+    """Everything that is shown about a problem."""
+
+    anchor: str
+    title: str
+    story: str
+    setting: str
+    tiles: list[Tile]
+    legend: list[tuple[str, str]]
+    curves: list[Figure]
+    charts: list[Figure]
+    prices: Table
+    decision: Decision | None = field(repr=False)
+
+
+def problem_part(sweep: Sweep, groups: list[Group], colours: dict[str, int], *, anchor: str) -> ProblemPart:
+    """Put together what is known of one problem; a problem that cannot be built has no picture, the rest stays."""
+    name = groups[0].problem
+    featured = _featured(groups)
+    problem = _problem(featured.results[0].cell)
+    dimension = featured.results[0].dimension
+    return ProblemPart(
+        anchor=anchor,
+        title=problem.title if problem else name,
+        story=problem.story if problem else "",
+        setting=f"{name}; {dimension} dimensions." if problem else f"{dimension} dimensions.",
+        tiles=_tiles(problem.title if problem else name, featured, groups),
+        legend=_legend(groups, colours),
+        curves=curves(sweep, groups, colours),
+        charts=in_figures(groups, colours),
+        prices=_prices(groups, anchor),
+        decision=_decision(sweep, featured, problem),
+    )
+
+
+def _problem(cell: Cell) -> DecisionProblem | None:
+    try:
+        return make_problem(cell.problem, seed=streams(cell.seed).environment)
+    except (ValueError, TypeError, ImportError):
+        return None
+
+
+def _legend(groups: Sequence[Group], colours: dict[str, int]) -> list[tuple[str, str]]:
+    """Return the keys of the lines that this problem has."""
+    names = {one.algorithm for one in groups}
+    mine = [(swatch(number, markers=True), name) for name, number in colours.items() if name in names]
+    return [*mine, (swatch(-1), "never learning")]
+
+
+def _featured(groups: Sequence[Group]) -> Group:
+    """Return what the headline is about: the default algorithm, over the longest horizon, at an epsilon next to 1."""
+    names = {one.algorithm for one in groups}
+    pool = [one for one in groups if one.algorithm == "default"] if "default" in names else list(groups)
+    longest = max(one.horizon for one in pool)
+    return min(
+        (one for one in pool if one.horizon == longest),
+        key=lambda one: abs(math.log(one.epsilon)) if 0 < one.epsilon < math.inf else math.inf,
+    )
+
+
+def _tiles(title: str, featured: Group, groups: Sequence[Group]) -> list[Tile]:
+    cost = price_of(featured, groups)
+    where = f"{title}; {featured.algorithm}, {featured.horizon:,} events"
+    if cost is not None:
+        error = "" if math.isnan(cost.error) else f" Standard error {significant(cost.error, 2)}."
+        say = f"At {epsilon_name(featured.epsilon)} the price of privacy is"
+        return [Tile(say, f"{cost.ratio:.2f}×", f"{where}. Regret relative to {cost.relative_to}.{error}")]
+    never = featured.never_learning
+    share = f" Never learning loses {significant(never)}." if never > 0 else ""
+    say = f"At {epsilon_name(featured.epsilon)} the regret per event is"
+    return [Tile(say, significant(featured.mean), f"{where}.{share}")]
+
+
+def _prices(groups: Sequence[Group], anchor: str) -> Table:
+    rows = []
+    for one in sorted(groups, key=lambda one: (one.algorithm, one.horizon, one.epsilon)):
+        cost = price_of(one, groups)
+        rows.append(
+            (
+                text(one.algorithm),
+                number(one.horizon),
+                epsilon_cell(one.epsilon),
+                number(len(one.results)),
+                number(one.mean, error=one.error),
+                number(one.mean / one.never_learning if one.never_learning > 0 else math.nan, times=True),
+                number(math.nan) if cost is None else number(cost.ratio, error=cost.error, times=True),
+                text("" if cost is None else cost.relative_to),
+            )
+        )
+    names = [
+        "algorithm",
+        "events",
+        "epsilon",
+        "seeds",
+        "regret per event",
+        "of never learning",
+        "price of privacy",
+    ]
+    caption = (
+        "Means over seeds ± one standard error. The price of privacy is the regret relative to that of the same "
+        "algorithm without privacy, seed by seed; an algorithm that learns nothing pays nothing."
+    )
+    return Table(f"prices-{anchor}", caption, (*heads(names, 1), Head("against")), tuple(rows), sortable=True)
+
+
+def _decision(sweep: Sweep, featured: Group, problem: DecisionProblem | None) -> Decision | None:
+    cell = featured.results[0].cell
+    who = f"{cell.algorithm}, {epsilon_name(cell.epsilon)}, {cell.horizon:,} events, seed {cell.seed}"
+    try:
+        point = sweep.point_of(cell)
+    except (LookupError, ValueError, OSError):
+        return None
+    if problem is None:
+        return plain_point(point, None, who=who)
+    return decide(problem, point, problem.environment.comparator(cell.horizon).point, who=who)

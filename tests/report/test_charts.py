@@ -1,0 +1,170 @@
+"""Charts put points where their numbers are."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce.experiments import Cell, Result
+from sottovoce.report.charts import Axis, Series, bar_chart, line_chart, swatch
+from sottovoce.report.groups import group, price_of
+from sottovoce.report.scales import joined, linear_scale, log_scale, short, significant
+from sottovoce.report.words import plan_rows, promise_of, statement_rows
+
+positive = st.floats(1e-6, 1e6)
+numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
+
+
+def path_of(chart, kind):
+    found = re.findall(rf'<path class="{kind} [^"]*"(?: visibility="hidden")? d="M([^"]*?)z?"', chart)
+    return [np.array([[float(v) for v in pair.split()] for pair in one.split("L")]) for one in found]
+
+
+@given(st.lists(numbers, min_size=1, max_size=8))
+def test_a_linear_scale_holds_its_values_and_zero_between_round_ticks(values):
+    scale = linear_scale(values, 0, 100)
+    least, most = min([0, *values]), max([0, *values])
+    slack = 1e-8 * (most - least)  # less than a pixel
+    assert scale.low - slack <= least <= most <= scale.high + slack
+    assert (scale(scale.low), scale(scale.high)) == (0, 100)
+    assert 2 <= len(scale.ticks) <= 9
+    steps = np.diff(scale.ticks)
+    np.testing.assert_allclose(steps, steps[0], rtol=1e-6)
+
+
+@given(st.lists(positive, min_size=1, max_size=8))
+def test_a_logarithmic_scale_holds_its_values_and_equal_ratios_are_equally_long(values):
+    scale = log_scale(values, 0, 100)
+    assert scale.low < min(values) <= max(values) < scale.high
+    assert all(scale.low <= tick <= scale.high for tick in scale.ticks)
+    assert len(scale.ticks) >= 2
+    assert scale(math.sqrt(scale.low * scale.high)) == pytest.approx(50)
+
+
+def test_points_are_where_their_numbers_are():
+    x, y = np.array([0.0, 50.0, 100.0]), np.array([0.0, 1.0, 4.0])
+    chart = line_chart([Series("a", x, y, np.array([0.0, 0.5, 1.0]))], Axis("x"), Axis("y"), "title")
+    (line,), (band,) = path_of(chart, "line"), path_of(chart, "band")
+    along, up = np.diff(line[:, 0]), -np.diff(line[:, 1])
+    assert along[0] == pytest.approx(along[1], abs=0.11)
+    assert up[1] / up[0] == pytest.approx(3, rel=0.01)
+    per_unit = up[0]
+    np.testing.assert_allclose(band[:3, 1], line[:, 1] - per_unit * np.array([0, 0.5, 1.0]), atol=0.11)  # upper edge
+    np.testing.assert_allclose(band[3:, 1], (line[:, 1] + per_unit * np.array([0, 0.5, 1.0]))[::-1], atol=0.11)
+
+
+def test_what_an_axis_cannot_show_is_left_out():
+    y = np.array([1.0, -1.0, np.nan, 10.0])
+    chart = line_chart([Series("a", np.arange(1.0, 5), y)], Axis("x"), Axis("y", log=True), "title")
+    (line,) = path_of(chart, "line")
+    assert len(line) == 2
+    assert "nan" not in chart.lower()
+
+
+def test_charts_that_share_a_scale_hold_the_same_values():
+    few, many = Series("a", np.array([0.0, 1.0]), np.array([0.0, 1.0])), (0.0, 8.0)
+    chart = line_chart([few], Axis("x"), Axis("y", holds=many), "title")
+    assert ">8</text>" in chart
+
+
+def test_words_in_charts_are_escaped():
+    evil = Series("<b>&", np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    chart = line_chart([evil], Axis("<i>"), Axis("<u>"), '"><script>')
+    assert not re.search("<b>|<i>|<u>|<script>", chart)
+    assert "&lt;b&gt;&amp;" in chart
+
+
+def test_bars_have_marks_where_the_other_vector_is():
+    chart = bar_chart(np.array([1.0, -2.0]), np.array([2.0, -2.0]), "title")
+    assert chart.count("<rect") == 2
+    assert chart.count('class="line c1"') == 2
+    assert "coordinate 2: −2.00, best −2.00" in chart
+
+
+def test_the_ninth_line_is_dashed():
+    assert "dashed" in swatch(8)
+    assert "dashed" not in swatch(7)
+
+
+@given(st.floats(1e-4, 1e11))
+def test_significant_digits_keep_the_value(value):
+    assert float(significant(value).replace(",", "")) == pytest.approx(value, rel=0.0051)
+    assert float(significant(-value).replace(",", "").replace("−", "-")) == pytest.approx(-value, rel=0.0051)
+
+
+def test_numbers_in_words():
+    assert [short(value) for value in (0.0, 1500.0, 2e6, 3e9)] == ["0", "1.5k", "2M", "3G"]
+    assert [significant(value) for value in (math.nan, math.inf, -math.inf, 0.0)] == ["–", "∞", "−∞", "0.00"]
+    assert [joined([]), joined("a"), joined("ab"), joined("abc")] == ["", "a", "a and b", "a, b and c"]
+
+
+def results(algorithm, epsilon, regrets):
+    return [
+        Result(Cell("ball", algorithm, epsilon, 10, seed), "done", regret=regret) for seed, regret in enumerate(regrets)
+    ]
+
+
+def test_the_error_of_a_price_agrees_with_the_jackknife():
+    """Two ways to the error of a ratio of paired means; 200 pairs, so they agree within a few percent."""
+    rng = np.random.default_rng(0)
+    below = rng.uniform(1, 2, 200)
+    above = 1.5 * below + rng.normal(0, 0.3, 200)
+    groups = group(results("default", 1.0, above) + results("no-privacy", math.inf, below))
+    found = price_of(groups[0], groups)
+    left_out = np.array([np.delete(above, i).mean() / np.delete(below, i).mean() for i in range(200)])
+    jackknife = math.sqrt(199 / 200 * ((left_out - left_out.mean()) ** 2).sum())
+    assert found.ratio == pytest.approx(above.mean() / below.mean())
+    assert found.error == pytest.approx(jackknife, rel=0.03)
+    unpaired = math.hypot(above.std() / above.mean(), below.std() / below.mean()) * found.ratio / math.sqrt(200)
+    assert found.error < 0.8 * unpaired  # the pairing is used
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "free", "told"),
+    [
+        ("default", "no-privacy", True),
+        ("default:play=around", "no-privacy:play=around", True),
+        ("default:play=around", "no-privacy", False),
+        ("paper-gaussian", "paper-no-noise", True),
+        ("paper-gaussian", "no-privacy", False),
+        ("smith-thakurta", "fkm", False),
+    ],
+)
+def test_a_price_is_relative_to_the_same_algorithm_only(algorithm, free, told):
+    groups = group(results(algorithm, 1.0, [2.0]) + results(free, math.inf, [1.0]))
+    found = price_of(groups[0], groups)
+    assert (found is not None) == told
+    if found is not None:
+        assert (found.ratio, found.relative_to, math.isnan(found.error)) == (2.0, free, True)
+    assert price_of(groups[1], groups) is None
+
+
+def test_there_is_no_price_relative_to_a_gain():
+    groups = group(results("default", 1.0, [2.0]) + results("no-privacy", math.inf, [-1.0]))
+    assert price_of(groups[0], groups) is None
+
+
+@pytest.mark.parametrize(
+    ("headline", "private", "simulated", "words"),
+    [
+        ("epsilon = 1, pure differential privacy", True, False, "at most 2.72 times as likely"),
+        ("epsilon = 0.1, local differential privacy", True, False, "before it leaves its owner"),
+        ("rho = 0.5, zero-concentrated differential privacy", True, False, "is bounded"),
+        ("epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)", False, True, "2.72"),
+        ("no privacy: NOT PRIVATE", False, False, "Nothing is promised"),
+    ],
+)
+def test_promises_in_words(headline, private, simulated, words):
+    promise = promise_of(headline)
+    assert (promise.private, promise.simulated) == (private, simulated)
+    assert words in " ".join(promise.words)
+
+
+def test_printed_statements_and_plans_are_unfolded():
+    text = "Privacy: x\n  Private       one line\n                and another\n  Promise       two"
+    assert statement_rows(text) == [("Private", "one line and another"), ("Promise", "two")]
+    plan = "Plan: auto\n  method   frames\n  regret   at most\n  considered (bound)\n    frames 1 2"
+    assert plan_rows(plan) == [("method", "frames"), ("regret", "at most")]

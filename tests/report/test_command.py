@@ -1,0 +1,35 @@
+"""`sottovoce run` writes a page whose numbers are those of the summary, and whose command does it again."""
+
+import json
+import shlex
+
+import pytest
+
+from sottovoce.cli import main
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    assert ended.value.code == 0
+
+
+def test_the_page_holds_the_summary_and_its_command_does_it_again(tmp_path, monkeypatch, capsys, read_page):
+    monkeypatch.chdir(tmp_path)
+    options = ("--domain", "ball:3", "--horizon", "2k", "--simulated-noise", "--also", "no-privacy", "--seed", "3")
+    run("run", "moving-target", *options, "--out", "a folder")
+    assert "report.html" in capsys.readouterr().out
+    folder = tmp_path / "a folder"
+    page = read_page(folder / "report.html")
+    first = json.loads((folder / "summary.json").read_text())["runs"]
+    for row, entry in zip(page.table("runs"), first, strict=True):
+        values = [value for value, _ in row]
+        assert [values[1], values[2], values[3], values[4]] == [
+            repr(entry[key]) for key in ("events", "regret", "regret_per_event", "no_learning_regret_per_event")
+        ]
+    program, *again = shlex.split(page.tags("pre", "command")[0].text)
+    assert program == "sottovoce"
+    (folder / "summary.json").unlink()
+    run(*again)
+    second = json.loads((folder / "summary.json").read_text())["runs"]
+    assert [entry["regret"] for entry in second] == [entry["regret"] for entry in first]

@@ -1,0 +1,116 @@
+"""What both kinds of pages have in common: they load nothing, and can be read by machines and by everyone."""
+
+import base64
+import hashlib
+import re
+from collections import Counter
+from html import unescape
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sottovoce.problems import PROBLEMS
+from sottovoce.report import run_report, sweep_report
+
+
+@pytest.fixture(params=["run", "sweep"], scope="module")
+def page(request, make_sweep, make_run, read_page, tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "report.html"
+    if request.param == "run":
+        problem = PROBLEMS["slate"]()
+        best = problem.environment.comparator(1_000).point
+        run_report(
+            make_run(), path, points=[problem.domain.center], best=best, problem=problem, command="sottovoce run x"
+        )
+    else:
+        sweep_report(make_sweep(failed=(3,)), path)
+    return read_page(path)
+
+
+def pictures(page):
+    return [base64.b64decode(one.attributes["src"].partition("base64,")[2]) for one in page.tags("img")]
+
+
+def test_nothing_is_loaded_from_anywhere(page):
+    for one in page.tags():
+        for name in ("src", "href", "xlink:href", "action", "poster", "data", "srcset"):
+            value = one.attributes.get(name)
+            assert value is None or value.startswith(("data:image/", "#")), (one.name, name, value[:80])
+    assert not re.search(r"https?://|url\(|@import|//[a-z]+\.[a-z]", re.sub(r"base64,[A-Za-z0-9+/=]+", "", page.source))
+    for picture in pictures(page):
+        assert not re.search(rb"href=\"(?!#)|url\((?!#)|<script", picture)
+
+
+def test_the_decision_is_drawn_twice_with_words(page):
+    images = page.tags("img")
+    assert len(images) == 2
+    assert [b"<svg" in picture for picture in pictures(page)] == [True, True]
+    assert pictures(page)[0] != pictures(page)[1]
+    assert all(len(one.attributes["alt"]) > 30 for one in images)
+
+
+def test_no_script_may_run_but_the_pages_own(page):
+    (policy,) = (one.attributes["content"] for one in page.tags("meta") if "http-equiv" in one.attributes)
+    (script,) = page.tags("script")
+    digest = base64.b64encode(hashlib.sha256(script.text.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe-inline" not in policy.partition("script-src")[2]
+
+
+def test_headings_tables_and_pictures_can_be_read_aloud(page):
+    levels = [int(one.name[1]) for one in page.tags() if re.fullmatch("h[1-6]", one.name)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after <= before + 1 or after == 4 for before, after in pairwise(levels))
+    assert all(one.attributes.get("scope") in ("col", "row") for one in page.tags("th"))
+    assert all(any(child.name == "caption" for child in one.children) for one in page.tags("table"))
+    assert all(one.attributes.get("aria-label") for one in page.tags("svg", "chart"))
+    assert all(list(one.all("figcaption")) for one in page.tags("figure"))
+    assert page.tags("html")[0].attributes["lang"] == "en"
+    ids = Counter(one.attributes["id"] for one in page.tags() if "id" in one.attributes)
+    assert max(ids.values()) == 1
+    for one in page.tags("a"):
+        assert one.attributes["href"].lstrip("#") in ids
+
+
+def test_every_number_in_a_table_has_its_exact_value(page):
+    for cell in page.tags("td", "n"):
+        exact = cell.attributes["data-value"]
+        shown = cell.text.split("±")[0].strip().rstrip("×").replace(",", "").replace("−", "-")
+        if shown in ("", "–", "∞", "none"):
+            assert not np.isfinite(float(exact))
+        else:
+            assert float(shown) == pytest.approx(float(exact), rel=0.006)
+
+
+def test_the_command_is_there(page):
+    assert "sottovoce" in page.tags("pre", "command")[0].text
+
+
+def test_a_page_is_the_same_when_it_is_written_again(make_sweep, tmp_path):
+    sweep = make_sweep()
+    first, second = (sweep_report(sweep, tmp_path / f"{name}.html").read_bytes() for name in "ab")
+    assert first == second
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_text_of_problems_is_escaped(make_run, read_page, tmp_path):
+    """A problem may be anybody's class: its title, story and words are text."""
+
+    class Mine(PROBLEMS["ball"]):
+        title = "<script>alert(1)</script>"
+        story = "<img src=x onerror=alert(2)>"
+
+        def explain(self, point):
+            return [("<b>what</b>", '"><b>much</b>')]
+
+    problem = Mine(dimension=3)
+    path = run_report(make_run(), tmp_path / "r.html", problem=problem, points=[problem.best], best=problem.best)
+    page = read_page(path)
+    assert len(page.tags("script")) == 1
+    assert not page.tags("b")
+    assert all(one.attributes["src"].startswith("data:") for one in page.tags("img"))
+    assert "<img src=x onerror=alert(2)>" in page.text
+    assert '"><b>much</b>' in unescape(page.tags("img")[0].attributes["alt"])

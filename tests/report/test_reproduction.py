@@ -1,0 +1,96 @@
+"""The page of the paper's claims says what the results say, and nothing else."""
+
+import math
+
+import pytest
+
+from sottovoce.experiments import Result, Sweep
+from sottovoce.experiments.claims import Base
+from sottovoce.experiments.records import write_record
+from sottovoce.experiments.reproduce import Scale, judge, reproduction_grid
+from sottovoce.report.reproduction import reproduction_page, write_reproduction
+from sottovoce.report.reproduction_figures import draw
+
+SCALE = Scale(
+    Base(dimension=4, horizon=1_000, epsilon=1.0),
+    horizons=(1_000, 10_000),
+    dimensions=(4, 8),
+    epsilons=(0.1, 1.0),
+    huge_epsilons=(100.0, 1_000.0),
+    slow_horizons=(1_000, 10_000),
+    seeds=2,
+)
+
+
+def regret_of(cell):
+    """The paper's private algorithms learn nothing unless epsilon is huge; the others as T^(1/2)."""
+    lost = 0.9 * cell.horizon if cell.algorithm.startswith(("paper-l", "paper-g")) else cell.horizon**0.5
+    return (0.1 * lost if 10 < cell.epsilon < math.inf else lost) * (1 + 0.01 * cell.seed)
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    made = Sweep.create(tmp_path / "sweep", reproduction_grid(SCALE), command="sottovoce reproduce")
+    for cell in made.cells:
+        dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0])
+        result = Result(
+            cell, "done", dimension=dimension, regret=regret_of(cell), never_learning=0.5 * cell.horizon, seconds=60.0
+        )
+        write_record(made.record_path(cell), result)
+    return made.refreshed()
+
+
+def test_the_page_holds_every_row_and_how_it_was_made(sweep):
+    found = judge(sweep.results, SCALE)
+    page = reproduction_page(sweep, found, SCALE)
+    for claim in found:
+        assert f"## {claim.title}\n" in page
+        assert f"| {claim.of_paper} | {claim.of_default} |" in page
+        assert claim.verdict in page
+        for row in claim.rows:
+            assert f"| {row.who} | {row.level} |" in page
+            assert row.why in page
+    assert "Made by `sottovoce reproduce` with sottovoce " in page
+    assert f"{len(sweep.cells)} runs, seeds 0 to 1, {len(sweep.cells)} minutes of computing" in page
+    assert "NOT PRIVATE" in page
+    assert "missing" not in page
+    assert "with Laplace noise, and more than can be planned for with Gaussian noise" in page
+    assert f"{regret_of(sweep.cells[0]) * 1.005 / sweep.cells[0].horizon:.4f} ±" in page
+
+
+def test_headings_and_links_of_the_page_agree(sweep):
+    page = reproduction_page(sweep, judge(sweep.results, SCALE), SCALE)
+    assert "[Regret grows as T^(3/4)](#regret-grows-as-t34)" in page
+    assert "[Regret grows as 1/epsilon](#regret-grows-as-1epsilon)" in page
+
+
+def test_the_files_that_the_page_names_are_written(sweep, tmp_path):
+    paths = write_reproduction(sweep, judge(sweep.results, SCALE), SCALE, tmp_path / "docs" / "reproduction.md")
+    page = paths[0].read_text()
+    names = {path.name for path in paths[1:]}
+    assert names == {f"reproduction-{name}.png" for name in ("horizon", "dimension", "epsilon")}
+    for path in paths[1:]:
+        assert f"](figures/{path.name})" in page
+        assert path.parent == tmp_path / "docs" / "figures"
+        assert path.stat().st_size > 10_000
+
+
+def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(sweep):
+    axes = draw(sweep.results, SCALE, "horizon").axes[0]
+    names = {text.get_text() for text in axes.texts}
+    assert {"never learning", "this library, pure privacy", "Garber-Kretzu", "Smith-Thakurta, pure"} <= names
+    lines = {tuple(line.get_ydata().round(6)) for line in axes.lines if len(line.get_xdata()) == 2}
+    expected = tuple(round(1.005 * horizon**0.5 / horizon, 6) for horizon in SCALE.horizons)
+    assert expected in lines
+
+
+def test_missing_runs_are_counted(sweep):
+    sweep.record_path(sweep.cells[0]).unlink()
+    page = reproduction_page(sweep.refreshed(), judge(sweep.refreshed().results, SCALE), SCALE)
+    assert f"{len(sweep.cells) - 1} runs, 1 missing" in page
+
+
+def test_nothing_at_all_can_be_drawn_and_written(tmp_path):
+    empty = Sweep.create(tmp_path, reproduction_grid(SCALE), command="sottovoce reproduce")
+    paths = write_reproduction(empty, judge((), SCALE), SCALE, tmp_path / "page.md")
+    assert "no runs were finished" in paths[0].read_text()

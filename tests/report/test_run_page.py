@@ -1,0 +1,141 @@
+"""The page of a run says what the run says."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.report import run_report
+
+ENVIRONMENT = sv.simulation.MovingTarget(sv.domains.Ball(3))
+
+
+def played(privacy, noise=None, events=2_000):
+    optimizer = sv.PrivateBandit(
+        ENVIRONMENT.domain, horizon=events, loss_range=ENVIRONMENT.loss_range, privacy=privacy, seed=1, noise=noise
+    )
+    return sv.simulate(optimizer, ENVIRONMENT), optimizer
+
+
+def test_the_table_is_the_run(read_page, tmp_path):
+    run, optimizer = played(sv.PureDP(1.0), sv.SimulatedNoise(1))
+    free, other = played(sv.NoPrivacy())
+    path = run_report(
+        [run, free],
+        tmp_path / "report.html",
+        labels=["private", "free"],
+        plans=[optimizer.plan, other.plan],
+        points=[optimizer.point, None],
+        best=ENVIRONMENT.comparator(2_000).point,
+        command="sottovoce run mine",
+    )
+    page = read_page(path)
+    for row, one in zip(page.table("runs"), (run, free), strict=True):
+        details = one.details
+        assert [value for value, _ in row[1:]] == [
+            repr(one.events_finished),
+            repr(one.final_regret),
+            repr(one.regret_per_event),
+            repr(one.no_learning_per_event),
+            repr(one.final_regret / free.final_regret),
+            repr(details.rounds),
+            repr(details.oracle_calls),
+            repr(details.seconds),
+        ]
+    for row, one, plan in zip(page.table("predictions"), (run, free), (optimizer.plan, other.plan), strict=True):
+        assert [float(value) for value, _ in row[2:]] == pytest.approx(
+            [plan.bound / 2_000, one.regret_per_event, one.regret_per_event / (plan.bound / 2_000)], rel=1e-12
+        )
+    assert "sottovoce run mine" in page.tags("pre", "command")[0].text
+
+
+def test_the_whole_statement_is_on_the_page(read_page, tmp_path):
+    run, optimizer = played(sv.ApproxDP(0.5, 1e-6), sv.SimulatedNoise(1))
+    page = read_page(run_report(run, tmp_path / "report.html"))
+    words = " ".join(page.text.split())
+    privacy = optimizer.privacy
+    for part in (privacy.mechanism, privacy.why, privacy.unit, privacy.headline, "their budgets add up"):
+        assert part in words
+    assert "at most 1.65 times as likely" in words
+    assert "except with a probability of about 1e-06" in words
+
+
+@pytest.mark.parametrize(
+    ("privacy", "noise", "banner"),
+    [
+        (sv.PureDP(1.0), None, None),
+        (sv.PureDP(1.0), sv.SimulatedNoise(1), "simulated from a seed"),
+        (sv.NoPrivacy(), None, "No noise was added"),
+    ],
+    ids=["real", "simulated", "none"],
+)
+def test_the_banner_is_there_exactly_where_nobody_is_protected(read_page, tmp_path, privacy, noise, banner):
+    run, _ = played(privacy, noise)
+    page = read_page(run_report(run, tmp_path / "report.html"))
+    banners = page.tags(cls="banner")
+    assert len(banners) == (banner is not None)
+    if banner:
+        assert banner in banners[0].text
+        assert "NOT PRIVATE" in banners[0].text
+    assert ("imitated, not kept" in page.text) == (noise is not None)
+
+
+def test_a_point_without_a_problem_is_shown_as_bars(read_page, tmp_path):
+    run, optimizer = played(sv.NoPrivacy())
+    best = ENVIRONMENT.comparator(2_000).point
+    page = read_page(run_report(run, tmp_path / "report.html", points=[optimizer.point], best=best))
+    bars = page.tags("rect", "bar")
+    assert len(bars) == 3
+    heights = np.array([float(one.attributes["height"]) for one in bars])
+    np.testing.assert_allclose(
+        heights / heights.max(), np.abs(optimizer.point) / np.abs(optimizer.point).max(), atol=0.01
+    )
+
+
+def test_without_point_or_plan_the_page_leaves_them_out(read_page, tmp_path, make_run):
+    page = read_page(run_report(make_run(), tmp_path / "report.html"))
+    assert not [one for one in page.tags("section") if one.attributes["id"] == "decision"]
+    assert not [one for one in page.tags("table") if one.attributes["id"] == "predictions"]
+
+
+def test_an_interrupted_run_says_so_and_is_not_held_against_its_plan(read_page, tmp_path):
+    optimizer = sv.PrivateBandit(ENVIRONMENT.domain, horizon=2_000, loss_range=(0, 2), privacy=sv.NoPrivacy(), seed=1)
+    run = sv.simulate(optimizer, ENVIRONMENT, events=2_000)
+    half = sv.Run(
+        *(getattr(run, name)[:20] for name in ("events", "rounds", "simulation_only_loss")),
+        run.simulation_only_best_loss[:20],
+        run.simulation_only_center_loss[:20],
+        run.details,
+    )
+    page = read_page(run_report(half, tmp_path / "report.html", plans=[optimizer.plan]))
+    assert "Interrupted before the end" in page.text
+    assert "(interrupted)" in page.table("runs")[0][0][1]
+    assert not [one for one in page.tags("table") if one.attributes["id"] == "predictions"]
+
+
+@pytest.mark.parametrize("name", ["labels", "plans", "points"])
+def test_lists_of_another_length_are_refused(make_run, tmp_path, name):
+    with pytest.raises(ValueError, match=f"{name} must be as many as runs, got 2 for 1"):
+        run_report(make_run(), tmp_path / "r.html", **{name: [None, None]})
+
+
+def test_no_runs_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="at least one run"):
+        run_report([], tmp_path / "r.html")
+
+
+def test_a_run_that_never_began_is_refused(make_run, tmp_path):
+    run = make_run()
+    none = sv.Run(*(np.zeros(0),) * 5, run.details)
+    with pytest.raises(ValueError, match="at least one event"):
+        run_report([run, none], tmp_path / "r.html")
+
+
+@pytest.mark.parametrize(
+    ("regret", "number", "words"),
+    [(100.0, "75%", "of what the best"), (600.0, "nothing", "1.5 times that of never learning")],
+)
+def test_the_headline_says_how_much_was_learned(make_run, read_page, tmp_path, regret, number, words):
+    page = read_page(run_report(make_run(regret=regret, never=400.0), tmp_path / "r.html"))
+    tile = page.tags(cls="tile")[0]
+    assert [one.text for one in tile.all(cls="number")] == [number]
+    assert words in tile.text
