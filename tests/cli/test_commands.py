@@ -220,3 +220,33 @@ def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
     assert "what was finished is kept" in out
     summary = json.loads((tmp_path / "results" / "moving-target" / "summary.json").read_text())
     assert 0 < summary["runs"][0]["events"] < 10**9
+
+
+@pytest.mark.parametrize("name", ["routing", "slate:items=8,slots=3,loss=hinge", "ball:dimension=3,play=around"])
+def test_a_problem_is_run_with_its_own_settings_and_its_decision_is_drawn(command, tmp_path, name):
+    code, out, _ = command("run", name, "--horizon", "2k", "--simulated-noise", "--out", str(tmp_path / "here"))
+    assert code == 0
+    assert "no privacy" in out
+    entry = json.loads((tmp_path / "here" / "summary.json").read_text())["runs"][0]
+    assert entry["settings"]["environment"] == name
+    assert entry["settings"]["integral"] is False
+    assert entry["settings"]["play"] == ("around" if "around" in name else "inside")
+    report = (tmp_path / "here" / "report.html").read_text(encoding="utf-8")
+    assert "Best in hindsight" in report
+    assert report.count("data:image/") >= 2
+
+
+def test_a_slate_of_linear_losses_is_played_in_vertices(command, tmp_path):
+    assert command("run", "slate", "--horizon", "2k", "--out", str(tmp_path))[0] == 0
+    settings = json.loads((tmp_path / "summary.json").read_text())["runs"][0]["settings"]
+    assert (settings["losses"], settings["integral"]) == ("linear", True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("slate", "--domain", "ball:3"), "has its own"), (("slate:itms=3",), "no setting 'itms'"), (("sleet",), "slate")],
+)
+def test_a_problem_that_makes_no_sense_is_refused(command, arguments, words):
+    code, _, error = command("run", *arguments)
+    assert code == 2
+    assert words in error

@@ -16,10 +16,12 @@ from sottovoce.cli.reproduce import reproduce_command
 from sottovoce.cli.settings import Settings, with_values
 from sottovoce.cli.study import study_app
 from sottovoce.errors import SottovoceError
+from sottovoce.problems import PROBLEMS
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+RUNS = f"One of {', '.join(ready.READY)}; a problem ({', '.join(PROBLEMS)}, with settings: slate:items=40); or a file."
 
 app = typer.Typer(
     name="sottovoce",
@@ -78,7 +80,7 @@ def show_domains() -> None:
 
 @app.command("run")
 def run_command(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help=f"One of {', '.join(ready.READY)}, or a file.")],
+    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help=RUNS)],
     domain: Annotated[str | None, typer.Option(help="Such as ball:10, box:5, simplex:10 or hypersimplex:20,5.")] = None,
     horizon: Annotated[str | None, typer.Option(help="Events, such as 1000000, 1e6, 100k or 1M.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Privacy budget; smaller is more private.")] = None,
@@ -152,7 +154,9 @@ def _run_all(every: list[Settings], folder: Path, command: str) -> bool:
 def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[execute.Played]:
     """Return the runs, the last of them unfinished if it was interrupted."""
     played: list[execute.Played] = []
-    environment = every[0].make_environment()
+    problem = every[0].make_problem()
+    environment = every[0].make_environment() if problem is None else problem.environment
+    drift = problem is not None and problem.drift
     with tables.progress_bars(console) as bars:
         for settings, label in zip(every, labels, strict=True):
             task = bars.add_task(label, total=int(settings.horizon), round=0)
@@ -160,7 +164,7 @@ def _simulate_all(console: Console, every: list[Settings], labels: list[str]) ->
             def show(done: int, total: int, rounds: int, task: Any = task) -> None:
                 bars.update(task, completed=done, total=total, round=rounds)
 
-            played.append(execute.carry_out(settings, environment, show))
+            played.append(execute.carry_out(settings, environment, show, drift=drift))
             if not played[-1].run.finished:
                 break
     return played

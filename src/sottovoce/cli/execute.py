@@ -35,7 +35,9 @@ def all_settings(settings: Settings) -> list[Settings]:
     return [settings, *(variant(settings, text) for text in settings.also)]
 
 
-def carry_out(settings: Settings, environment: Environment, progress: Progress | None = None) -> Played:
+def carry_out(
+    settings: Settings, environment: Environment, progress: Progress | None = None, *, drift: bool = False
+) -> Played:
     """Build the optimizer and simulate it."""
     optimizer = PrivateBandit(
         environment.domain,
@@ -47,6 +49,7 @@ def carry_out(settings: Settings, environment: Environment, progress: Progress |
         play=settings.play,
         losses=settings.losses,
         integral=settings.integral,
+        drift=drift,
         seed=settings.seed,
         noise=SimulatedNoise(settings.seed) if settings.simulated_noise else None,
     )
@@ -116,6 +119,7 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
     summary = folder / "summary.json"
     entries = [_summary(*entry) for entry in zip(labels, names, every, runs, strict=True)]
     summary.write_text(json.dumps({"sottovoce": __version__, "runs": entries}, indent=2) + "\n", encoding="utf-8")
+    problem = every[0].make_problem()
     report = run_report(
         runs,
         folder / "report.html",
@@ -123,6 +127,7 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
         plans=[one.plan for one in played],
         points=[one.point for one in played],
         best=every[0].make_environment().comparator(runs[0].events_finished).point,
+        problem=problem,
         command=command,
     )
     return [report, figure, summary, *paths]

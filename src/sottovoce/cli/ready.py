@@ -3,8 +3,12 @@
 from pathlib import Path
 
 from sottovoce.cli.settings import Settings, from_file
+from sottovoce.experiments.naming import make_problem
+from sottovoce.problems import PROBLEMS
 
-__all__ = ["READY", "find"]
+__all__ = ["READY", "find", "of_problem"]
+
+HORIZON = 200_000  # of the runs of problems
 
 READY: dict[str, Settings] = {
     "demo": Settings(also=("epsilon=0.1", "no-privacy", "plan=paper")),
@@ -14,8 +18,23 @@ READY: dict[str, Settings] = {
 }
 
 
+def of_problem(name: str) -> Settings:
+    """Return the settings of a decision problem, beside the same without privacy."""
+    problem = make_problem(name, seed=0)
+    play = problem.settings().get("play", "inside")
+    return Settings(
+        environment=name,
+        domain="",
+        horizon=HORIZON,
+        losses=problem.losses,
+        integral=problem.integral,
+        play=play,
+        also=("no-privacy",),
+    )
+
+
 def find(name: str) -> tuple[str, Settings]:
-    """Return the short name and the settings of a ready run, or of a TOML file.
+    """Return the short name and the settings of a ready run, of a decision problem, or of a TOML file.
 
     Examples
     --------
@@ -25,9 +44,12 @@ def find(name: str) -> tuple[str, Settings]:
     """
     if name in READY:
         return name, READY[name]
+    if name.partition(":")[0] in PROBLEMS:
+        return name.partition(":")[0], of_problem(name)
     path = Path(name)
     if path.suffix != ".toml":
-        raise ValueError(f"no ready run is named {name!r}: use one of {', '.join(READY)}, or a file that ends in .toml")
+        known = ", ".join([*READY, *PROBLEMS])
+        raise ValueError(f"no ready run is named {name!r}: use one of {known}, or a file that ends in .toml")
     if not path.is_file():
         raise ValueError(f"there is no file {name}")
     return path.stem, from_file(path, Settings())

@@ -8,7 +8,9 @@ from typing import Any
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.cli import parsing
+from sottovoce.experiments.naming import make_problem, problem_name
 from sottovoce.privacy import ApproxDP, Guarantee, NoPrivacy, PureDP
+from sottovoce.problems import PROBLEMS, DecisionProblem
 from sottovoce.simulation import Environment, MovingTarget, NoisyLinear, Switching
 
 __all__ = ["ENVIRONMENTS", "Settings", "from_file", "variant", "with_values"]
@@ -25,7 +27,7 @@ class Settings:
     Parameters
     ----------
     environment, domain : str
-        As on the command line.
+        As on the command line; or a problem such as "routing" or "slate:items=40", which has a domain of its own ("").
     horizon : int
     epsilon, delta : float
         A delta of 0 is pure differential privacy.
@@ -63,7 +65,14 @@ class Settings:
     also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        choice("environment", self.environment, tuple(ENVIRONMENTS))
+        if self.is_problem:
+            problem_name(self.environment)
+            if self.domain:
+                raise ValueError(
+                    f"domain must be left out: {self.environment} has its own. Settings change it, as in slate:items=40"
+                )
+        else:
+            choice("environment", self.environment, tuple(ENVIRONMENTS))
         choice("plan", self.plan, ("auto", "paper"))
         choice("play", self.play, ("inside", "around"))
         choice("losses", self.losses, ("convex", "linear"))
@@ -86,8 +95,20 @@ class Settings:
             return NoPrivacy()
         return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
 
+    @property
+    def is_problem(self) -> bool:
+        """Whether the environment is that of a real decision problem."""
+        return self.environment.partition(":")[0] in PROBLEMS
+
+    def make_problem(self) -> DecisionProblem | None:
+        """Build the decision problem, if it is one."""
+        return make_problem(self.environment, seed=self.seed) if self.is_problem else None
+
     def make_environment(self) -> Environment:
         """Build the environment on its domain."""
+        problem = self.make_problem()
+        if problem is not None:
+            return problem.environment
         return ENVIRONMENTS[self.environment](parsing.domain(self.domain), seed=self.seed)
 
 
