@@ -30,7 +30,7 @@ docs: $(READY)  ## build the documentation as a site (site/index.html)
 	@echo "open site/index.html"
 
 reproduce: $(READY)  ## measure the paper's claims, and write docs/reproduction.md anew (minutes)
-	$(BIN)/sottovoce reproduce
+	$(BIN)/sottovoce reproduce --page docs/reproduction.md
 
 system:  ## Debian packages that the browser and PostgreSQL tests need (as root)
 	@command -v chromium chromedriver >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \

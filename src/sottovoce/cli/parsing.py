@@ -6,7 +6,7 @@ from typing import Any
 
 from sottovoce.domains import Ball, Box, Domain, Hypersimplex, Simplex
 
-__all__ = ["DOMAINS", "count", "domain", "pair"]
+__all__ = ["DOMAINS", "count", "domain", "numbers", "pair"]
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -47,6 +47,21 @@ def pair(name: str, text: str) -> tuple[float, float]:
     except ValueError:
         raise ValueError(f"{name} must be two numbers such as 0,1, got {text!r}") from None
     return low, high
+
+
+def numbers(name: str, text: str) -> list[float]:
+    """Read one or more numbers with commas between them.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.parsing import numbers
+    >>> numbers("epsilon", "0.1, 1")
+    [0.1, 1.0]
+    """
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(f"{name} must be numbers with commas between them, such as 0.1,1, got {text!r}") from None
 
 
 DOMAINS: dict[str, tuple[str, Callable[..., Domain]]] = {

@@ -1,6 +1,8 @@
 """One cell of a grid of runs, and what came of it: the row of a tidy table."""
 
+import hashlib
 import math
+import re
 from dataclasses import dataclass
 
 __all__ = ["Cell", "Result"]
@@ -20,6 +22,12 @@ class Cell:
         Privacy of the run; infinity for none. Algorithms that are not private have infinity.
     horizon, seed
         Events; and the seed of the environment, the public coins and the simulated noise, on separate streams.
+
+    Examples
+    --------
+    >>> cell = Cell("ball", "default", 1.0, 1_000, 0)
+    >>> cell.key.startswith("ball-default-epsilon-1.0-1000-events-seed-0-")
+    True
     """
 
     problem: str
@@ -27,6 +35,14 @@ class Cell:
     epsilon: float
     horizon: int
     seed: int
+
+    @property
+    def key(self) -> str:
+        """A name for its files: readable, and different for every cell."""
+        words = f"{self.problem} {self.algorithm} epsilon {self.epsilon} {self.horizon} events seed {self.seed}"
+        exact = repr((self.problem, self.algorithm, self.epsilon, self.horizon, self.seed))
+        readable = re.sub(r"[^a-z0-9.=]+", "-", words.lower()).strip("-")[:120]
+        return f"{readable}-{hashlib.sha256(exact.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +69,11 @@ class Result:
         Rounds released, linear oracle calls, and time.
     privacy
         The guarantee's headline, and NOT PRIVATE if the noise was simulated.
+
+    Examples
+    --------
+    >>> Result(Cell("ball", "default", 1.0, 1_000, 0), "done", regret=50.0).regret_per_event
+    0.05
     """
 
     cell: Cell

@@ -1,5 +1,6 @@
 """The paper's claims, measured: figures, and a page in Markdown."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -27,12 +28,12 @@ def reproduction_page(sweep: Sweep, claims: Sequence[Claim], scale: Scale) -> st
     """Return the page."""
     parts = [
         "# The paper's claims, measured",
-        _beginning(sweep, scale),
+        _filled(_beginning(sweep, scale)),
         _table(
             ["claim", "with the paper's constants", "by this library's default"],
             [[f"[{claim.title}](#{_anchor(claim.title)})", claim.of_paper, claim.of_default] for claim in claims],
         ),
-        _need(scale),
+        _filled(_need(scale)),
         _READING,
     ]
     shown: set[str] = set()
@@ -93,8 +94,8 @@ def _claim_parts(claim: Claim, *, figure: bool) -> list[str]:
     measured = "measured" if claim.rows and "against" in claim.rows[0].who else f"power of {claim.axis}"
     parts = [
         f"## {claim.title}",
-        f"{claim.statement} ({claim.source}.)",
-        f"**{claim.verdict}**",
+        _filled(f"{claim.statement} ({claim.source}.)"),
+        _filled(f"**{claim.verdict}**"),
         _table(["", "regret / never learning", "regret / own bound", measured, "verdict", "why"], rows),
     ]
     if figure:
@@ -118,6 +119,10 @@ def _number_tables(summaries: Iterable[Summary]) -> list[str]:
 def _table(columns: list[str], rows: list[list[str]]) -> str:
     lines = [columns, ["---"] * len(columns), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+def _filled(paragraph: str) -> str:
+    return textwrap.fill(paragraph, width=120, break_long_words=False, break_on_hyphens=False)
 
 
 def _anchor(title: str) -> str:

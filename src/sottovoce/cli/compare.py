@@ -1,0 +1,133 @@
+"""`sottovoce compare`: a grid of runs, and what it says."""
+
+import os
+import shlex
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+from sottovoce.cli import parsing
+from sottovoce.cli.compare_tables import failures, slope_tables, summary_tables
+from sottovoce.experiments import ALGORITHMS, Cell, Standing, Sweep, grid, run_sweep
+from sottovoce.experiments.naming import split_names
+from sottovoce.experiments.slopes import slopes
+from sottovoce.experiments.summary import summarise
+from sottovoce.problems import PROBLEMS
+from sottovoce.report import sweep_report
+
+__all__ = ["SweepProgress", "compare_command", "run_with_progress", "show"]
+
+NOTHING_DONE, INTERRUPTED = 1, 130
+
+
+def compare_command(
+    problems: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PROBLEM...", help=f"One or more of {', '.join(PROBLEMS)}; with settings: slate:items=40,slots=5."
+        ),
+    ],
+    algorithms: Annotated[
+        str, typer.Option(help=f"Some of {', '.join(ALGORITHMS)}, with commas between them.")
+    ] = "default,no-privacy,paper-gaussian",
+    epsilon: Annotated[str, typer.Option(help="Privacy budgets, such as 0.1,1.")] = "1",
+    horizon: Annotated[str, typer.Option(help="Events, such as 1e4,1e5 or 10k,100k.")] = "100k",
+    seeds: Annotated[int, typer.Option(help="How many runs of each, with seeds 0, 1, ...")] = 5,
+    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/compare"),
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
+) -> None:
+    """Run algorithms on problems, over processes, and compare them; what is finished is not run again."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"out must be a folder, and {out} is a file")
+    names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in horizon.split(",")]
+    epsilons = parsing.numbers("epsilon", epsilon)
+    if seeds < 1:
+        raise ValueError(f"seeds must be at least 1, got {seeds}")
+    cells = grid(problems, names, epsilons=epsilons, horizons=horizons, seeds=range(seeds))
+    command = shlex.join(
+        [
+            *("sottovoce", "compare", *problems, "--algorithms", ",".join(names)),
+            *("--epsilon", ",".join(map(repr, epsilons)), "--horizon", ",".join(map(str, horizons))),
+            *("--seeds", str(seeds), "--out", str(out)),
+        ]
+    )
+    console = Console()
+    sweep = run_with_progress(console, out, cells, command=command, jobs=jobs, fresh=fresh)
+    show(console, sweep)
+    if not any(result.status == "done" for result in sweep.results):
+        raise typer.Exit(NOTHING_DONE)
+
+
+def run_with_progress(
+    console: Console, out: Path, cells: tuple[Cell, ...], *, command: str, jobs: int | None, fresh: bool
+) -> Sweep:
+    """Run what is left of a sweep, with one display; on an interrupt say how to go on, and end with code 130."""
+    jobs = _cores() if jobs is None else jobs
+    try:
+        with SweepProgress(console) as display:
+            return run_sweep(out, cells, command=command, jobs=jobs, fresh=fresh, progress=display.show)
+    except KeyboardInterrupt:
+        done = (
+            sum(result.status == "done" for result in Sweep.load(out).results) if (out / "sweep.json").exists() else 0
+        )
+        console.print(f"[yellow]interrupted:[/] {done} of {len(cells)} cells are finished, and are kept")
+        console.print(f"to go on: {command}", soft_wrap=True, highlight=False, markup=False)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def show(console: Console, sweep: Sweep) -> None:
+    """Print what a sweep found, and which files hold it."""
+    for table in (*summary_tables(summarise(sweep.results)), *slope_tables(slopes(sweep.results))):
+        console.print(table)
+    for line in failures(sweep.results):
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+    console.print("Mean ± standard error over seeds. Noise is simulated: NOT PRIVATE.", highlight=False)
+    report = sweep_report(sweep, sweep.folder / "report.html")
+    for path in (report, sweep.folder / "results.csv"):
+        console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+
+
+class SweepProgress:
+    """One line: cells done, failed and left, events per second, time left."""
+
+    def __init__(self, console: Console) -> None:
+        words = "{task.fields[cells]}"
+        self._bars = Progress(TextColumn(words), BarColumn(bar_width=20), TaskProgressColumn(), console=console)
+        self._task = self._bars.add_task("", total=None, cells="starting")
+        self._started = time.monotonic()
+
+    def __enter__(self) -> "SweepProgress":
+        self._bars.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bars.stop()
+
+    def show(self, standing: Standing) -> None:
+        """Bring the display up to date."""
+        done, total = (standing.events, standing.events_total) if standing.events_total else (1, 1)
+        self._bars.update(self._task, completed=done, total=total, cells=self._words(standing))
+
+    def _words(self, standing: Standing) -> str:
+        words = f"cells: {standing.done} done, {standing.failed} failed, {standing.left} left"
+        elapsed = time.monotonic() - self._started
+        if standing.events and standing.left:
+            words += f" · {standing.events / elapsed:,.0f} events/s"
+        if standing.seconds_left is not None and standing.left:
+            words += f" · about {_duration(standing.seconds_left)} left"
+        return words
+
+
+def _cores() -> int:
+    """Cores that this process may use; all there are where the system does not say."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

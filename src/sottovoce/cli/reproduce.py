@@ -1,0 +1,62 @@
+"""`sottovoce reproduce`: the paper's claims as measurements."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sottovoce.cli.compare import run_with_progress
+from sottovoce.experiments.claims import Claim
+from sottovoce.experiments.evidence import FAILS, HOLDS
+from sottovoce.experiments.reproduce import LARGE, SMALL, judge, reproduction_grid
+from sottovoce.report.reproduction import write_reproduction
+
+__all__ = ["claim_tables", "reproduce_command"]
+
+_COLOURS = {HOLDS: "green", FAILS: "bold red"}
+
+
+def reproduce_command(
+    large: Annotated[
+        bool, typer.Option("--large", help="Longer runs, more seeds: most of an hour on two cores.")
+    ] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("results/reproduction"),
+    page: Annotated[
+        Path | None, typer.Option(help="Where the page goes, its figures beside it; by default into the folder.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
+) -> None:
+    """Measure what the paper claims, with its constants and with this library's default; minutes on two cores."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"out must be a folder, and {out} is a file")
+    scale = LARGE if large else SMALL
+    command = shlex.join(["sottovoce", "reproduce", *(["--large"] if large else [])])
+    console = Console()
+    sweep = run_with_progress(console, out, reproduction_grid(scale), command=command, jobs=jobs, fresh=fresh)
+    found = judge(sweep.results, scale)
+    for claim, table in zip(found, claim_tables(found), strict=True):
+        console.print(f"[bold]{claim.title}[/] ({claim.source})", highlight=False)
+        console.print(table)
+        console.print(claim.verdict + "\n", highlight=False)
+    console.print("Noise is simulated: NOT PRIVATE.", highlight=False)
+    for path in write_reproduction(sweep, found, scale, page or out / "reproduction.md"):
+        console.print(f"wrote {path}", soft_wrap=True, highlight=False)
+
+
+def claim_tables(claims: tuple[Claim, ...]) -> list[Table]:
+    """Return a table for each claim: one row per algorithm."""
+    tables = []
+    for claim in claims:
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for name in ("", "regret / never", "measured", "verdict"):
+            table.add_column(name, overflow="fold")
+        for row in claim.rows:
+            colour = _COLOURS.get(row.verdict, "yellow")
+            table.add_row(row.who, row.level, row.measured or "none", f"[{colour}]{row.verdict}[/]")
+        tables.append(table)
+    return tables

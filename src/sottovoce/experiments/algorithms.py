@@ -1,0 +1,184 @@
+"""What can be compared: this library in several settings, and every algorithm of the literature that it holds."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sottovoce._checks import Vector
+from sottovoce.experiments.naming import read
+from sottovoce.experiments.seeding import Streams
+from sottovoce.learning import PrivateBandit
+from sottovoce.learning.baselines import BASELINES
+from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, NoPrivacy, PrivacyStatement, PureDP, SimulatedNoise, local
+from sottovoce.problems import DecisionProblem
+
+__all__ = ["ALGORITHMS", "DELTA", "Algorithm", "LocalReports", "Setting", "algorithm_name", "find_algorithm"]
+
+DELTA = 1e-6
+"""Of the algorithms that promise (epsilon, delta)-privacy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an algorithm is built for."""
+
+    problem: DecisionProblem
+    epsilon: float
+    horizon: int
+    streams: Streams
+    choices: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """An algorithm by name.
+
+    Attributes
+    ----------
+    name, summary
+        As on the command line, and what it is in a few words.
+    private
+        Whether it has an epsilon at all.
+    build
+        From a setting to an optimizer that `simulate` can play; raises ValueError where it does not fit.
+    full_information
+        Whether it sees gradients, and is simulated accordingly.
+
+    Examples
+    --------
+    >>> ALGORITHMS["default"].private, ALGORITHMS["no-privacy"].private
+    (True, False)
+    """
+
+    name: str
+    summary: str
+    private: bool
+    build: Callable[[Setting], Any]
+    full_information: bool = False
+
+
+class LocalReports:
+    """An optimizer under `LocalDP` whose losses are privatised here, by simulation: NOT PRIVATE.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> environment = sv.simulation.MovingTarget(sv.domains.Ball(2))
+    >>> inner = sv.PrivateBandit(
+    ...     environment.domain, horizon=500, loss_range=environment.loss_range, privacy=sv.LocalDP(1.0), seed=1
+    ... )
+    >>> sv.simulate(LocalReports(inner, seed=2), environment).details.privacy_headline
+    'epsilon = 1, local differential privacy (SIMULATED NOISE: NOT PRIVATE)'
+    """
+
+    def __init__(self, optimizer: PrivateBandit, seed: int) -> None:
+        self._optimizer = optimizer
+        self._generator = np.random.default_rng(seed)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._optimizer, name)
+
+    def tell(self, ids: Any, losses: Vector) -> None:
+        """Privatise the losses as their owners would, and tell the reports."""
+        self._optimizer.tell(ids, report=local.simulate_reports(losses, self._optimizer.channel, self._generator))
+
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """The statement, which says that the reports were simulated."""
+        return replace(self._optimizer.privacy, simulated=True)
+
+
+def _bandit(setting: Setting, privacy: Guarantee, **choices: Any) -> PrivateBandit:
+    return setting.problem.optimizer(
+        horizon=setting.horizon,
+        privacy=privacy,
+        seed=setting.streams.coins,
+        noise=SimulatedNoise(setting.streams.noise),
+        **{**choices, **setting.choices},
+    )
+
+
+def _pure(setting: Setting) -> Guarantee:
+    """Return the guarantee: pure, unless a delta is among the choices."""
+    delta = setting.choices.pop("delta", 0.0)
+    return ApproxDP(setting.epsilon, delta) if delta else PureDP(setting.epsilon)
+
+
+def _default(setting: Setting) -> PrivateBandit:
+    return _bandit(setting, _pure(setting))
+
+
+def _no_privacy(setting: Setting) -> PrivateBandit:
+    return _bandit(setting, NoPrivacy())
+
+
+def _paper_laplace(setting: Setting) -> PrivateBandit:
+    return _bandit(setting, PureDP(setting.epsilon), plan="paper")
+
+
+def _paper_gaussian(setting: Setting) -> PrivateBandit:
+    return _bandit(setting, ApproxDP(setting.epsilon, setting.choices.pop("delta", DELTA)), plan="paper")
+
+
+def _paper_without_noise(setting: Setting) -> PrivateBandit:
+    return _bandit(setting, NoPrivacy(), plan="paper")
+
+
+def _local(setting: Setting) -> LocalReports:
+    return LocalReports(_bandit(setting, LocalDP(setting.epsilon)), setting.streams.reports)
+
+
+def _baseline(kind: type[Any]) -> Algorithm:
+    def build(setting: Setting) -> Any:
+        problem, environment = setting.problem, setting.problem.environment
+        if kind.linear_only and problem.losses != "linear":
+            raise ValueError(f"{kind.name} is for linear losses, and those of {problem.name} are {problem.losses}")
+        arguments: dict[str, Any] = {
+            "horizon": setting.horizon,
+            "loss_range": environment.loss_range,
+            "lipschitz": environment.lipschitz,
+            "seed": setting.streams.coins,
+        }
+        if kind.private:
+            arguments |= {"privacy": _pure(setting), "noise": SimulatedNoise(setting.streams.noise)}
+        if "point" in inspect.signature(kind).parameters:
+            arguments["point"] = environment.comparator(setting.horizon).point
+        if setting.choices:
+            raise ValueError(f"{kind.name} has no setting {', '.join(setting.choices)}")
+        return kind(problem.domain, **arguments)
+
+    return Algorithm(
+        kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build, kind.full_information
+    )
+
+
+_HERE = (
+    Algorithm("default", "this library's choice at pure epsilon-privacy", True, _default),
+    Algorithm("no-privacy", "this library's choice without privacy", False, _no_privacy),
+    Algorithm("paper-laplace", "Algorithm 1 with the paper's Laplace noise", True, _paper_laplace),
+    Algorithm(
+        "paper-gaussian", f"Algorithm 1 with the paper's Gaussian noise, delta = {DELTA:g}", True, _paper_gaussian
+    ),
+    Algorithm("paper-no-noise", "Algorithm 1 with the paper's parameters, without noise", False, _paper_without_noise),
+    Algorithm("local", "losses privatised by their owners, one bit each", True, _local),
+)
+
+ALGORITHMS: dict[str, Algorithm] = {one.name: one for one in (*_HERE, *map(_baseline, BASELINES.values()))}
+"""By the name that the command line knows them by."""
+
+
+def find_algorithm(text: str) -> tuple[Algorithm, dict[str, Any]]:
+    """Return an algorithm and its settings, as in "default:play=around"; settings override single choices of a plan."""
+    named = read(text, "algorithm")
+    if named.name not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {named.name!r}")
+    return ALGORITHMS[named.name], dict(named.settings)
+
+
+def algorithm_name(text: str) -> str:
+    """Return an algorithm as it is written everywhere, or say what is wrong with it."""
+    find_algorithm(text)
+    return str(read(text, "algorithm"))

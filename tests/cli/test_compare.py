@@ -1,0 +1,129 @@
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from sottovoce.cli import main
+from sottovoce.experiments import Sweep
+from sottovoce.experiments.summary import summarise
+from sottovoce.experiments.workers import Done, Failed, Started, one_line
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def inline(monkeypatch):
+    """Run cells in this process: starting others is most of the time, and has its own tests."""
+
+    def work(task, pick, jobs):
+        while (cell := pick()) is not None:
+            yield Started(cell, None)
+            try:
+                yield Done(cell, task(cell, lambda news: None))
+            except ValueError as problem:
+                yield Failed(cell, one_line(problem))
+
+    monkeypatch.setattr("sottovoce.experiments.sweeping.work", work)
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", *arguments])
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+GRID = ("ball:dimension=2", "--epsilon", "1,10", "--horizon", "300,1e3", "--seeds", "2", "--out", "here")
+
+
+@pytest.mark.usefixtures("inline")
+def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tmp_path):
+    code, out, err = command(*GRID, "--algorithms", "default,fkm,agarwal-singh")
+    assert (code, err) == (0, "")
+    sweep = Sweep.load(tmp_path / "here")
+    assert len(sweep.results) == len(sweep.cells) == 2 * 2 * 2 + 2 * 2 + 2 * 2 * 2
+    for one in summarise(sweep.results):
+        if one.runs:
+            line = next(
+                line
+                for line in out.splitlines()
+                if one.algorithm in line and f"{one.regret:.4f} ± {one.regret_error:.4f}" in line
+            )
+            assert f"{one.ratio:.0%}" in line
+            assert f"{one.horizon:,}" in line
+    assert "12 done, 8 failed, 0 left" in out
+    assert "failed: ball:dimension=2 / agarwal-singh, 8 cells: ValueError: agarwal-singh is for linear losses" in out
+    assert "ball:dimension=2: regret grows as this power of horizon" in out
+    assert "ball:dimension=2: regret grows as this power of 1/epsilon" in out
+    assert "NOT PRIVATE" in out
+    with open("here/results.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == len(sweep.cells)
+    assert (tmp_path / "here" / "report.html").exists()
+    again = sweep.command.split()
+    assert again[:3] == ["sottovoce", "compare", "ball:dimension=2"]
+    times = {result.cell: result.seconds for result in sweep.results if result.status == "done"}
+    code, _, _ = command(*again[2:])
+    assert code == 0
+    assert {result.cell: result.seconds for result in Sweep.load("here").results if result.status == "done"} == times
+    code, _, err = command(*again[2:-2], "--horizon", "300", "--out", "here")
+    assert code == 2
+    assert "holds another sweep" in err
+
+
+def test_nothing_that_runs_is_code_1(command):
+    code, out, _ = command("ball", "--algorithms", "agarwal-singh", "--horizon", "100", "--seeds", "1", "--jobs", "1")
+    assert code == 1
+    assert "0 done, 1 failed, 0 left" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("cube",), "problem must be one of"),
+        (("ball:corners=3",), "problem ball has no setting 'corners'; it has dimension"),
+        (("ball", "--algorithms", "magic"), "algorithm must be one of default"),
+        (("ball", "--epsilon", "small"), "epsilon must be numbers"),
+        (("ball", "--epsilon", "0"), "epsilon must be greater than 0"),
+        (("ball", "--horizon", "soon"), "horizon must be a whole number"),
+        (("ball", "--seeds", "0"), "seeds must be at least 1"),
+        (("ball", "--jobs", "0", "--horizon", "10"), "jobs must be at least 1"),
+        ((), "PROBLEM"),
+    ],
+)
+def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
+    code, _, err = command(*arguments)
+    assert code == 2
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path):
+    arguments = ["ball:dimension=2", "--horizon", "30000", "--seeds", "60", "--algorithms", "default", "--out", "here"]
+    program = [sys.executable, "-m", "sottovoce", "compare", *arguments]
+    child = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ))
+    deadline = time.monotonic() + 60
+    while not list((tmp_path / "here").glob("cells/*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    assert child.returncode == 130
+    done = len(Sweep.load("here").results)
+    assert f"interrupted: {done} of 60 cells are finished, and are kept" in out
+    assert (
+        "to go on: sottovoce compare ball:dimension=2 --algorithms default --epsilon 1.0 --horizon 30000 --seeds 60"
+        in out
+    )
+    assert "Traceback" not in out

@@ -1,0 +1,73 @@
+import pytest
+
+from sottovoce.cli import main
+from sottovoce.experiments import Result, Sweep
+from sottovoce.experiments.claims import Base
+from sottovoce.experiments.records import write_record
+from sottovoce.experiments.reproduce import Scale, reproduction_grid
+from sottovoce.experiments.workers import Done, Started
+
+TINY = Scale(
+    Base(dimension=2, horizon=300, epsilon=1.0),
+    horizons=(100, 300),
+    dimensions=(2, 3),
+    epsilons=(1.0, 3.0),
+    huge_epsilons=(100.0, 1_000.0),
+    slow_horizons=(100, 300),
+    seeds=2,
+)
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path, capsys):
+    def work(task, pick, jobs):
+        """Invent results instead of running cells: here it matters what becomes of them."""
+        while (cell := pick()) is not None:
+            dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0])
+            lost = (0.9 if cell.algorithm.startswith("paper") else 0.1) * cell.horizon * (1 + 0.01 * cell.seed)
+            result = Result(
+                cell, "done", dimension=dimension, regret=lost, never_learning=0.5 * cell.horizon, seconds=1.0
+            )
+            write_record(task.sweep.record_path(cell), result)
+            yield Started(cell, None)
+            yield Done(cell, result)
+
+    monkeypatch.setattr("sottovoce.experiments.sweeping.work", work)
+    monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
+    monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["reproduce", *arguments])
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+def test_claims_are_printed_and_written_and_nothing_is_run_twice(command, tmp_path):
+    code, out, err = command()
+    assert (code, err) == (0, "")
+    for words in ("Regret grows as T^(3/4)", "Theorem 1.1", "With the paper's constants it", "NOT PRIVATE"):
+        assert words in out
+    sweep = Sweep.load(tmp_path / "results" / "reproduction")
+    assert [result.status for result in sweep.results] == ["done"] * len(reproduction_grid(TINY))
+    page = tmp_path / "results" / "reproduction" / "reproduction.md"
+    assert "Made by `sottovoce reproduce` with" in page.read_text()
+    before = {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells}
+    code, _, _ = command("--page", "docs/reproduction.md")
+    assert code == 0
+    assert {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells} == before
+    assert (tmp_path / "docs" / "figures" / "reproduction-horizon.png").exists()
+    assert (tmp_path / "docs" / "reproduction.md").read_text() == page.read_text()
+
+
+def test_the_large_setting_says_so(command, tmp_path):
+    code, _, _ = command("--large", "--out", "here")
+    assert code == 0
+    assert "Made by `sottovoce reproduce --large` with" in (tmp_path / "here" / "reproduction.md").read_text()
+    (tmp_path / "taken").write_text("a file")
+    assert command("--out", "taken")[0] == 2

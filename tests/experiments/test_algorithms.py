@@ -1,0 +1,68 @@
+"""Every algorithm runs on a problem that fits it, says what it promises, and learns no faster than it may."""
+
+import math
+
+import pytest
+
+from sottovoce.experiments import Cell, run_cell
+from sottovoce.experiments.algorithms import ALGORITHMS, DELTA
+
+HEADLINES = {
+    "default": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "paper-laplace": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "local": "epsilon = 2, local differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "no-privacy": "no privacy: NOT PRIVATE",
+    "paper-no-noise": "no privacy: NOT PRIVATE",
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_runs_and_says_what_it_promises(name):
+    problem = "slate:items=8,slots=2,categories=2" if name == "agarwal-singh" else "toy"
+    cell = Cell(problem, name, 2.0 if ALGORITHMS[name].private else math.inf, 400, 0)
+    outcome = run_cell(cell)
+    result = outcome.result
+    assert (result.status, result.cell) == ("done", cell)
+    assert math.isfinite(result.regret)
+    assert result.privacy == HEADLINES.get(name, result.privacy)
+    assert "NOT PRIVATE" in result.privacy
+    assert ("epsilon = 2" in result.privacy) == ALGORITHMS[name].private
+    assert outcome.point.ndim == 1
+    assert outcome.run.finished
+
+
+def test_approximate_privacy_says_its_delta():
+    assert f"delta = {DELTA:g}" in run_cell(Cell("toy", "paper-gaussian", 1.0, 200, 0)).result.privacy
+    assert "delta = 0.001" in run_cell(Cell("toy", "default:delta=0.001", 1.0, 200, 0)).result.privacy
+
+
+def test_the_best_fixed_point_has_no_regret_and_never_learning_has_its_own():
+    result = run_cell(Cell("toy", "best-fixed", math.inf, 3_000, 0)).result
+    assert abs(result.regret_per_event) < 1e-6
+    assert result.never_learning_per_event > 0.1
+
+
+def test_settings_reach_the_plan():
+    inside = run_cell(Cell("toy", "default:batch_size=50", 1.0, 1_000, 0))
+    assert inside.result.rounds == 20
+
+
+@pytest.mark.parametrize(
+    ("problem", "name", "words"),
+    [
+        ("toy", "agarwal-singh", "agarwal-singh is for linear losses, and those of toy are convex"),
+        ("toy", "fkm:colour=3", "fkm has no setting colour"),
+        ("toy", "default:plan=best", "plan must be one of"),
+    ],
+)
+def test_what_does_not_fit_says_why(problem, name, words):
+    with pytest.raises(ValueError, match=words):
+        run_cell(Cell(problem, name, 1.0, 100, 0))
+
+
+def test_reports_are_all_that_a_local_optimizer_is_told():
+    """With a budget near zero reports are coins: other losses, equal points."""
+    one = run_cell(Cell("toy:drift=0.1,seed=1", "local", 1e-9, 400, 0))
+    two = run_cell(Cell("toy:drift=0.1,seed=2", "local", 1e-9, 400, 0))
+    assert one.point == pytest.approx(two.point, rel=1e-6)
+    assert one.result.regret != two.result.regret
