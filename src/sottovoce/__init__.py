@@ -3,7 +3,7 @@
 Decide online over hard feasible sets, from loss values alone, while every person's loss stays differentially private.
 """
 
-from sottovoce import domains, errors, projection, simulation
+from sottovoce import domains, errors, problems, projection, simulation
 from sottovoce.auditing import audit
 from sottovoce.learning import (
     Action,
@@ -14,6 +14,7 @@ from sottovoce.learning import (
     NoisyOCO,
     Plan,
     PrivateBandit,
+    baselines,
     plan,
 )
 from sottovoce.privacy import (
@@ -29,6 +30,7 @@ from sottovoce.privacy import (
     local,
 )
 from sottovoce.simulation import Environment, Run, minimize, simulate
+from sottovoce.studies import Study
 
 __version__ = "0.1.0"
 
@@ -52,13 +54,16 @@ __all__ = [
     "Run",
     "SecureNoise",
     "SimulatedNoise",
+    "Study",
     "__version__",
     "audit",
+    "baselines",
     "domains",
     "errors",
     "local",
     "minimize",
     "plan",
+    "problems",
     "projection",
     "simulate",
     "simulation",

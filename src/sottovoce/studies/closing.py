@@ -15,9 +15,17 @@ from sqlalchemy import Connection
 from sottovoce.studies.core import Core
 from sottovoce.studies.live import LiveRound
 
-__all__ = ["LEASE_SECONDS", "close_complete_rounds", "erase", "forget_overdue"]
+__all__ = ["LEASE_SECONDS", "tend"]
 
 LEASE_SECONDS = 30.0
+
+
+def tend(core: Core, deadline: float | None) -> None:
+    """Do what is due: close rounds that are complete or overdue, and erase what they leave behind."""
+    with core.committer.turn:  # the replica stands still meanwhile
+        forget_overdue(core, deadline)
+        close_complete_rounds(core)
+        erase(core)
 
 
 def forget_overdue(core: Core, deadline: float | None) -> None:
@@ -53,27 +61,26 @@ def _is_due(core: Core) -> bool:
 
 def _close_next(core: Core) -> bool:
     """Close one round; return whether that has succeeded."""
-    with core.committer.turn:  # the replica stands still meanwhile
-        fence = core.submit(lambda connection: _take_lease(core, connection))
-        live = core.replica.first_open()
-        if fence is None or live is None:
+    fence = core.submit(lambda connection: _take_lease(core, connection))
+    live = core.replica.first_open()
+    if fence is None or live is None:
+        return False
+    number, generation = live.number, core.replica.head.generation
+    # The last round's sum would shape no action, so it is never released.
+    released = None if live.open.last else live.open.epoch.draw(live.open)
+
+    def commit(connection: Connection) -> bool:
+        head, current = core.replica.head, core.replica.first_open()
+        mine = head.closer == core.owner and head.fence == fence and head.generation == generation
+        if not mine or core.storage.now(connection) > head.lease:
             return False
-        number, generation = live.number, core.replica.head.generation
-        # The last round's sum would shape no action, so it is never released.
-        released = None if live.open.last else live.open.epoch.draw(live.open)
+        if current is None or current.number != number or not current.complete:
+            return False
+        core.replica.close(connection, current, released)
+        head.closer, head.lease = None, 0.0
+        return True
 
-        def commit(connection: Connection) -> bool:
-            head, current = core.replica.head, core.replica.first_open()
-            mine = head.closer == core.owner and head.fence == fence and head.generation == generation
-            if not mine or core.storage.now(connection) > head.lease:
-                return False
-            if current is None or current.number != number or not current.complete:
-                return False
-            core.replica.close(connection, current, released)
-            head.closer, head.lease = None, 0.0
-            return True
-
-        return bool(core.submit(commit))
+    return bool(core.submit(commit))
 
 
 def _take_lease(core: Core, connection: Connection) -> int | None:
@@ -82,7 +89,7 @@ def _take_lease(core: Core, connection: Connection) -> int | None:
     now = core.storage.now(connection)
     if live is None or not live.complete:
         return None
-    if head.closer is not None and head.closer != core.owner and now < head.lease:
+    if head.closer is not None and head.closer != core.owner and now < head.lease and not core.is_dead(head.closer):
         return None
     head.closer, head.lease, head.fence = core.owner, now + LEASE_SECONDS, head.fence + 1
     return head.fence
@@ -91,13 +98,10 @@ def _take_lease(core: Core, connection: Connection) -> int | None:
 def erase(core: Core) -> None:
     """See to it that deleted losses are gone from the log as well; tried again with every call until it succeeds."""
     closed = core.replica.head.closed
-    if core.replica.head.erased >= closed or core.replica.stale:
+    if core.replica.head.erased >= closed or core.replica.stale or not core.storage.erase():
         return
-    with core.committer.turn:
-        if not core.storage.erase():
-            return
 
-        def note(connection: Connection) -> None:
-            core.replica.head.erased = max(core.replica.head.erased, closed)
+    def note(connection: Connection) -> None:
+        core.replica.head.erased = max(core.replica.head.erased, closed)
 
-        core.submit(note)
+    core.submit(note)

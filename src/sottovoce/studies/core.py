@@ -51,6 +51,18 @@ class Core:
         self.check_usable()
         return self.committer.submit(do)
 
+    def is_dead(self, owner: str) -> bool:
+        """Say whether the process of an owner is known to be gone. Should this be wrong, its fence is out of date."""
+        if not self.storage.is_sqlite:  # it may be on another host
+            return False
+        try:
+            os.kill(int(owner.partition("-")[0]), 0)
+        except ProcessLookupError:
+            return True
+        except OSError:
+            return False
+        return False
+
     def check_usable(self) -> None:
         """Refuse a study that was closed, or was opened by another process."""
         if self._generation != _fork.current:
@@ -62,11 +74,12 @@ class Core:
         try:
             self._together(operations)
         except Exception as problem:
-            if len(operations) == 1:
-                operations[0].error = problem
+            if len(operations) > 1 and not isinstance(problem, StorageError):
+                for one in operations:  # one of them is to blame: the others shall not suffer for it
+                    self._carry_out([one])
                 return
-            for one in operations:  # one of them is to blame: the others shall not suffer for it
-                self._carry_out([one])
+            for one in operations:
+                one.error = problem
 
     def _together(self, operations: list[Operation]) -> None:
         replica = self.replica

@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, text
-from sqlalchemy.exc import IntegrityError
 
 from sottovoce._checks import number
-from sottovoce._records import pack
+from sottovoce._records import checksum, pack
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.exploration import Record
@@ -54,19 +53,19 @@ class Found:
 def create_or_resume(storage: Storage, wish: Wish) -> Found:
     """Return a study's making, from the storage or put there."""
     with storage.transaction() as connection:
-        if not storage.is_sqlite:
-            connection.execute(text("SELECT pg_advisory_xact_lock(7597116)"))  # one process at a time creates
+        _one_at_a_time(storage, connection)
         migrate(connection)
         row = connection.execute(select(heads).where(heads.c.name == wish.name)).one_or_none()
     if row is not None:
         return _resumed(storage, row, wish)
-    try:
-        found = _create(storage, wish)
-    except IntegrityError:
-        found = None
-    if found is None:  # another process was quicker
-        return create_or_resume(storage, replace(wish, seed=None))
-    return found
+    found = _create(storage, wish)
+    return create_or_resume(storage, wish) if found is None else found  # None: another process was quicker
+
+
+def _one_at_a_time(storage: Storage, connection: Connection) -> None:
+    """Let one process at a time create tables and studies; on SQLite every transaction is alone."""
+    if not storage.is_sqlite:
+        connection.execute(text("SELECT pg_advisory_xact_lock(7597116)"))
 
 
 def _create(storage: Storage, wish: Wish) -> Found | None:
@@ -84,21 +83,25 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), first=0, previous=None)
     refuse_secrets(trial)  # before anything is written
     identity = secrets.token_hex(16)
-    if wish.ledger is not None:  # charged and used at once: a study that exists may be told losses by any process
-        _charge(wish.ledger, wish.name, identity, configuration.privacy, source)
+    key = secrets.token_bytes(16)
     record = {
         "format": "sottovoce study",
         "identity": identity,
+        "key_check": checksum(key).hex(),  # `verify` sees whether the key is still this one
         "deadline": deadline,
         "simulated": bool(source.simulated),
         "seed": wish.seed,
         **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
     }
-    key = secrets.token_bytes(16)
     head = Head(0, coins=pack(coins_record(public_coins(wish.seed))))
     with storage.transaction() as connection:
+        _one_at_a_time(storage, connection)
         if connection.execute(select(heads.c.id).where(heads.c.name == wish.name)).one_or_none() is not None:
             return None
+        # Charged and used at once, before the study exists: any process may then tell it losses. Not any earlier, or
+        # several that create it at the same moment would each be charged.
+        if wish.ledger is not None:
+            _charge(wish.ledger, wish.name, identity, configuration.privacy, source)
         study = _insert(connection, wish.name, pack(record), key, head)
     return Found(study, key, identity, configuration, deadline, source)
 

@@ -38,7 +38,7 @@ def sign(key: bytes, generation: int, round_number: int, slots: Iterable[int]) -
 
 def places_of(key: bytes, ids: Any) -> list[Place]:
     """Return where ids belong; refuse any that this study did not sign."""
-    given = [ids] if isinstance(ids, str) else np.asarray(ids).ravel().tolist()
+    given = [str(ids)] if isinstance(ids, str) else np.asarray(ids).ravel().tolist()
     return [_place(key, one) for one in given]
 
 

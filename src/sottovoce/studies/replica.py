@@ -195,11 +195,7 @@ class Replica:
 
     def ask(self, connection: Connection, size: int, now: float) -> list[Taken]:
         """Hand out actions, opening blocks as they are needed."""
-        remaining = self.remaining
-        if remaining is not None and size > remaining:
-            raise HorizonReached(
-                f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left"
-            )
+        self._check_remaining(size)
         while sum(block.size - block.asked for _, block in self.ahead) < size:
             self._open_block(connection)
         taken, left = [], size
@@ -218,12 +214,20 @@ class Replica:
         self._let_go()
         return taken
 
-    def left_of_round(self) -> int | None:
-        """Return how many actions the current round has left; None if the next one is not begun."""
+    def rest_of_round(self, connection: Connection, most: int | None = None) -> int:
+        """Return how many actions the current round has left, `most` at most; a new one is begun if there is none."""
         if not self.ahead:
-            return None
-        live = self.ahead[0][0]
-        return live.end - self.head.asked
+            self._check_remaining(1)
+            self._open_block(connection)
+        left = self.ahead[0][0].end - self.head.asked
+        return left if most is None else min(left, most)
+
+    def _check_remaining(self, size: int) -> None:
+        remaining = self.remaining
+        if remaining is not None and size > remaining:
+            raise HorizonReached(
+                f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left"
+            )
 
     def _delete_blocks_of_closed_rounds(self, connection: Connection) -> None:
         for live, block in self.ahead:
@@ -353,23 +357,23 @@ class Replica:
 
     def drop_open_rounds(self, connection: Connection) -> None:
         """Drop all that is not released: the losses of open rounds, and the actions that were not asked."""
-        for live in [one for one in self.rounds.values() if not one.closed]:
+        for live in self.rounds.values():
             asked = min(live.open.size, self.head.asked - live.first)
             if asked <= 0:
                 connection.execute(_round_row(delete(rounds), self.head.id, live.number))
-                del self.rounds[live.number]
                 continue
             public = {**self._public_record(live), "size": asked, "opened": asked}
             public.pop("exploration.waiting", None)
-            connection.execute(
-                _round_row(rounds.update(), self.head.id, live.number).values(
-                    state=tables.DROPPED, public=pack(public), released=pack({"number": live.number, "dropped": True})
-                )
-            )
-            self.head.closed += 1
+            changes: Record = {"public": pack(public)}
+            if not live.closed:
+                dropped = pack({"number": live.number, "dropped": True})
+                changes |= {"state": tables.DROPPED, "released": dropped}
+                self.head.closed += 1
+            connection.execute(_round_row(rounds.update(), self.head.id, live.number).values(**changes))
         connection.execute(delete(tells).where(tells.c.study == self.head.id))
         connection.execute(delete(blocks).where(blocks.c.study == self.head.id))
         self._abandon(connection)
+        self._rebuild(connection)  # other calls of this transaction must not meet what was dropped
 
     def _abandon(self, connection: Connection) -> None:
         starts = np.cumsum([0, *self.lengths])

@@ -4,6 +4,7 @@ SQLite runs in WAL mode with synchronous=FULL, so that what is committed survive
 secure_delete, so that deleted losses are overwritten. PostgreSQL is any URL that SQLAlchemy understands.
 """
 
+import logging
 import os
 import sqlite3
 import time
@@ -21,6 +22,7 @@ from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
 
 __all__ = ["Storage"]
 
+_LOG_NAME = "sottovoce"
 BUSY_SECONDS = 60.0  # how long to wait for another process's transaction
 _PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL", "secure_delete": "ON", "foreign_keys": "ON"}
 _EXPECTED = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
@@ -70,6 +72,9 @@ class Storage:
         except (SQLAlchemyError, sqlite3.Error) as problem:
             self._forget_broken()
             raise self._translated(problem) from None  # a driver's message quotes parameters, and these may be losses
+        except BaseException:  # interrupted, perhaps in the midst of a commit: nothing half done may be committed later
+            self._forget_broken()
+            raise
 
     def _connected(self) -> Connection:
         if self._connection is None:
@@ -85,6 +90,16 @@ class Storage:
                 connection.close()
             except SQLAlchemyError:
                 pass
+
+    def check(self) -> None:
+        """Look for damage to the structure of the file; what is in the rows has checksums of its own."""
+        if self.is_sqlite:
+            with self.transaction() as connection:
+                (found,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
+            if found != "ok":
+                raise StudyDamaged(
+                    f"{self.name} is damaged ({found}): restore a backup, and open it with restored=True"
+                )
 
     def close(self) -> None:
         """Close the connection."""
@@ -166,9 +181,10 @@ def _parsed(url: str) -> URL:
 
 
 def _file_of(url: URL) -> Path:
-    if not url.database or url.database == ":memory:" or "mode=memory" in url.database:
+    in_memory = not url.database or url.database == ":memory:" or "mode=memory" in url.database
+    if in_memory or url.query.get("mode") == "memory":
         raise ValueError("url names a database in memory, which does not survive: use 'sqlite:///some-file.db'")
-    return Path(url.database)
+    return Path(str(url.database))
 
 
 def _prepare_file(path: Path, create: bool) -> None:
@@ -195,16 +211,22 @@ def _prepare_file(path: Path, create: bool) -> None:
 
 
 def _engine(url: URL) -> Engine:
+    logging.getLogger(f"sqlalchemy.engine.Engine.{_LOG_NAME}").addFilter(_is_no_row)
     if url.get_backend_name() != "sqlite":
         try:
-            return create_engine(url, poolclass=NullPool, hide_parameters=True)
+            return create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME)
         except ImportError:
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
     options = {"check_same_thread": False, "timeout": BUSY_SECONDS}
-    engine = create_engine(url, poolclass=NullPool, hide_parameters=True, connect_args=options)
+    engine = create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME, connect_args=options)
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _is_no_row(record: logging.LogRecord) -> bool:
+    """Keep rows that were read, losses among them, out of the log: SQLAlchemy writes them there at the level DEBUG."""
+    return record.levelno > logging.DEBUG
 
 
 def _set_up_sqlite(connection: Any, _record: Any) -> None:

@@ -1,6 +1,5 @@
 """Study: `ask` and `tell` that survive."""
 
-import threading
 from collections.abc import Iterable
 from typing import Any, Self, overload
 
@@ -24,15 +23,17 @@ from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.rounds import PENDING, TOLD, Action, Actions
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.studies.closing import close_complete_rounds, erase, forget_overdue
+from sottovoce.studies.closing import tend
 from sottovoce.studies.core import Core, Refusal
 from sottovoce.studies.creating import Found, Wish, create_or_resume
+from sottovoce.studies.export import export
 from sottovoce.studies.ids import Place, places_of, sign
 from sottovoce.studies.live import LiveRound
 from sottovoce.studies.replica import Replica, Taken, read
 from sottovoce.studies.status import Status
 from sottovoce.studies.storage import Storage
 from sottovoce.studies.tables import DROPPED, rounds
+from sottovoce.studies.verify import Verification, verify
 
 __all__ = ["Study"]
 
@@ -72,7 +73,6 @@ class Study:
         self._repeat = choice("repeat", repeat, ("error", "ignore"))
         self._local = isinstance(found.configuration.privacy, LocalDP)
         self._core = Core(storage, Replica(found.configuration, found.source), found.study)
-        self._closing = threading.Lock()
 
     @classmethod
     def open(
@@ -144,6 +144,7 @@ class Study:
         given = {key: value for key, value in given.items() if value is not _NOT_PASSED}
         storage = Storage(url, create=bool(given))
         try:
+            storage.check()
             found = create_or_resume(storage, Wish(name, given, deadline, seed, noise, ledger))
             study = cls(storage, name, found, repeat)
             study._core.submit(lambda connection: None)  # reads everything that is open, and its checksums
@@ -178,16 +179,12 @@ class Study:
 
         def take(connection: Connection) -> tuple[list[Taken], int]:
             replica = core.replica
-            count = size
-            try:
-                if count is None:
-                    count = self._rest_of_round(connection)
-                    count = count if most is None else min(count, most)
-                elif replica.remaining is not None and count > replica.remaining:
-                    replica.ask(connection, count, 0.0)  # says that the horizon is reached
+            try:  # both refuse before they change anything
+                count = size if size is not None else replica.rest_of_round(connection, most)
+                taken = replica.ask(connection, count, core.storage.now(connection))
             except HorizonReached as refused:
                 raise Refusal(refused) from None
-            return replica.ask(connection, count, core.storage.now(connection)), replica.head.generation
+            return taken, replica.head.generation
 
         taken, generation = core.submit(take)
         self._tend()
@@ -195,17 +192,6 @@ class Study:
         x = [part.block.actions[part.within] for part in taken]
         wants = [part.block.wants_loss[part.within] for part in taken]
         return Actions(np.array(ids), *(one[0] if len(one) == 1 else np.concatenate(one) for one in (x, wants)))
-
-    def _rest_of_round(self, connection: Connection) -> int:
-        replica = self._core.replica
-        left = replica.left_of_round()
-        if left is None:
-            if replica.remaining == 0:
-                replica.ask(connection, 1, 0.0)  # says that the horizon is reached
-            replica._open_block(connection)
-            left = replica.left_of_round()
-        assert left is not None
-        return left
 
     # ------------------------------------------------------------------ telling
 
@@ -234,23 +220,23 @@ class Study:
         return losses
 
     def _record(self, places: list[Place], values: NDArray[Any] | None) -> None:
-        try:
-            self._core.submit(lambda connection: self._store(connection, places, values))
-        except StudyBehind:
-            self._begin_new_life()
-            raise
+        behind = self._core.submit(lambda connection: self._store(connection, places, values))
         self._tend()
+        if behind is not None:
+            raise behind
 
-    def _store(self, connection: Connection, places: list[Place], values: NDArray[Any] | None) -> None:
-        """Check everything, then store: all of a call or nothing."""
+    def _store(self, connection: Connection, places: list[Place], values: NDArray[Any] | None) -> StudyBehind | None:
+        """Check everything, then store: all of a call or nothing. Return the error that begins a new life, if any."""
         replica = self._core.replica
         fillings: list[tuple[LiveRound, Integers, Integers | None]] = []
         try:
             self._check_life(places)
             numbers = np.array([place.round for place in places], dtype=np.int64)
             slots = np.array([place.slot for place in places], dtype=np.int64)
-            for number in dict.fromkeys(numbers.tolist()):
-                mine = np.flatnonzero(numbers == number)
+            order = np.argsort(numbers, kind="stable")
+            ends = np.flatnonzero(np.diff(numbers[order])) + 1
+            for mine in np.split(order, ends) if len(order) else []:
+                number = int(numbers[mine[0]])
                 live = replica.rounds.get(number)
                 if live is None or live.closed:
                     self._check_closed(connection, number, slots[mine])
@@ -259,10 +245,14 @@ class Study:
                 integers = None if values is None else live.quantise(slots[chosen], as_floats(values[chosen]))
                 if len(chosen):
                     fillings.append((live, slots[chosen], integers))
-        except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss, StudyBehind) as refused:
+        except StudyBehind as behind:  # at once: two that notice it must not end two lives
+            self._drop(connection, newest=max(place.generation for place in places))
+            return behind
+        except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
             raise Refusal(refused) from None
         for live, chosen, integers in fillings:
             replica.tell(connection, live, chosen, integers)
+        return None
 
     def _check_life(self, places: Iterable[Place]) -> None:
         """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
@@ -317,25 +307,19 @@ class Study:
     # ------------------------------------------------------------------ closing rounds
 
     def _tend(self) -> None:
-        """Do what is due: close rounds that are complete or overdue, and erase what they leave behind."""
-        forget_overdue(self._core, self._found.deadline)
-        close_complete_rounds(self._core)
-        erase(self._core)
+        tend(self._core, self._found.deadline)
 
     def _begin_new_life(self) -> None:
         """Drop what is not released, and refuse the ids of the life so far."""
+        self._core.submit(self._drop)
+        self._tend()
+
+    def _drop(self, connection: Connection, newest: int = 0) -> None:
         replica = self._core.replica
-
-        def drop(connection: Connection) -> None:
-            replica.drop_open_rounds(connection)
-            replica.head.generation += 1
-            replica.head.closer, replica.head.lease = None, 0.0
-            replica.head.fence += 1
-
-        self._core.submit(drop)
-        replica.stale = True
-        self._core.submit(lambda connection: None)
-        erase(self._core)
+        replica.head.generation = max(replica.head.generation, newest) + 1
+        replica.head.closer, replica.head.lease = None, 0.0
+        replica.head.fence += 1
+        replica.drop_open_rounds(connection)
 
     # ------------------------------------------------------------------ looking
 
@@ -363,6 +347,14 @@ class Study:
                 self.point,
                 max(0, head.closed - head.erased),
             )
+
+    def verify(self) -> Verification:
+        """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`."""
+        return verify(self)
+
+    def export(self) -> dict[str, Any]:
+        """Return all released and public values as plain data that JSON can hold."""
+        return export(self)
 
     @property
     def point(self) -> Floats:

@@ -1,0 +1,190 @@
+"""Losses from a stream: CSV or JSON lines, told to a study in blocks. An error names the line, never what it holds."""
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from sottovoce.errors import (
+    AlreadyTold,
+    InvalidLoss,
+    RoundClosed,
+    SottovoceError,
+    StorageError,
+    StudyBehind,
+    UnknownAction,
+)
+from sottovoce.studies import Study
+
+__all__ = ["Line", "LineError", "StreamReport", "read_lines", "tell_stream"]
+
+_REFUSED = (AlreadyTold, RoundClosed, UnknownAction, InvalidLoss, ValueError)
+
+
+class Line(NamedTuple):
+    """One loss: the number of its line (from 1), its id, and the loss or report."""
+
+    number: int
+    id: str
+    value: float
+
+
+class LineError(ValueError):
+    """A line that cannot be read, or whose loss is refused."""
+
+
+class StreamReport:
+    """How far a stream has come: lines that the study has accepted, and lines that were left out."""
+
+    def __init__(self) -> None:
+        self.accepted = 0  # on record: told now or, under repeat='ignore', before
+        self.without_loss = 0
+        self.refused = 0
+
+    def to_dict(self) -> dict[str, int]:
+        """Return plain data."""
+        return {"accepted": self.accepted, "without_loss": self.without_loss, "refused": self.refused}
+
+
+def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iterator[Line]:
+    """Read ids and losses from JSON lines (if the first line begins with a brace) or CSV with a header.
+
+    Parameters
+    ----------
+    source
+        Lines of text.
+    column
+        "loss" or "report".
+    report
+        Counts lines without a loss that none was wanted of.
+
+    Examples
+    --------
+    >>> list(read_lines(["id,loss", "1.0.0.ab,0.5"], "loss", StreamReport()))
+    [Line(number=2, id='1.0.0.ab', value=0.5)]
+    """
+    for number, fields in _fields(iter(source)):
+        line = _line(number, fields, column)
+        if line is None:
+            report.without_loss += 1
+        else:
+            yield line
+
+
+def _fields(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each line and what it holds by name."""
+    try:
+        for number, first in enumerate(lines, start=1):
+            if first.strip():
+                read = _json_lines if first.lstrip().startswith("{") else _csv_lines
+                yield from read(first, lines, number)
+                return
+    except UnicodeDecodeError:
+        raise LineError("the file: it is not text in UTF-8") from None
+
+
+def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    for shift, text in enumerate(_chain(first, rest)):
+        if not text.strip():
+            continue
+        try:
+            fields = json.loads(text)
+        except ValueError:
+            fields = None
+        if not isinstance(fields, dict):
+            raise LineError(f'line {number + shift}: it is not a JSON object such as {{"id": ..., "loss": ...}}')
+        yield number + shift, fields
+
+
+def _csv_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    reader = csv.DictReader(_chain(first, rest), skipinitialspace=True)
+    names = [name.strip().lower() for name in reader.fieldnames or ()]
+    if "id" not in names:
+        raise LineError(f"line {number}: the first line must name the columns, such as id,loss")
+    reader.fieldnames = names
+    try:
+        for fields in reader:
+            yield number + reader.line_num - 1, fields
+    except csv.Error:
+        raise LineError(f"line {number + reader.line_num}: it is not CSV") from None
+
+
+def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
+    """Return what a line says; None if it has no loss, and none is wanted."""
+    name, value = fields.get("id"), fields.get(column)
+    if not isinstance(name, str) or not name.strip():
+        raise LineError(f"line {number}: it has no id")
+    if value is None or value == "":
+        if str(fields.get("wants_loss")).strip().lower() in ("false", "0"):
+            return None
+        raise LineError(f"line {number}: it has no {column}")
+    try:
+        if isinstance(value, bool | list | dict):
+            raise ValueError
+        return Line(number, name.strip(), float(value))
+    except ValueError:
+        raise LineError(f"line {number}: its {column} is not a number") from None
+
+
+def tell_stream(
+    study: Study,
+    lines: Iterator[Line],
+    report: StreamReport,
+    *,
+    as_report: bool,
+    block: int,
+    skip: bool,
+    progress: Callable[[int], None],
+) -> None:
+    """Tell lines in blocks, each in one transaction; everything before a bad line is on record when it is named."""
+
+    def tell(together: list[Line]) -> None:
+        """Tell some lines; if one of them is refused, halve them until it is found."""
+        ids, values = [one.id for one in together], [one.value for one in together]
+        try:
+            if as_report:
+                study.tell(ids, report=values)
+            else:
+                study.tell(ids, values)
+            report.accepted += len(together)
+        except (StudyBehind, StorageError):
+            raise
+        except _REFUSED as problem:
+            if len(together) > 1:
+                middle = len(together) // 2
+                tell(together[:middle])
+                tell(together[middle:])
+            elif skip and isinstance(problem, SottovoceError):
+                report.refused += 1
+            else:
+                raise LineError(f"line {together[0].number}: {_reason(problem)}") from None
+
+    waiting: list[Line] = []
+    try:
+        for line in lines:
+            waiting.append(line)
+            if len(waiting) == block:
+                waiting = _emptied(waiting, tell)
+                progress(report.accepted)
+    finally:
+        if waiting:  # also in front of a line that cannot be read
+            tell(waiting)
+    progress(report.accepted)
+
+
+def _reason(problem: Exception) -> str:
+    """Say why, without what holds for the single call only: lines before this one are on record."""
+    return re.sub(r"[;.] nothing of this call was recorded$", "", str(problem), flags=re.IGNORECASE)
+
+
+def _emptied(waiting: list[Line], tell: Callable[[list[Line]], None]) -> list[Line]:
+    together = list(waiting)
+    waiting.clear()  # whatever happens, these are not told again
+    tell(together)
+    return waiting

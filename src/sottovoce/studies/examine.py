@@ -1,0 +1,248 @@
+"""Checks of everything that is stored: checksums first, then what must be true between the rows."""
+
+from dataclasses import fields
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sottovoce._records import checksum
+from sottovoce.errors import StudyDamaged
+from sottovoce.exploration import Record
+from sottovoce.learning.saved_state import coins_from_record
+from sottovoce.studies.head import Head
+from sottovoce.studies.live import Entry
+from sottovoce.studies.snapshot import Snapshot, tried
+from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
+
+__all__ = ["Examiner"]
+
+_STATES = (OPEN, RELEASED, UNRELEASED, DROPPED)
+_PUBLIC = {"number", "epoch", "first", "size", "last", "opened", "point"}
+
+
+class Examiner:
+    """Looks at a snapshot piece by piece; what is wrong is in `faults`, in words, and never a loss among them.
+
+    Parameters
+    ----------
+    snapshot
+        Of a study.
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.rows = snapshot
+        self.faults: list[str] = []
+        self.public: dict[int, Record] = {}  # of rounds, by number
+        self.released: dict[int, Record] = {}
+        self.made: dict[int, Record] = {}  # of epochs
+        self.learned: dict[int, Record] = {}
+
+    def examine(self) -> None:
+        """Check all that can be checked without a domain."""
+        self._head()
+        self._epochs()
+        self._rounds()
+        self._blocks()
+        self._counters(self._tells())
+
+    def expect(self, holds: bool, fault: str) -> bool:
+        """Note a fault unless something holds."""
+        if not holds:
+            self.faults.append(fault)
+        return holds
+
+    # ------------------------------------------------------------------ head and epochs
+
+    def _head(self) -> None:
+        row = self.rows.head
+        head = Head(**{one.name: getattr(row, one.name) for one in fields(Head)})
+        try:
+            sealed = bytes(row.seal) == head.seal()
+        except TypeError:
+            sealed = False
+        self.expect(sealed, "the counters fail their checksum")
+        coins = tried("the public coins", row.coins, self.faults)
+        if coins is not None:
+            try:
+                np.random.Generator(np.random.SFC64(0)).bit_generator.state = coins_from_record(coins)
+            except (KeyError, ValueError, TypeError):
+                self.faults.append("the public coins are not the state of a generator")
+        self.expect(0 <= row.erased <= row.closed, f"{row.erased} rounds are erased, of {row.closed} that are closed")
+
+    def _epochs(self) -> None:
+        first = 0
+        for place, row in enumerate(self.rows.epochs):
+            what = f"epoch {row.number}"
+            self.expect(row.number == place, f"{what} follows epoch {place - 1}")
+            made = tried(what, row.made, self.faults)
+            learned = tried(f"what {what} has learned", row.learned, self.faults)
+            if made is None:
+                continue
+            length = int(made["plan"]["horizon"])
+            self.made[row.number] = made
+            self.expect(made["first"] == first, f"{what} begins with event {made['first']}, not {first}")
+            self.expect(0 <= row.passed <= length, f"{what} has opened {row.passed} of {length} events")
+            last = place == len(self.rows.epochs) - 1
+            self.expect(last or row.passed == length, f"{what} is over, with {row.passed} of {length} events opened")
+            first += length
+            if learned is not None:
+                self.learned[row.number] = learned
+                self.expect(learned["first"] == made["first"], f"what {what} has learned is another epoch's")
+
+    # ------------------------------------------------------------------ rounds
+
+    def _rounds(self) -> None:
+        closed = sum(row.state != OPEN for row in self.rows.rounds)
+        self.expect(
+            closed == self.rows.head.closed, f"{closed} rounds are closed, and the counter says {self.rows.head.closed}"
+        )
+        event: int | None = 0
+        for place, row in enumerate(self.rows.rounds):
+            what = f"round {row.number}"
+            self.expect(row.number == place, f"{what} follows round {place - 1}")
+            self.expect(row.state in _STATES, f"{what} is in an unknown state")
+            self.expect((row.state == OPEN) == (place >= closed), f"{what} is {row.state}, out of order")
+            public = tried(what, row.public, self.faults)
+            if public is None or not self.expect(public.keys() >= _PUBLIC, f"{what} is incomplete"):
+                event = None
+                continue
+            self.public[row.number] = public
+            self.expect(public["number"] == row.number, f"{what} holds round {public['number']}")
+            self.expect(event in (None, public["first"]), f"{what} begins with event {public['first']}, not {event}")
+            event = public["first"] + public["size"]
+            self._size(what, public, newest=place == len(self.rows.rounds) - 1)
+            self._full(what, row, public)
+            self._release(what, row, public)
+        self._epoch_counts()
+
+    def _size(self, what: str, public: Record, *, newest: bool) -> None:
+        size, opened = public["size"], public["opened"]
+        self.expect(0 < opened <= size, f"{what} has {opened} of {size} events opened")
+        self.expect(newest or opened == size, f"{what} has {opened} of {size} events opened, and others follow it")
+        self.expect(public["epoch"] in self.made, f"{what} belongs to epoch {public['epoch']}, which is not stored")
+        self.expect(bool(np.isfinite(public["point"]).all()), f"the point of {what} is not finite")
+
+    def _full(self, what: str, row: Any, public: Record) -> None:
+        if row.state == OPEN:
+            asked_all = self.rows.head.asked >= public["first"] + public["size"]
+            self.expect((row.full_at is not None) == asked_all, f"{what}: when it was asked to its end is not in order")
+
+    def _release(self, what: str, row: Any, public: Record) -> None:
+        """Check that a closed round has one release, or says why it has none; and an open one has nothing."""
+        if row.state == OPEN:
+            self.expect(row.released is None, f"{what} is open, and has a release")
+            return
+        record = tried(f"the release of {what}", row.released, self.faults)
+        if record is None:
+            return
+        self.released[row.number] = record
+        self.expect(record.get("number") == row.number, f"the release of {what} is another round's")
+        has_numbers = "numbers" in record
+        if row.state == DROPPED:
+            self.expect(bool(record.get("dropped")) and not has_numbers, f"{what} was dropped, and has a release")
+            return
+        self.expect(has_numbers == (row.state == RELEASED), f"{what} is {row.state}, and its release says otherwise")
+        self.expect(has_numbers != public["last"], f"{what} is {'' if public['last'] else 'not '}the last of its epoch")
+        if has_numbers:
+            numbers, weights = record["numbers"], record["weights"]
+            fine = numbers.shape == weights.shape and numbers.ndim == 1 and bool(np.isfinite(numbers).all())
+            self.expect(fine and weights.dtype.kind == "i", f"the release of {what} has numbers of the wrong kind")
+        missing, wanted = record["missing"], record.get("wanted", np.arange(public["size"]))
+        self.expect(bool(np.isin(missing, wanted).all()), f"{what} misses losses that nobody wanted")
+        self.expect(not len(wanted) or 0 <= wanted.min() <= wanted.max() < public["size"], f"{what} wants too much")
+
+    def _epoch_counts(self) -> None:
+        for row in self.rows.epochs:
+            mine = [one for one in self.public.values() if one["epoch"] == row.number and one["opened"] == one["size"]]
+            events = sum(one["size"] for one in mine)
+            found = f"epoch {row.number} counts {row.opened} rounds with {row.passed} events"
+            self.expect((row.opened, row.passed) == (len(mine), events), f"{found}, and has {len(mine)} with {events}")
+
+    # ------------------------------------------------------------------ blocks and losses
+
+    def _blocks(self) -> None:
+        self.wanted: dict[int, list[np.ndarray[Any, Any]]] = {}  # of open rounds: which slots wait for a loss
+        covered: dict[int, list[tuple[int, int]]] = {}
+        for row in self.rows.blocks:
+            what = f"the actions from event {row.first} on"
+            record, public = tried(what, row.draw, self.faults), self.public.get(row.round)
+            if record is None or not self.expect(public is not None, f"{what} are of round {row.round}, not stored"):
+                continue
+            count = len(record["actions"])
+            covered.setdefault(row.round, []).append((row.first, row.first + count))
+            wants = record.get("wants", np.ones(count, dtype=bool))
+            self.expect(record["first"] == row.first and len(wants) == count, f"{what} are not in order")
+            self.wanted.setdefault(row.round, []).append(np.asarray(wants))
+        for row in self.rows.rounds:
+            if row.number in self.public:
+                self._coverage(row, self.public[row.number], covered.get(row.number, []))
+
+    def _coverage(self, row: Any, public: Record, stretches: list[tuple[int, int]]) -> None:
+        """Check that an open round has all of its actions, and a closed one only those that were not asked yet."""
+        first, end, asked = public["first"], public["first"] + public["opened"], self.rows.head.asked
+        joined = all(before[1] == after[0] for before, after in pairwise(stretches))
+        if row.state == OPEN:
+            whole = bool(stretches) and (stretches[0][0], stretches[-1][1]) == (first, end)
+            self.expect(joined and whole, f"round {row.number} is open, and not all of its actions are stored")
+        elif stretches:
+            late = stretches[0][1] > asked and stretches[-1][1] == end
+            self.expect(joined and late, f"round {row.number} is closed, and actions that were asked are still stored")
+        else:
+            self.expect(asked >= end, f"round {row.number} is closed, and actions that were not asked are not stored")
+
+    def _tells(self) -> tuple[int, int]:
+        """Return how many losses are stored, and how many are noted as missing."""
+        told = forgotten = 0
+        seen: dict[int, list[Any]] = {}
+        states = {row.number: row.state for row in self.rows.rounds}
+        for row in self.rows.tells:
+            state = states.get(row.round)
+            if not self.expect(state == OPEN, f"losses of round {row.round} are stored, and it is {state or 'gone'}"):
+                continue
+            try:
+                slots, integers = Entry.unpack(row.round, bytes(row.entry))
+            except StudyDamaged:
+                self.faults.append(f"losses of round {row.round} fail their checksum")
+                continue
+            seen.setdefault(row.round, []).append(slots)
+            told, forgotten = told + (integers is not None) * len(slots), forgotten + (integers is None) * len(slots)
+        for number, pieces in seen.items():
+            self._slots(number, np.concatenate(pieces))
+        return told, forgotten
+
+    def _slots(self, number: int, slots: Any) -> None:
+        wanted = np.concatenate(self.wanted.get(number, [np.empty(0, dtype=bool)]))
+        asked = min(len(wanted), self.rows.head.asked - self.public[number]["first"]) if number in self.public else 0
+        self.expect(len(np.unique(slots)) == len(slots), f"round {number} has two losses for one action")
+        inside = bool((slots < asked).all()) and bool(wanted[slots].all())
+        self.expect(inside, f"round {number} has losses for actions that were not asked, or not wanted")
+
+    # ------------------------------------------------------------------ counters
+
+    def _counters(self, stored: tuple[int, int]) -> None:
+        head = self.rows.head
+        if self.rows.rounds and len(self.public) == len(self.rows.rounds):
+            newest = self.public[self.rows.rounds[-1].number]
+            first, end = newest["first"], newest["first"] + newest["opened"]
+            self.expect(first < head.asked <= end, f"{head.asked} events are asked, and {end} are opened")
+        elif not self.rows.rounds:
+            self.expect(head.asked == 0, f"{head.asked} events are asked, and no round is stored")
+        told, forgotten, dropped = *stored, 0
+        for row in self.rows.rounds:
+            record, size = self.released.get(row.number), self.public.get(row.number, {}).get("size", 0)
+            if row.state == DROPPED:
+                dropped += size
+            elif record is not None and "missing" in record:
+                missing = len(record["missing"])
+                told += len(record["wanted"] if "wanted" in record else range(size)) - missing
+                forgotten += missing
+        if not self.faults:  # otherwise the sums mean nothing
+            self.expect(told <= head.told <= told + dropped, f"{head.told} losses are told, and {told} on record")
+            least, most = forgotten, forgotten + dropped
+            self.expect(least <= head.forgotten <= most, f"{head.forgotten} are forgotten, and {least} on record")
+
+    def key_matches(self, record: Record) -> bool:
+        """Whether the key of ids is the one that the study was made with."""
+        expected = record.get("key_check")
+        return expected is None or checksum(bytes(self.rows.head.key)).hex() == expected

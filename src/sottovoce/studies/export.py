@@ -1,0 +1,133 @@
+"""Exporting a study: released and public values as plain data. Nothing here reads a loss."""
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sottovoce.errors import StudyDamaged
+from sottovoce.exploration import Record
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.saved_state import adopt
+from sottovoce.studies.replica import public_part, read
+from sottovoce.studies.snapshot import Snapshot, take_snapshot
+from sottovoce.studies.tables import OPEN
+
+if TYPE_CHECKING:
+    from sottovoce.studies.study import Study
+
+__all__ = ["FORMAT", "export", "export_lines"]
+
+FORMAT = "sottovoce study, exported"
+VERSION = 1
+
+
+def export(study: "Study") -> dict[str, Any]:
+    """Return a study as plain data that JSON can hold: what it was made with, where it stands, every closed round.
+
+    Open rounds are left out: they hold losses that are not released. A closed round has its number, its first event
+    and its size, its state ("released", "unreleased" for the last of an epoch, "dropped" after a restoration), the
+    point it was played around, how many losses were missing and, if released, the numbers with their noise and the
+    public weights behind them.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
+    >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
+    >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.PureDP(1.0), **options) as study:
+    ...     actions = study.ask_round()
+    ...     study.tell(actions.ids, [0.5] * len(actions))
+    ...     export(study)["rounds"][0]["missing"]
+    0
+    """
+    status = study.status()
+    with study._core.committer.turn:
+        study._core.check_usable()
+        with study._core.storage.transaction() as connection:
+            snapshot = take_snapshot(connection, study.name, losses=False)
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": study.name,
+            "configuration": _configuration(study, snapshot),
+            "privacy": str(study.privacy),
+            "status": _plain(status.to_dict()),
+            "epochs": [_epoch(row) for row in snapshot.epochs],
+            "rounds": list(_rounds(study, snapshot)),
+        }
+
+
+def export_lines(exported: dict[str, Any]) -> Iterator[str]:
+    """Return an export as lines of JSON: first everything but the rounds, then one line for each round.
+
+    Examples
+    --------
+    >>> list(export_lines({"name": "spring", "rounds": [{"round": 0}, {"round": 1}]}))
+    ['{"name": "spring"}', '{"round": 0}', '{"round": 1}']
+    """
+    yield json.dumps({key: value for key, value in exported.items() if key != "rounds"}, allow_nan=False)
+    for one in exported["rounds"]:
+        yield json.dumps(one, allow_nan=False)
+
+
+def _configuration(study: "Study", snapshot: Snapshot) -> dict[str, Any]:
+    record = read("the configuration", snapshot.head.configuration)
+    made = public_part(record, "configuration")
+    made.pop("fingerprint", None)
+    facts = {"identity": record["identity"], "deadline": record["deadline"], "simulated_noise": record["simulated"]}
+    return _mapping({**made, **facts})
+
+
+def _epoch(row: Any) -> dict[str, Any]:
+    made = read(f"epoch {row.number}", row.made)
+    return {"epoch": row.number, "first_event": made["first"], "plan": _plain(made["plan"])}
+
+
+def _rounds(study: "Study", snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+    originals: dict[int, Any] = {}  # from an epoch's coordinates to the domain's own
+    for row in snapshot.epochs:
+        made = read(f"epoch {row.number}", row.made)
+        adopt(study.domain, made)
+        originals[row.number] = study._core.replica.problem.stage(Plan.from_dict(made["plan"]).position).original
+    for row in snapshot.rounds:
+        if row.state == OPEN:
+            continue
+        public, closed = read(f"round {row.number}", row.public), read(f"round {row.number}", row.released)
+        if public["number"] != row.number or closed["number"] != row.number:
+            raise StudyDamaged(f"round {row.number} is stored in another's place")
+        yield _round(row.state, public, closed, originals[public["epoch"]])
+
+
+def _round(state: str, public: Record, closed: Record, original: Any) -> dict[str, Any]:
+    found = {
+        "round": public["number"],
+        "epoch": public["epoch"],
+        "state": state,
+        "first_event": public["first"],
+        "size": public["size"],
+        "point": original(public["point"]).tolist(),
+        "missing": len(closed["missing"]) if "missing" in closed else None,
+    }
+    if "numbers" in closed:
+        found |= {"released": closed["numbers"].tolist(), "weights": closed["weights"].tolist()}
+    return found
+
+
+def _mapping(values: dict[str, Any]) -> dict[str, Any]:
+    return {str(key): _plain(one) for key, one in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold: infinity as a text."""
+    if isinstance(value, dict):
+        return _mapping(value)
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, float) and not np.isfinite(value):
+        return str(value)
+    return value

@@ -1,0 +1,58 @@
+"""Everything that is stored of a study, read at one moment: for looking at it, not for changing it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, select
+
+from sottovoce._records import DamagedRecord, unpack
+from sottovoce.errors import StudyNotFound
+from sottovoce.exploration import Record
+from sottovoce.studies.migrations import version_of
+from sottovoce.studies.tables import blocks, epochs, heads, rounds, tells
+
+__all__ = ["Snapshot", "take_snapshot", "tried"]
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The rows of a study, as they are stored. `tells` holds losses of open rounds: it goes nowhere but into checks."""
+
+    head: Any
+    epochs: list[Any]
+    rounds: list[Any]
+    blocks: list[Any]
+    tells: list[Any]
+
+    def __repr__(self) -> str:
+        return f"Snapshot(<{len(self.rounds)} rounds>)"
+
+
+def take_snapshot(connection: Connection, name: str, *, losses: bool = True) -> Snapshot:
+    """Read a study; within a transaction, so that nothing changes meanwhile."""
+    head = None
+    if version_of(connection):
+        locked = select(heads).where(heads.c.name == name).with_for_update()  # SQLite has the lock already
+        head = connection.execute(locked).one_or_none()
+    if head is None:
+        raise StudyNotFound(f"name={name!r}: no such study here")
+
+    def rows(table: Table, *order: Any) -> list[Any]:
+        return list(connection.execute(select(table).where(table.c.study == head.id).order_by(*order)))
+
+    return Snapshot(
+        head,
+        rows(epochs, epochs.c.number),
+        rows(rounds, rounds.c.number),
+        rows(blocks, blocks.c.first),
+        rows(tells, tells.c.number) if losses else [],
+    )
+
+
+def tried(what: str, data: Any, faults: list[str]) -> Record | None:
+    """Return a stored record; None, and a fault more, if it is damaged."""
+    try:
+        return unpack(bytes(data))
+    except (DamagedRecord, TypeError) as problem:
+        faults.append(f"{what}: {'nothing is stored' if data is None else problem}")
+        return None

@@ -1,0 +1,193 @@
+"""Verifying a study: every checksum, every invariant, and the point computed again from the released rounds."""
+
+import stat
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from sottovoce.domains import Domain
+from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
+from sottovoce.learning.configuration import Configuration
+from sottovoce.studies.examine import Examiner
+from sottovoce.studies.replay import Replay
+from sottovoce.studies.replica import public_part
+from sottovoce.studies.snapshot import Snapshot, take_snapshot, tried
+from sottovoce.studies.storage import Storage
+
+if TYPE_CHECKING:
+    from sottovoce.studies.study import Study
+
+__all__ = ["Verification", "verify", "verify_stored"]
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` has found.
+
+    Attributes
+    ----------
+    name
+        Of the study.
+    rounds, released, epochs, blocks, tells
+        Rows that were looked at; `released` are the rounds that were learned from again.
+    point_distance, point_tolerance
+        How far the stored point of any round is from the one that is computed again, and how far it may be: the
+        certified error of two projections.
+    faults
+        What is wrong, in words; none if all is well.
+    notes
+        What is not wrong, but worth knowing.
+
+    Examples
+    --------
+    >>> print(Verification("spring", 12, 11, 1, 0, 0, 0.0, 1e-6, (), ()))
+    Study 'spring': ok
+      checked  12 rounds (11 released), 1 epoch, 0 stretches of actions, 0 entries of losses
+      points   follow from the released rounds (distance 0, at most 1e-06)
+    """
+
+    name: str
+    rounds: int
+    released: int
+    epochs: int
+    blocks: int
+    tells: int
+    point_distance: float
+    point_tolerance: float
+    faults: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold."""
+        return {"ok": self.ok, **asdict(self), "faults": list(self.faults), "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        checked = (
+            f"{_several(self.rounds, 'round')} ({self.released:,} released), {_several(self.epochs, 'epoch')}, "
+            f"{_several(self.blocks, 'stretch', 'es')} of actions, {_several(self.tells, 'entr', 'ies', 'y')} of losses"
+        )
+        verdict = "ok" if self.ok else f"{_several(len(self.faults), 'fault')} found"
+        lines = [f"Study {self.name!r}: {verdict}", f"  checked  {checked}"]
+        if self.ok:
+            distance = f"distance {self.point_distance:.3g}, at most {self.point_tolerance:.3g}"
+            lines.append(f"  points   follow from the released rounds ({distance})")
+        lines += [f"  fault    {one}" for one in self.faults[:_SHOWN]]
+        if len(self.faults) > _SHOWN:
+            lines.append(f"  fault    ... and {len(self.faults) - _SHOWN} more")
+        lines += [f"  note     {one}" for one in self.notes]
+        return "\n".join(lines)
+
+
+def verify(study: "Study") -> Verification:
+    """Check everything that is stored of a study, and compute its point again from the released rounds.
+
+    Rows are read in one transaction, during which other processes wait; they are checked after it.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> import tempfile, pathlib
+    >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
+    >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
+    >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.PureDP(1.0), **options) as study:
+    ...     study.tell(study.ask().id, 0.25)
+    ...     verify(study).ok
+    True
+    """
+    with study._core.committer.turn:
+        study._core.check_usable()
+        return _verify(study._core.storage, study.name, study.domain)
+
+
+def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verification:
+    """Check a study where it lies, without opening it: it may be too damaged for that.
+
+    Parameters
+    ----------
+    url, name
+        As for `Study.open`.
+    domain
+        For studies whose domain holds functions: it is not stored.
+    """
+    storage = Storage(url, create=False)
+    try:
+        return _verify(storage, name, domain)
+    finally:
+        storage.close()
+
+
+def _verify(storage: Storage, name: str, domain: Domain | None) -> Verification:
+    faults: list[str] = []
+    try:
+        storage.check()
+    except StudyDamaged as problem:
+        faults.append(str(problem))
+    try:
+        with storage.transaction() as connection:
+            snapshot = take_snapshot(connection, name)
+    except StudyDamaged as problem:
+        return Verification(name, 0, 0, 0, 0, 0, 0.0, 0.0, (*faults, str(problem)), ())
+    examiner = Examiner(snapshot)
+    examiner.faults += faults
+    examiner.examine()
+    replay = _replayed(examiner, _configuration(examiner, domain))
+    return Verification(
+        name,
+        len(snapshot.rounds),
+        replay.released if replay else 0,
+        len(snapshot.epochs),
+        len(snapshot.blocks),
+        len(snapshot.tells),
+        replay.distance if replay else 0.0,
+        replay.tolerance if replay else 0.0,
+        tuple(examiner.faults),
+        tuple(_notes(storage, snapshot)),
+    )
+
+
+def _configuration(examiner: Examiner, domain: Domain | None) -> Configuration | None:
+    """Return what the study was made with, if it can be read; the domain's oracle must answer as it did then."""
+    record = tried("the configuration", examiner.rows.head.configuration, examiner.faults)
+    if record is None:
+        return None
+    examiner.expect(examiner.key_matches(record), "the key of ids is not the one that the study was made with")
+    try:
+        configuration = Configuration.from_record(public_part(record, "configuration"), domain)
+    except ConfigurationMismatch as problem:
+        examiner.faults.append(str(problem))
+        return None
+    horizon, asked = configuration.horizon, examiner.rows.head.asked
+    examiner.expect(horizon is None or asked <= horizon, f"{asked} events are asked, and horizon={horizon}")
+    return configuration
+
+
+def _replayed(examiner: Examiner, configuration: Configuration | None) -> Replay | None:
+    """Learn again; nothing can be learned from rows that are damaged or out of order."""
+    if configuration is None or examiner.faults:
+        return None
+    replay = Replay(examiner, configuration.problem())
+    try:
+        replay.replay()
+    except (SottovoceError, ValueError, TypeError, KeyError, IndexError) as problem:
+        examiner.faults.append(f"the released rounds cannot be learned from again: {type(problem).__name__}")
+    return replay
+
+
+def _notes(storage: Storage, snapshot: Snapshot) -> list[str]:
+    notes = []
+    pending = snapshot.head.closed - snapshot.head.erased
+    if pending > 0:
+        notes.append(f"losses of {_several(pending, 'round')} may linger in the log: erasure is tried with every call")
+    if storage.path is not None and storage.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        notes.append(f"{storage.path} can be reached by others than its owner: chmod 600")
+    return notes
+
+
+def _several(count: int, word: str, many: str = "s", one: str = "") -> str:
+    return f"{count:,} {word}{one if count == 1 else many}"

@@ -1,0 +1,146 @@
+"""What the tests of studies share: small studies, losses that can be told apart, and a look into the storage."""
+
+import contextlib
+import os
+import sqlite3
+
+import numpy as np
+from sqlalchemy import create_engine, select, text
+from sqlalchemy.pool import NullPool
+
+import sottovoce as sv
+from sottovoce._records import unpack
+from sottovoce.studies import tables
+from sottovoce.studies.live import Entry
+
+SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
+
+
+def ball(**changes):
+    """A study on a ball: frames, rounds of eight events."""
+    return {
+        "domain": sv.domains.Ball(3),
+        "horizon": 100_000,
+        "loss_range": (0.0, 1.0),
+        "privacy": sv.NoPrivacy(),
+        "batch_size": 8,
+    } | changes
+
+
+def sums(**changes):
+    """A study whose rounds of twelve release plain sums of all their losses: every event counts once, with weight 1."""
+    return {
+        "domain": sv.domains.Simplex(4),
+        "horizon": 100_000,
+        "loss_range": (0.0, 1.0),
+        "privacy": sv.NoPrivacy(),
+        "losses": "linear",
+        "integral": True,
+        "reuse": True,
+        "rate": 0.25,
+        "probe_events": 3,
+        "decay": 0.0,
+        "growth": 0.0,
+    } | changes
+
+
+def probing(**changes):
+    """A study that wants few of its losses: rounds of twelve events, three of which probe."""
+    return sums(reuse=False) | changes
+
+
+class Opener:
+    """Opens studies, and closes them in the end."""
+
+    def __init__(self):
+        self._stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def __call__(self, url, name="study", **arguments):
+        study = sv.Study.open(url, name=name, **arguments)
+        self._stack.callback(study.close)
+        return study
+
+
+def place(one):
+    """Return (generation, round, slot) of an id."""
+    return tuple(int(part, 16) for part in str(one).split(".")[:3])
+
+
+def integer_of(round_number, slot):
+    """Return the integer of an event's loss: no two of a study's events have the same, as far as tests go."""
+    return (round_number * 7919 + slot * 104729 + 12345) % 262144
+
+
+def loss_of(one, bits=18):
+    """Return the loss of an action by its id: whoever tells it, and however often, it is the same."""
+    _, number, slot = place(one)
+    return integer_of(number, slot) / 2**bits
+
+
+def losses_of(ids):
+    """Return the losses of a block of actions."""
+    return np.array([loss_of(one) for one in ids])
+
+
+class Look:
+    """What a storage holds, read past the library's own connection."""
+
+    def __init__(self, url, name="study"):
+        engine = create_engine(url, poolclass=NullPool)
+        with engine.connect() as connection:
+            where = tables.heads.c.name == name
+            self.head = connection.execute(select(tables.heads).where(where)).one()
+            self.rounds = connection.execute(_of(tables.rounds, self.head.id, tables.rounds.c.number)).all()
+            self.blocks = connection.execute(_of(tables.blocks, self.head.id, tables.blocks.c.first)).all()
+            self.tells = connection.execute(_of(tables.tells, self.head.id, tables.tells.c.number)).all()
+            self.epochs = connection.execute(_of(tables.epochs, self.head.id, tables.epochs.c.number)).all()
+        engine.dispose()
+
+    @property
+    def public(self):
+        """Return the public record of each round."""
+        return {row.number: unpack(row.public) for row in self.rounds}
+
+    @property
+    def closed(self):
+        """Return the released record of each closed round, as it is stored."""
+        return {row.number: bytes(row.released) for row in self.rounds if row.state != tables.OPEN}
+
+    def told(self):
+        """Return the integer of every (round, slot) that waits for its round; None if it was forgotten."""
+        found = {}
+        for row in self.tells:
+            slots, integers = Entry.unpack(row.round, bytes(row.entry))
+            values = [None] * len(slots) if integers is None else integers.tolist()
+            for slot, value in zip(slots.tolist(), values, strict=True):
+                assert (row.round, slot) not in found, "an event is stored twice"
+                found[row.round, slot] = value
+        return found
+
+
+def _of(table, study, order):
+    return select(table).where(table.c.study == study).order_by(order)
+
+
+def execute(url, statement, **parameters):
+    """Change the storage behind the library's back."""
+    engine = create_engine(url, poolclass=NullPool)
+    with engine.begin() as connection:
+        connection.execute(text(statement), parameters)
+    engine.dispose()
+
+
+def path_of(url):
+    """Return the file of an SQLite URL."""
+    return url.removeprefix("sqlite:///")
+
+
+def raw(url):
+    """Return a plain SQLite connection to the file of a URL."""
+    return sqlite3.connect(path_of(url), isolation_level=None)

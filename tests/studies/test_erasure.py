@@ -1,0 +1,157 @@
+"""Losses are stored until their round is released, and then they are gone: from the tables, the log, and free pages."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from study_tools import integer_of, losses_of, path_of, place, raw, sums
+
+PAGES = ("", "-wal", "-shm")
+
+
+def planted(ids):
+    """Return the stored encodings of losses, which are at home nowhere else: little-endian integers of 64 bits."""
+    return {one: integer_of(*place(one)[1:]).to_bytes(8, "little") for one in ids}
+
+
+def found(url, patterns):
+    """Return which of the patterns stand anywhere in the database's files."""
+    held = b"\0".join(path.read_bytes() for path in (Path(path_of(url) + end) for end in PAGES) if path.exists())
+    return {one for one, pattern in patterns.items() if pattern in held}
+
+
+def wide(**changes):
+    """Losses with integers of at least 65,536: their encodings have three bytes of their own."""
+    return sums(**changes)
+
+
+def distinct(ids):
+    return [one for one in ids if integer_of(*place(one)[1:]) > 65_536]
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_losses_are_in_the_files_before_the_release_and_nowhere_after(one_by_one, opened, sqlite_url):
+    study = opened(sqlite_url, **wide())
+    block = study.ask_round()
+    losses, patterns = losses_of(block.ids), planted(distinct(block.ids))
+    assert len(patterns) > 5
+    told = list(zip(block.ids, losses, strict=True))
+    if one_by_one:
+        for one, loss in told[:-1]:
+            study.tell(one, loss)
+    else:
+        study.tell(block.ids[:-1], losses[:-1])
+    assert found(sqlite_url, patterns) == set(patterns) - {block.ids[-1]}
+    study.tell(*told[-1])
+    assert study.round == 1
+    assert found(sqlite_url, patterns) == set()
+    assert study.status().erasure_pending == 0
+    study.close()
+    assert found(sqlite_url, patterns) == set()
+
+
+def test_a_large_block_leaves_nothing_on_overflow_pages(opened, sqlite_url):
+    study = opened(sqlite_url, **wide(probe_events=400))
+    block = study.ask_round()
+    assert len(block) == 1600
+    patterns = planted(distinct(block.ids))
+    study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
+    assert len(found(sqlite_url, patterns)) > 0.9 * len(patterns)  # a few lie across two pages
+    study.tell(block.ids[-1], 0.5)
+    assert study.round == 1
+    assert found(sqlite_url, patterns) == set()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_trace_is_left_among_the_losses_of_other_rounds(seed, opened, sqlite_url):
+    """Rows of many rounds share pages, and pages are split, merged and moved as rows come and go."""
+    rng = random.Random(seed)
+    study = opened(sqlite_url, **wide())
+    waiting = study.ask(600).ids.tolist()
+    rng.shuffle(waiting)
+    seen = set()
+    while waiting:
+        size = rng.choice((1, 1, 2, 5, 40))
+        mine, waiting = waiting[:size], waiting[size:]
+        study.tell(mine, losses_of(mine))
+        seen.update(mine)
+        closed = study.round
+        gone = [one for one in distinct(seen) if place(one)[1] < closed]
+        still = {integer_of(*place(one)[1:]) for one in seen if place(one)[1] >= closed}
+        gone = [one for one in gone if integer_of(*place(one)[1:]) not in still]
+        if len(waiting) % 7 == 0 or not waiting:
+            assert found(sqlite_url, planted(gone)) == set(), f"after round {closed}"
+    assert study.round == 50
+
+
+def test_erasure_waits_for_a_reader_and_is_done_later(opened, sqlite_url):
+    study = opened(sqlite_url, **wide())
+    block = study.ask_round()
+    patterns = planted(distinct(block.ids))
+    study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
+    reader = raw(sqlite_url)
+    reader.execute("BEGIN")
+    assert reader.execute("SELECT count(*) FROM sottovoce_tells").fetchone() == (1,)
+    study.tell(block.ids[-1], 0.5)
+    status = study.status()
+    assert (status.round, status.erasure_pending) == (1, 1)
+    assert "erasure  pending for 1 rounds" in str(status)
+    assert found(sqlite_url, patterns)  # the reader's view of the past needs them
+    study.tell(study.ask().id, 0.5)  # work goes on meanwhile
+    reader.execute("COMMIT")
+    reader.close()
+    assert study.status().erasure_pending == 0
+    assert found(sqlite_url, patterns) == set()
+
+
+def test_erasure_that_a_process_left_undone_is_done_by_the_next(opened, sqlite_url, monkeypatch):
+    study = opened(sqlite_url, **wide())
+    block = study.ask_round()
+    patterns = planted(distinct(block.ids))
+    with monkeypatch.context() as patch:
+        patch.setattr("sottovoce.studies.storage.Storage.erase", lambda self: False)
+        study.tell(block.ids[:6], losses_of(block.ids[:6]))
+        study.tell(block.ids[6:], losses_of(block.ids[6:]))
+        assert study.status().erasure_pending == 1
+        assert found(sqlite_url, patterns)
+    opened(sqlite_url)  # while the first one is still there
+    assert found(sqlite_url, patterns) == set()
+
+
+def test_forgotten_rounds_and_dropped_lives_leave_nothing(opened, sqlite_url):
+    study = opened(sqlite_url, **wide())
+    block = study.ask(24)
+    patterns = planted(distinct(block.ids))
+    study.tell(block.ids[:10], losses_of(block.ids[:10]))
+    study.tell(block.ids[12:20], losses_of(block.ids[12:20]))
+    first = {one: pattern for one, pattern in patterns.items() if place(one)[1] == 0}
+    study.forget(block.ids[10:12])
+    assert study.round == 1
+    assert found(sqlite_url, first) == set()
+    assert found(sqlite_url, patterns)
+    study.close()
+    restored = opened(sqlite_url, restored=True)
+    assert found(sqlite_url, patterns) == set()
+    status = restored.status()
+    assert (status.generation, status.erasure_pending) == (2, 0)
+
+
+def test_an_unreleased_last_round_is_erased_as_well(opened, sqlite_url):
+    study = opened(sqlite_url, **wide(horizon=12))
+    block = study.ask(12)
+    study.tell(block.ids, losses_of(block.ids))
+    assert found(sqlite_url, planted(distinct(block.ids))) == set()
+    assert np.array_equal(study.point, study.domain.center)
+
+
+def test_the_losses_in_memory_are_overwritten_with_the_release(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    block = study.ask(12)
+    study.tell(block.ids[:11], losses_of(block.ids[:11]))
+    live = study._core.replica.rounds[0]
+    held = live.blocks[0]
+    assert any(held.slots)
+    study.tell(block.ids[11], 0.5)
+    assert not any(held.slots)
+    assert not live.open.complete().products.any()

@@ -1,0 +1,101 @@
+"""An export holds what was released and what is public: all of it, and nothing else."""
+
+import json
+import sqlite3
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.studies import export, export_lines
+from sottovoce.studies.live import Entry
+
+OPTIONS = {
+    "domain": sv.domains.Birkhoff(3),
+    "horizon": 2000,
+    "loss_range": (0.0, 1.0),
+    "privacy": sv.PureDP(1.0),
+    "losses": "linear",
+    "integral": True,
+    "seed": 1,
+}
+
+
+@pytest.fixture
+def study(tmp_path):
+    with sv.Study.open(f"sqlite:///{tmp_path}/study.db", name="a", deadline=1e6, **OPTIONS) as study:
+        for _ in range(3):
+            actions = study.ask_round()
+            wanted = actions.ids[actions.wants_loss]
+            study.tell(wanted[2:], np.full(len(wanted) - 2, 0.25))
+            study.forget(wanted[:2])
+        yield study
+
+
+def test_an_export_says_what_the_study_was_made_with_and_where_it_stands(study):
+    found = json.loads(json.dumps(study.export(), allow_nan=False))
+    made = found["configuration"]
+    assert (found["name"], made["domain_name"], made["horizon"], made["deadline"]) == ("a", "Birkhoff(3)", 2000, 1e6)
+    assert made["privacy"] == {"kind": "PureDP", "epsilon": 1.0, "contributions": 1}
+    assert found["privacy"] == str(study.privacy)
+    assert found["status"] == json.loads(json.dumps(study.status().to_dict()))
+    assert found["epochs"][0]["plan"]["exploration"] == study.plan.exploration == "designs"
+
+
+def test_an_export_has_every_closed_round_as_it_was_played(study):
+    played = study.ask(10)  # a fourth round, open
+    found = export(study)["rounds"]
+    assert [one["round"] for one in found] == [0, 1, 2]
+    assert [one["first_event"] for one in found] == np.cumsum([0] + [one["size"] for one in found[:-1]]).tolist()
+    assert all(one["state"] == "released" and one["missing"] == 2 for one in found)
+    assert all(len(one["released"]) == len(one["weights"]) == 1 for one in found)
+    for one in found:  # in the domain's own coordinates: doubly stochastic matrices
+        point = np.reshape(one["point"], (3, 3))
+        np.testing.assert_allclose(point.sum(axis=0), 1, atol=1e-6)
+        np.testing.assert_allclose(point.sum(axis=1), 1, atol=1e-6)
+    assert len(played) == 10
+
+
+def test_an_export_holds_no_loss_of_an_open_round(study, tmp_path):
+    actions = study.ask_round()
+    wanted = actions.ids[actions.wants_loss]
+    study.tell(wanted[:-1], np.linspace(0.2, 0.7, len(wanted) - 1))
+    connection = sqlite3.connect(tmp_path / "study.db")
+    stored = connection.execute("SELECT round, entry FROM sottovoce_tells").fetchall()
+    connection.close()
+    integers = [one for number, entry in stored for one in Entry.unpack(number, entry)[1].tolist()]
+    assert len(integers) == len(wanted) - 1
+    text = json.dumps(study.export())
+    assert not any(str(one) in text for one in integers)
+
+
+def test_a_dropped_round_is_exported_without_numbers(study, tmp_path):
+    study.ask(5)
+    study.close()
+    with sv.Study.open(f"sqlite:///{tmp_path}/study.db", name="a", restored=True) as again:
+        last = export(again)["rounds"][-1]
+    assert (last["state"], last["size"], last["missing"]) == ("dropped", 5, None)
+    assert "released" not in last
+
+
+def test_the_same_numbers_lead_to_the_same_points(study):
+    """What is exported is what the study learns from: the gradient of a round follows from its numbers."""
+    found = study.export()
+    with_numbers = [one for one in found["rounds"] if "released" in one]
+    plan = found["epochs"][0]["plan"]
+    assert plan["noise"]["family"] == "laplace"
+    sums = [one["released"][0] for one in with_numbers]
+    assert all(float(one).is_integer() for one in sums)  # integers with integer noise
+    assert len(set(sums)) == len(sums)
+
+
+def test_lines_hold_the_same(study):
+    found = study.export()
+    head, *rounds = map(json.loads, export_lines(found))
+    assert {**head, "rounds": rounds} == json.loads(json.dumps(found))
+
+
+def test_a_closed_study_cannot_be_exported(study):
+    study.close()
+    with pytest.raises(sv.errors.StorageError, match="closed"):
+        study.export()

@@ -1,0 +1,247 @@
+"""Disks fill up, files are read-only, locked, damaged or no databases at all: clear errors, and nothing is lost."""
+
+import os
+import pwd
+import resource
+import shutil
+import signal
+from pathlib import Path
+
+import pytest
+from killing import Child
+from sqlalchemy import event
+from study_tools import Look, ball, execute, losses_of, path_of, raw, sums
+
+import sottovoce as sv
+from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.studies.storage import Storage
+
+
+def told(study):
+    status = study.status()
+    return status.asked, status.told, status.outstanding
+
+
+def test_a_full_disk_loses_nothing_and_work_goes_on_once_there_is_room(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(20).ids
+    study.tell(ids[:3], losses_of(ids[:3]))
+    storage = study._core.storage
+    storage.erase()
+    limit = [True]
+
+    @event.listens_for(storage._engine, "begin")
+    def keep_small(connection):
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar() if limit[0] else 10**6
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+    before = Look(sqlite_url)
+    with pytest.raises(StorageError, match=r"the disk is full; nothing was changed. Make room and try again"):
+        study.ask(5000)
+    limit[0] = False
+    assert Look(sqlite_url).head.told == before.head.told == 3
+    asked, _, outstanding = told(study)
+    assert asked - 3 == outstanding
+    study.tell(ids[3:], losses_of(ids[3:]))
+    assert study.status().told == 20
+    assert study.status().round == 1
+    assert opened(sqlite_url).status().told == 20
+
+
+def test_a_file_that_may_not_grow_is_a_clear_error(opened, sqlite_url):
+    """The kernel refuses to write, and SQLite says so in its own words."""
+    opened(sqlite_url, **sums()).close()
+
+    def work(report):
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        study = sv.Study.open(sqlite_url, name="study")
+        ids = study.ask(5).ids.tolist()
+        study.tell(ids, losses_of(ids))
+        report("told", ids)
+        size = os.stat(path_of(sqlite_url) + "-wal").st_size
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 6000, resource.RLIM_INFINITY))
+        try:
+            while True:
+                study.ask(300)
+        except StorageError as problem:
+            report("problem", str(problem))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        report("after", study.status().told)
+        report("asked", study.ask(4).ids.tolist())
+
+    said, killed = Child(work).finish()
+    assert not killed
+    said = dict(said)
+    assert said["after"] == 5
+    assert len(said["asked"]) == 4
+    assert opened(sqlite_url).status().told == 5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it takes root to become somebody else")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_storage_that_may_not_be_written_is_a_clear_error(what, opened, tmp_path):
+    shelf = Path("/tmp") / f"sottovoce-{os.getpid()}-{what}"  # pytest's own folders are closed to others
+    shelf.mkdir()
+    try:
+        url = f"sqlite:///{shelf / 'study.db'}"
+        opened(url, **sums()).close()
+        os.chmod(shelf / "study.db", 0o644)
+        os.chmod(shelf, 0o777 if what == "file" else 0o755)
+
+        def work(report):
+            os.setgroups([])
+            os.setuid(pwd.getpwnam("nobody").pw_uid)
+            for arguments in ({}, {"name": "another", **sums()}):
+                try:
+                    sv.Study.open(url, **{"name": "study", **arguments}).ask()
+                except StorageError as problem:
+                    report("problem", str(problem))
+
+        said, _ = Child(work).finish()
+        assert len(said) == 2
+        for _, words in said:
+            assert "it cannot be written" in words or "it cannot be opened" in words
+        assert opened(url).status().asked == 0
+    finally:
+        shutil.rmtree(shelf)
+
+
+def test_a_database_that_somebody_else_holds_is_a_clear_error(opened, sqlite_url, monkeypatch):
+    monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 0.05)
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(5).ids
+    other = raw(sqlite_url)
+    other.execute("BEGIN IMMEDIATE")
+    for call in (study.ask, lambda: study.tell(ids, losses_of(ids)), lambda: study.forget(ids), study.status):
+        with pytest.raises(
+            StorageError, match="another process has held the database for too long; nothing was change"
+        ):
+            call()
+    with pytest.raises(StorageError, match="another process has held the database"):
+        opened(sqlite_url)
+    other.execute("ROLLBACK")
+    other.close()
+    assert told(study) == (5, 0, 5)
+    study.tell(ids, losses_of(ids))
+    assert told(study) == (5, 5, 0)
+
+
+def test_a_lost_server_connection_is_a_clear_error_and_the_next_call_works(opened, postgres_url):
+    study = opened(postgres_url, repeat="ignore", **sums())
+    ids = study.ask(9).ids
+    study.tell(ids[:4], losses_of(ids[:4]))
+    execute(
+        postgres_url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    with pytest.raises(StorageError, match=r"Repeat the call with repeat='ignore' \(\w+\)") as problem:
+        study.tell(ids[4:], losses_of(ids[4:]))
+    assert "0." not in str(problem.value).split("tester")[1].partition(": ")[2]
+    study.tell(ids[4:], losses_of(ids[4:]))
+    assert told(study) == (9, 9, 0)
+
+
+def test_a_file_that_is_no_database_is_left_alone(opened, tmp_path):
+    file = tmp_path / "notes.db"
+    file.write_bytes(b"Dear diary, " * 1000)
+    for arguments in ({}, sums()):
+        with pytest.raises(StudyDamaged, match="is damaged, or no database at all"):
+            opened(f"sqlite:///{file}", **arguments)
+    assert file.read_bytes() == b"Dear diary, " * 1000
+
+
+def test_paths_that_lead_nowhere_are_named(opened, tmp_path):
+    with pytest.raises(StorageError, match=r"the folder .*missing does not exist: create it first"):
+        opened(f"sqlite:///{tmp_path / 'missing' / 'study.db'}", **sums())
+    with pytest.raises(StorageError, match="is a folder, not a database file"):
+        opened(f"sqlite:///{tmp_path}", **sums())
+    with pytest.raises(StorageError, match="there is no file"):
+        opened(f"sqlite:///{tmp_path / 'none.db'}")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///file:a?mode=memory&uri=true"])
+def test_memory_is_no_storage(url, opened):
+    with pytest.raises(ValueError, match="in memory, which does not survive"):
+        opened(url, **sums())
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "oracle://user:secret@host/base",
+        "mysql://user:secret@host/base",
+        "postgresql+nothing://user:secret@host/a",
+        "user:secret@host",
+        "",
+        7,
+        None,
+    ],
+)
+def test_unknown_urls_are_refused_without_their_password(url, opened):
+    with pytest.raises((ValueError, TypeError), match="url must be like 'sqlite:") as refused:
+        opened(url, **sums())
+    assert "secret" not in str(refused.value)
+
+
+def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(opened):
+    with pytest.raises(StorageError) as refused:
+        opened("postgresql://user:secret@127.0.0.1:1/base", **sums())
+    assert "secret" not in str(refused.value)
+    assert "127.0.0.1" in str(refused.value)
+    assert refused.value.__cause__ is None
+    assert refused.value.__suppress_context__
+
+
+DAMAGE = {
+    "sottovoce_heads": ["asked", "told", "closed", "version", "generation", "fence", "lease", "coins", "configuration"],
+    "sottovoce_rounds": ["public"],
+    "sottovoce_blocks": ["draw"],
+    "sottovoce_tells": ["entry"],
+    "sottovoce_epochs": ["made", "learned"],
+}
+
+
+@pytest.mark.parametrize(("table", "column"), [(table, one) for table, columns in DAMAGE.items() for one in columns])
+def test_damage_to_what_an_open_study_needs_is_noticed_when_it_is_read(table, column, opened, url):
+    study = opened(url, **ball())
+    ids = study.ask(20).ids
+    study.tell(ids[:18], losses_of(ids[:18]))
+    study.close()
+    storage = Storage(url)
+    with storage.transaction() as connection:
+        value = connection.exec_driver_sql(f"SELECT {column} FROM {table}").scalars().all()[-1]
+        if isinstance(value, bytes):
+            value = value[:-3] + bytes([value[-3] ^ 4]) + value[-2:]
+        else:
+            value += 1
+        mark = "?" if storage.is_sqlite else "%s"
+        connection.exec_driver_sql(f"UPDATE {table} SET {column} = {mark}", (value,))
+    storage.close()
+    with pytest.raises(StudyDamaged, match="checksum"):
+        opened(url)
+
+
+def test_a_damaged_round_that_is_over_is_noticed_when_it_is_needed(opened, url):
+    study = opened(url, **ball())
+    ids = study.ask(8).ids
+    study.tell(ids, losses_of(ids))
+    execute(url, "UPDATE sottovoce_rounds SET released = public WHERE number = 0")
+    execute(url, "UPDATE sottovoce_rounds SET public = released WHERE number = 0")
+    bad = bytearray(Look(url).rounds[0].released)
+    bad[-1] ^= 1
+    storage = Storage(url)
+    with storage.transaction() as connection:
+        mark = "?" if storage.is_sqlite else "%s"
+        connection.exec_driver_sql(f"UPDATE sottovoce_rounds SET released = {mark}", (bytes(bad),))
+    storage.close()
+    with pytest.raises(StudyDamaged, match="round 0: its checksum"):
+        study.tell(ids[0], 0.5)
+
+
+def test_a_study_that_somebody_has_deleted_is_a_clear_error(opened, url):
+    study = opened(url, **sums())
+    execute(url, "DELETE FROM sottovoce_heads")
+    with pytest.raises(StudyDamaged, match="is gone from the storage"):
+        study.ask()

@@ -1,0 +1,131 @@
+"""A process killed at any instruction leaves a study that the next `open` repairs.
+
+What these tests cannot see: whether a commit would survive a loss of power. The kernel keeps what a killed process has
+written, so synchronous=OFF passes them; `test_storage.py` asserts the setting on the live connection instead.
+"""
+
+import random
+
+import pytest
+from killing import WAYS, Child, History, arm, work_on
+from study_tools import SOAK, Look, ball, sums
+
+import sottovoce as sv
+
+KILLS = {"sqlite": 1000 if SOAK else 40, "postgresql": 300 if SOAK else 10}
+REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 5000, "time": 2000}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(tmp_path_factory):
+    """Import and compile everything once: children are forked, and inherit it."""
+    for arguments in (sums(), ball(privacy=sv.PureDP(1.0))):
+        url = f"sqlite:///{tmp_path_factory.mktemp('warm') / 'study.db'}"
+        with sv.Study.open(url, name="study", **arguments) as study:
+            block = study.ask(40)
+            study.tell(block.ids, [0.5] * 40)
+
+
+@pytest.fixture(autouse=True)
+def short_lease(monkeypatch):
+    """The dead hold the lease of a server's study until it runs out; children inherit this."""
+    monkeypatch.setattr("sottovoce.studies.closing.LEASE_SECONDS", 0.2)
+
+
+def kill_many(url, kills, ways, seed, arguments, exact):
+    rng = random.Random(seed)
+    history, deaths = History(url, exact), dict.fromkeys(ways, 0)
+    sv.Study.open(url, name="study", **arguments).close()
+    waiting = []
+    for turn in range(kills):
+        way = ways[turn % len(ways)]
+        after, late = int(REACH[way] * rng.random() ** 2), rng.random() < 0.5
+        work = work_on(url, rng.random(), waiting)
+
+        def doomed(report, work=work, way=way, after=after, late=late):
+            arm(way, after, late)
+            work(report)
+
+        said, killed = Child(doomed).finish()
+        deaths[way] += killed
+        history.hear(said)
+        waiting = history.recover()
+    said, killed = Child(work_on(url, "the last", waiting, calls=30)).finish()
+    assert not killed  # and it had plenty to do
+    history.hear(said)
+    history.recover()
+    return history, deaths
+
+
+@pytest.mark.timeout(1800 if SOAK else 300)
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_lost_or_counted_twice_whenever_a_process_is_killed(way, url):
+    kills = KILLS["sqlite" if url.startswith("sqlite") else "postgresql"]
+    if way == "erasure" and not url.startswith("sqlite"):
+        way = "statement"  # there is no log to erase
+    history, deaths = kill_many(url, kills, [way], f"{way} {url[:6]}", sums(), exact=True)
+    assert len(history.closed) > 2
+    if way != "time":  # how far one gets in a given time is the machine's business
+        assert sum(deaths.values()) > kills // 4  # the others came to the end of their work
+        assert len(history.closed) > kills // 2  # and work it was
+
+
+@pytest.mark.timeout(1800 if SOAK else 300)
+def test_no_released_round_ever_changes_under_real_noise(url):
+    kills = KILLS["sqlite" if url.startswith("sqlite") else "postgresql"]
+    history, deaths = kill_many(url, kills, WAYS, "noise", ball(privacy=sv.PureDP(1.0)), exact=False)
+    assert sum(deaths.values()) > kills // 4
+    assert len(history.closed) > kills // 3
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
+    dead = 0
+    for after in range(0, 30, 1 if SOAK else 3):
+        url = f"sqlite:///{shelf / f'{after}.db'}"
+
+        def doomed(report, url=url, after=after):
+            arm("statement", after, late)
+            sv.Study.open(url, name="study", **sums()).ask(5)
+
+        dead += Child(doomed).finish()[1]
+        with sv.Study.open(url, name="study", **sums()) as study:
+            ids = study.ask(15).ids
+            study.tell(ids, [0.5] * 15)
+            assert study.status().asked in (15, 20)
+    assert dead > 3
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("late", [False, True])
+def test_the_end_of_a_life_is_all_or_nothing(late, url):
+    dead, generations = 0, set()
+    with sv.Study.open(url, name="study", **sums()) as study:
+        generation = study.status().generation
+    for after in range(0, 40, 1 if SOAK else 3):
+        with sv.Study.open(url, name="study") as study:
+            ids = study.ask(17).ids
+            study.tell(ids[:-1], [0.5] * 16)
+        before = Look(url)
+
+        def doomed(report, after=after):
+            arm("statement", after, late)
+            sv.Study.open(url, name="study", restored=True).ask(5)
+
+        dead += Child(doomed).finish()[1]
+        after_death = Look(url)
+        if after_death.head.generation == generation:
+            assert after_death.told() == before.told()
+            assert after_death.head.asked == before.head.asked
+        else:
+            generation = after_death.head.generation
+            assert after_death.tells == []
+        generations.add(generation)
+        with sv.Study.open(url, name="study", restored=True) as study:
+            status = study.status()
+            assert (status.outstanding, status.open_rounds) == (0, 0)
+            assert status.generation > generation
+            generation = status.generation
+    assert dead > 3
+    assert len(generations) > 3

@@ -1,0 +1,189 @@
+"""A loss of power, as far as a file can show it: what is left opens to an earlier state, or is refused.
+
+Copies of the database and its log are taken while a study works, then cut short, torn or bent. Every state that was
+ever committed is on record here; a copy that opens must be one of them.
+"""
+
+import random
+import shutil
+
+import numpy as np
+import pytest
+from study_tools import SOAK, Look, losses_of, path_of, raw, sums
+
+import sottovoce as sv
+from sottovoce.errors import StorageError, StudyDamaged
+
+TRIES = 400 if SOAK else 24
+
+
+def state(url):
+    """Return all that a study is, as plain data; of its released rounds, everything."""
+    look = Look(url)
+    told = tuple(sorted(look.told().items()))
+    return look.head.asked, look.head.told, look.head.forgotten, look.head.closed, told, tuple(look.closed.items())
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory):
+    """Return every committed state of a short life, and copies of its files at every one of them."""
+    folder = tmp_path_factory.mktemp("life")
+    url = f"sqlite:///{folder / 'study.db'}"
+    rng = random.Random(5)
+    study = sv.Study.open(url, name="study", **sums())
+    erase, study._core.storage.erase = study._core.storage.erase, lambda: False  # a log to lose
+    states, copies, waiting, points = set(), [], [], {}
+
+    def note():
+        now = state(url)
+        states.add(now)
+        points.setdefault(now, study.point)
+        target = folder / f"copy{len(copies)}"
+        target.mkdir()
+        for end in ("", "-wal"):
+            shutil.copy(path_of(url) + end, target / f"study.db{end}")
+        copies.append(target)
+
+    states.add(state(url))
+    submit = study._core.submit
+
+    def noted(do):  # every commit, those of leases and releases included
+        value = submit(do)
+        states.add(state(url))
+        return value
+
+    study._core.submit = noted
+    for turn in range(40):
+        if turn == 20:
+            assert erase()  # half of it is in the file, half of it in the log
+        if not waiting or rng.random() < 0.4:
+            waiting += study.ask(rng.choice((1, 6, 14))).ids.tolist()
+        else:
+            rng.shuffle(waiting)
+            size = rng.randint(1, len(waiting))
+            mine, waiting = waiting[:size], waiting[size:]
+            study.tell(mine, losses_of(mine)) if rng.random() < 0.8 else study.forget(mine)
+        note()
+    study.close()
+    return states, copies, points
+
+
+def broken(history, shelf, bend, seed):
+    states, copies, points = history
+    rng = random.Random(seed)
+    outcomes = {"opened": 0, "refused": 0, "found": 0}
+    for turn in range(TRIES):
+        folder = shelf / str(turn)
+        shutil.copytree(rng.choice(copies), folder)
+        bend(rng, folder)
+        outcome = _outcome(folder, states, points)
+        outcomes[outcome] += 1
+        shutil.rmtree(folder)
+    return outcomes
+
+
+def _outcome(folder, states, points):
+    url = f"sqlite:///{folder / 'study.db'}"
+    try:
+        study = sv.Study.open(url, name="study", repeat="ignore")
+    except (StudyDamaged, StorageError, sv.errors.StudyNotFound):
+        return "refused"
+    with study:
+        if not study.verify().ok:
+            return "found"
+        now = state(url)
+        if now not in states:  # opening may have closed a round whose losses were all in, as recovery does
+            return _closed_since(now, states)
+        if now in points:
+            assert np.array_equal(study.point, points[now])
+        fresh = study.ask(3).ids
+        study.tell(fresh, losses_of(fresh))
+        assert study.status().told == now[1] + 3
+    return "opened"
+
+
+def _closed_since(now, states):
+    before = [one for one in states if one[:3] == now[:3] and one[3] < now[3]]
+    assert before, "a state that never was"
+    released = dict(now[5])
+    assert any(all(released.get(number) == record for number, record in one[5]) for one in before)
+    return "opened"
+
+
+def cut(end):
+    def bend(rng, folder):
+        path = folder / f"study.db{end}"
+        data = path.read_bytes()
+        path.write_bytes(data[: rng.randrange(len(data) + 1)])
+
+    return bend
+
+
+def test_a_copy_as_it_is_opens_where_it_was(history, shelf):
+    outcomes = broken(history, shelf, lambda rng, folder: None, 1)
+    assert outcomes["opened"] == TRIES
+
+
+def test_a_log_cut_short_is_an_earlier_state(history, shelf):
+    outcomes = broken(history, shelf, cut("-wal"), 2)
+    assert outcomes["found"] == 0
+    assert outcomes["opened"] > 0.8 * TRIES  # in the beginning all is in the log: without it there is no study
+
+
+def test_a_log_that_is_lost_is_an_earlier_state(history, shelf):
+    outcomes = broken(history, shelf, lambda rng, folder: (folder / "study.db-wal").unlink(), 3)
+    assert outcomes["found"] == 0
+    assert outcomes["opened"] > TRIES // 3
+
+
+def test_a_torn_or_bent_log_is_an_earlier_state(history, shelf):
+    def bend(rng, folder):
+        path = folder / "study.db-wal"
+        data = bytearray(path.read_bytes())
+        if not data:
+            return
+        for _ in range(rng.choice((1, 40))):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+
+    outcomes = broken(history, shelf, bend, 4)
+    assert outcomes["found"] == 0
+    assert outcomes["opened"] > TRIES // 2
+
+
+def test_a_log_whose_last_page_is_zeros_is_an_earlier_state(history, shelf):
+    def bend(rng, folder):
+        path = folder / "study.db-wal"
+        data = path.read_bytes()
+        size = min(len(data), rng.choice((512, 4096, 4120)))
+        path.write_bytes(data[: len(data) - size] + bytes(size))
+
+    outcomes = broken(history, shelf, bend, 5)
+    assert outcomes["found"] == 0
+    assert outcomes["opened"] > 0.8 * TRIES
+
+
+def test_a_database_cut_short_is_refused(history, shelf):
+    def bend(rng, folder):
+        cut("")(rng, folder)
+        if rng.random() < 0.5:
+            (folder / "study.db-wal").unlink()
+
+    outcomes = broken(history, shelf, bend, 6)
+    assert outcomes["refused"] + outcomes["found"] + outcomes["opened"] == TRIES
+    assert outcomes["refused"] > TRIES // 2
+
+
+def test_flipped_bits_in_the_database_are_noticed_or_harmless(history, shelf):
+    def bend(rng, folder):
+        path = folder / "study.db"
+        merged = raw(f"sqlite:///{path}")
+        assert merged.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        merged.close()
+        data = bytearray(path.read_bytes())
+        for _ in range(rng.choice((1, 1, 30))):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data)
+
+    outcomes = broken(history, shelf, bend, 7)
+    assert outcomes["refused"] + outcomes["found"] > TRIES // 10

@@ -1,0 +1,218 @@
+"""Several processes on one study: totals exact, nobody stuck, everybody gets on; and one of them closes rounds."""
+
+import os
+import random
+
+import numpy as np
+import pytest
+from killing import Child, History
+from study_tools import SOAK, Look, ball, losses_of, sums
+
+import sottovoce as sv
+from sottovoce import _records
+from sottovoce.studies import closing, storage
+from sottovoce.studies.storage import Storage
+
+CALLS = 150 if SOAK else 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(tmp_path_factory):
+    url = f"sqlite:///{tmp_path_factory.mktemp('warm') / 'study.db'}"
+    with sv.Study.open(url, name="study", **sums()) as study:
+        block = study.ask(40)
+        study.tell(block.ids, [0.5] * 40)
+
+
+def hammer(url, seed):
+    def work(report):
+        rng = random.Random(seed)
+        with sv.Study.open(url, name="study") as study:
+            for _ in range(CALLS):
+                block = study.ask(rng.choice((1, 5, 17)))
+                ids = block.ids.tolist()
+                report("asked", ids)
+                report("telling", ids)
+                rng.shuffle(ids)
+                half = len(ids) // 2
+                for part in (ids[:half], ids[half:]):
+                    if part:
+                        study.tell(part, losses_of(part))
+                        report("told", part)
+
+    return work
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("processes", [2, 4, 8])
+def test_processes_share_a_study(processes, url, opened):
+    opened(url, **sums()).close()
+    children = [Child(hammer(url, seed)) for seed in range(processes)]
+    history, asked = History(url), []
+    for child in children:
+        said, killed = child.finish()
+        assert not killed
+        history.hear(said)
+        mine = [one for kind, ids in said if kind == "asked" for one in ids]
+        assert sum(kind == "told" for kind, _ in said) >= CALLS  # everybody got on
+        asked += mine
+    assert len(asked) == len(set(asked)), "one action went to two processes"
+    assert history.recover() == []
+    status = opened(url).status()
+    assert status.asked == status.told == len(asked)
+    assert status.outstanding == 0
+    assert status.round == len(asked) // 12
+    assert status.erasure_pending == 0
+
+
+@pytest.mark.timeout(120)
+def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
+    """All but one find it there; the ledger is charged once."""
+    ledger = tmp_path / "ledger.db"
+    sv.Ledger(sv.PureDP(1.0), ledger)
+    reading, writing = os.pipe()
+
+    def create(report):
+        os.close(writing)
+        os.read(reading, 1)  # all start at once: when the parent closes its end
+        charged = sv.Ledger(sv.PureDP(1.0), ledger)
+        with sv.Study.open(url, name="study", seed=4, ledger=charged, **ball(privacy=sv.PureDP(1.0))) as study:
+            report("asked", study.ask(3).ids.tolist())
+
+    children = [Child(create) for _ in range(6)]
+    os.close(writing)
+    os.close(reading)
+    ids = [one for child in children for one in child.finish()[0][0][1]]
+    assert len(set(ids)) == 18
+    assert Look(url).head.asked == 18
+    assert [entry.used for entry in sv.Ledger(sv.PureDP(1.0), ledger).entries] == [True]
+
+
+class Clock:
+    """Time that passes when a test says so."""
+
+    def __init__(self, monkeypatch):
+        self.now = 1e9
+        monkeypatch.setattr(Storage, "now", lambda storage, connection: self.now)
+
+
+def all_but_one(study):
+    block = study.ask_round()
+    study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
+    return block.ids[-1]
+
+
+def test_a_closer_that_sleeps_past_its_lease_loses(url, opened, monkeypatch):
+    """Another process closes the round meanwhile; what the sleeper has drawn is neither stored nor used."""
+    clock = Clock(monkeypatch)
+    arguments = ball(privacy=sv.PureDP(1.0))
+    sleeper, other = opened(url, **arguments), opened(url)
+    last = all_but_one(sleeper)
+    first = []
+    draw = type(sleeper._core.replica.rounds[0].open.epoch).draw
+
+    def slow(epoch, complete):
+        released = draw(epoch, complete)
+        if not first:
+            first.append(released)
+            assert other.status().round == 0  # the lease is the sleeper's
+            clock.now += closing.LEASE_SECONDS + 1
+            assert other.status().round == 1
+        return released
+
+    monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+    sleeper.tell(last, 0.5)
+    look = Look(url)
+    assert look.head.closed == 1
+    stored = _records.unpack(look.closed[0])["numbers"]
+    assert not np.array_equal(stored, first[0].numbers)
+    assert np.array_equal(sleeper.ask(30).x[-1:].shape, (1, 3))
+    assert sleeper.status().round == other.status().round == 1
+    assert np.array_equal(sleeper.point, other.point)
+
+
+def test_a_closer_whose_lease_has_run_out_loses_even_if_nobody_else_was_there(url, opened, monkeypatch):
+    clock = Clock(monkeypatch)
+    study = opened(url, **ball(privacy=sv.PureDP(1.0)))
+    last = all_but_one(study)
+    draws = []
+    draw = type(study._core.replica.rounds[0].open.epoch).draw
+
+    def slow(epoch, complete):
+        draws.append(draw(epoch, complete))
+        if len(draws) == 1:
+            clock.now += closing.LEASE_SECONDS + 1
+        return draws[-1]
+
+    monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+    study.tell(last, 0.5)
+    assert study.round == 0
+    assert study.status().round == 1  # the next call draws afresh
+    stored = _records.unpack(Look(url).closed[0])["numbers"]
+    assert len(draws) == 2
+    assert np.array_equal(stored, draws[1].numbers)
+
+
+def test_a_lease_of_the_dead_runs_out(url, opened, monkeypatch):
+    clock = Clock(monkeypatch)
+    study = opened(url, **ball())
+    last = all_but_one(study)
+
+    def work(report):
+        storage.Storage.now = lambda storage, connection: clock.now
+        mine = sv.Study.open(url, name="study")
+        monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", lambda *_: os._exit(0))
+        mine.tell(last, 0.5)
+
+    said, killed = Child(work).finish()
+    assert (said, killed) == ([], False)
+    status = study.status()
+    assert status.told == 8
+    if url.startswith("sqlite"):  # all processes are on this host: that one is gone can be seen
+        assert status.round == 1
+        return
+    assert status.round == 0
+    clock.now += closing.LEASE_SECONDS + 1
+    assert study.status().round == 1
+
+
+def test_one_process_sees_at_once_what_another_has_done(url, opened):
+    one, other = opened(url, **sums()), opened(url)
+    ids = one.ask(30).ids
+    assert other.status().outstanding == 30
+    other.tell(ids[:12], losses_of(ids[:12]))
+    assert one.status().round == other.round == 1
+    with pytest.raises(sv.errors.AlreadyTold):
+        one.tell(ids[3], 0.5)
+    more = other.ask(5).ids
+    one.tell(more, losses_of(more))
+    one.tell(ids[12:], losses_of(ids[12:]))
+    assert other.status().told == 35
+    assert other.status().outstanding == 0
+    assert set(one.ask(40).ids).isdisjoint([*ids, *more])
+
+
+def test_each_loss_is_taken_over_once_however_often_one_looks(url, opened):
+    one, other = opened(url, **sums(probe_events=20)), opened(url)
+    ids = one.ask(30).ids
+    for count, mine in enumerate(ids):  # within one round
+        teller, looker = (one, other) if count // 3 % 2 else (other, one)  # three times each
+        teller.tell(mine, 0.5)
+        assert looker.status().told == count + 1
+
+
+def test_two_studies_in_one_storage_do_not_meet(url, opened):
+    one, other = opened(url, "one", **sums()), opened(url, "other", **sums())
+    mine, theirs = one.ask(20).ids, other.ask(20).ids
+    for a, b in zip(mine, theirs, strict=True):  # their rows alternate
+        one.tell(a, losses_of([a])[0])
+        other.tell(b, losses_of([b])[0])
+    for study, ids in ((one, theirs), (other, mine)):
+        with pytest.raises(sv.errors.UnknownAction, match="was not handed out by this study"):
+            study.tell(ids[0], 0.5)
+    assert one.status().told == other.status().told == 20
+    assert one.round == other.round == 1
+    one.close()
+    again = opened(url, "one")
+    assert again.status().outstanding == 0
+    assert len(Look(url, "other").tells) == len(Look(url, "one").tells) == 8

@@ -1,0 +1,110 @@
+"""Nothing that a study says, logs or raises holds a loss."""
+
+import logging
+import struct
+import warnings
+
+import numpy as np
+import pytest
+from sqlalchemy import event
+from study_tools import Look, execute, sums
+
+import sottovoce as sv
+
+LOSS = 0.83172607421875  # exact on the grid, so that its integer is known
+INTEGER = int(LOSS * 2**18)
+TRACES = [
+    str(LOSS),
+    str(INTEGER),
+    f"{INTEGER:x}",
+    repr(struct.pack("<q", INTEGER))[2:-1],
+    repr(struct.pack("<d", LOSS))[2:-1],
+]
+
+
+def traces(words):
+    return [one for one in TRACES if one in words]
+
+
+@pytest.fixture
+def records():
+    """Return what is logged by anybody, at every level."""
+    found = []
+
+    class Keeper(logging.Handler):
+        def emit(self, record):
+            found.append(f"{record.getMessage()} {record.args!r} {record.exc_info!r}")
+
+    keeper, before = Keeper(), {}
+    names = [None, "sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool", "psycopg"]
+    for name in names:
+        logger = logging.getLogger(name)
+        before[name] = logger.level
+        logger.setLevel(logging.DEBUG)
+    logging.getLogger().addHandler(keeper)
+    yield found
+    logging.getLogger().removeHandler(keeper)
+    for name, level in before.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def test_logs_and_warnings_hold_no_loss(opened, url, records, capsys):
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        study, other = opened(url, repeat="ignore", **sums()), opened(url)
+        ids = study.ask(20).ids
+        study.tell(ids[:7], np.full(7, LOSS))
+        assert other.status().told == 7  # reads them
+        opened(url)
+        study.tell(ids[7], LOSS)
+        study.tell(ids[8:], np.full(12, LOSS))
+        assert study.status().round == 1
+        for bad in ([LOSS, np.nan], ["x", LOSS]):
+            with pytest.raises(sv.errors.InvalidLoss):
+                study.tell(study.ask(2).ids, bad)
+    assert len(records) > 20  # somebody was listening
+    out = capsys.readouterr()
+    words = "\n".join([*records, *(str(one.message) for one in warned), out.out, out.err])
+    assert traces(words) == []
+
+
+def test_status_and_representations_hold_no_loss(opened, url):
+    study = opened(url, **sums(privacy=sv.PureDP(1.0)))
+    ids = study.ask(20).ids
+    study.tell(ids, np.full(20, LOSS))
+    live = study._core.replica.rounds
+    words = [str(study.status()), repr(study.status()), repr(study), str(study.privacy), repr(live), repr(study._core)]
+    assert traces("\n".join(words)) == []
+    assert "LossGrid" not in repr(live[1].open)
+
+
+def test_a_failing_statement_says_nothing_of_its_parameters(opened, url):
+    """A driver's error quotes what it was given: it must not come through, not even as a cause."""
+    study = opened(url, **sums())
+    ids = study.ask(5).ids
+    execute(url, "ALTER TABLE sottovoce_tells RENAME TO elsewhere")
+    for call in (lambda: study.tell(ids, np.full(5, LOSS)), lambda: study.tell(ids[0], LOSS)):
+        with pytest.raises(sv.errors.StorageError) as refused:
+            call()
+        assert refused.value.__cause__ is None
+        assert refused.value.__suppress_context__
+        assert traces(str(refused.value)) == []
+        assert traces(repr(refused.value.__context__)) == []  # parameters are hidden there, too
+    execute(url, "ALTER TABLE elsewhere RENAME TO sottovoce_tells")
+    study.tell(ids, np.full(5, LOSS))
+    assert set(Look(url).told().values()) == {INTEGER}
+
+
+def test_parameters_are_hidden_from_events_that_raise(opened, url):
+    study = opened(url, **sums())
+    ids = study.ask(5).ids
+
+    @event.listens_for(study._core.storage._engine, "before_cursor_execute")
+    def fail(connection, cursor, statement, parameters, context, many):
+        if "INSERT INTO sottovoce_tells" in statement:
+            raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError) as refused:
+        study.tell(ids, np.full(5, LOSS))
+    assert traces(str(refused.value)) == []
+    assert study._core.storage._engine.hide_parameters

@@ -1,0 +1,177 @@
+"""A study and the in-memory optimizer with the same seeds and simulated noise give the same trajectory."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from study_tools import Look, ball, probing, sums
+
+import sottovoce as sv
+from sottovoce._records import unpack
+
+D = sv.domains
+CASES = {
+    "frames": ball(privacy=sv.PureDP(1.0)),
+    "frames on a hypersimplex": ball(domain=D.Hypersimplex(6, 2), privacy=sv.PureDP(1.0)),
+    "no privacy": ball(),
+    "designs": probing(domain=D.Hypersimplex(6, 2), privacy=sv.PureDP(1.0)),
+    "reuse": sums(privacy=sv.PureDP(1.0)),
+    "fresh": ball(privacy=sv.PureDP(1.0), mechanism="fresh"),
+    "local": ball(privacy=sv.LocalDP(1.0)),
+    "local laplace": ball(privacy=sv.LocalDP(1.0), channel="laplace"),
+    "doubling": ball(horizon=None, privacy=sv.PureDP(1.0)),
+    "doubling designs": probing(horizon=None, privacy=sv.PureDP(1.0)),
+}
+# Restarts are exact where the nearest point of the domain is a formula; elsewhere the projection is solved afresh.
+FORMULA = {
+    "ball": ball(),
+    "box": ball(domain=D.Box(np.zeros(3), np.ones(3))),
+    "simplex": sums(),
+    "probing simplex": probing(),
+    "doubling": ball(horizon=None),
+}
+
+
+def both(opened, url, arguments, seed=3):
+    """Return an in-memory optimizer and a study with the same seeds."""
+    arguments = dict(arguments)
+    study = opened(url, noise=sv.SimulatedNoise(2), seed=seed, **arguments)
+    return sv.PrivateBandit(arguments.pop("domain"), noise=sv.SimulatedNoise(2), seed=seed, **arguments), study
+
+
+def feedback(x, privacy, study, rng):
+    """Return the keyword arguments of `tell` for a block of actions."""
+    losses = np.clip(0.5 + x @ np.arange(1, x.shape[1] + 1) / x.shape[1] ** 2, 0.0, 1.0)
+    if isinstance(privacy, sv.LocalDP):
+        return {"report": sv.local.simulate_reports(losses, study.channel, rng)}
+    return {"losses": losses}
+
+
+def same_blocks(memory, study, size):
+    a, b = memory.ask(size), study.ask(size)
+    assert np.array_equal(a.x, b.x)
+    assert np.array_equal(a.wants_loss, b.wants_loss)
+    return a, b
+
+
+def tell_both(memory, study, a, b, told, order):
+    for optimizer, ids in ((memory, a.ids), (study, b.ids)):
+        optimizer.tell(ids[order], **{name: values[order] for name, values in told.items()})
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_study_goes_where_the_optimizer_in_memory_goes(case, opened, sqlite_url):
+    arguments = CASES[case]
+    memory, study = both(opened, sqlite_url, arguments)
+    rng = np.random.default_rng(7)
+    for _ in range(16):
+        a, b = same_blocks(memory, study, int(rng.integers(1, 60)))
+        told = feedback(a.x, arguments["privacy"], study, rng)
+        tell_both(memory, study, a, b, told, rng.permutation(len(a)))
+        assert study.round == memory.round
+    assert study.round > 10
+    assert np.array_equal(study.point, memory.point)
+    assert not np.allclose(study.point, arguments["domain"].center, atol=1e-6)  # it has gone somewhere
+
+
+def test_a_study_goes_there_on_postgresql_too(opened, postgres_url):
+    memory, study = both(opened, postgres_url, CASES["reuse"])
+    rng = np.random.default_rng(7)
+    for _ in range(12):
+        a, b = same_blocks(memory, study, int(rng.integers(1, 30)))
+        tell_both(memory, study, a, b, feedback(a.x, None, study, rng), rng.permutation(len(a)))
+    assert study.round == memory.round > 5
+    assert np.array_equal(study.point, memory.point)
+
+
+@given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "forget"]), st.integers(1, 20)), max_size=16))
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("case", ["frames", "designs"])
+def test_any_split_of_asks_and_tells_gives_the_same(case, steps, tmp_path_factory):
+    arguments = dict(CASES[case])
+    url = f"sqlite:///{tmp_path_factory.mktemp('split') / 'study.db'}"
+    with sv.Study.open(url, name="study", noise=sv.SimulatedNoise(2), seed=3, **arguments) as study:
+        memory = sv.PrivateBandit(arguments.pop("domain"), noise=sv.SimulatedNoise(2), seed=3, **arguments)
+        waiting = []
+        for what, size in [*steps, ("tell", 10**6)]:
+            if what == "ask":
+                a, b = same_blocks(memory, study, size)
+                waiting += list(zip(a.ids.tolist(), b.ids.tolist(), (0.5 + 0.1 * a.x[:, 0]).tolist(), strict=True))
+                continue
+            mine, waiting = waiting[-size:], waiting[:-size]  # the newest first
+            if mine:
+                ids, names, losses = zip(*mine, strict=True)
+                if what == "tell":
+                    memory.tell(np.array(ids), losses)
+                    study.tell(names, losses)
+                else:
+                    memory.forget(np.array(ids))
+                    study.forget(names)
+            assert study.round == memory.round
+        assert np.array_equal(memory.ask().x, study.ask().x)
+        status = study.status()
+        assert status.outstanding == memory.outstanding
+        assert np.array_equal(status.point, memory.point)
+
+
+@pytest.mark.parametrize("case", FORMULA)
+def test_a_restart_between_any_two_calls_changes_nothing(case, url, opened):
+    memory, study = both(opened, url, FORMULA[case])
+    study.close()
+    rng = np.random.default_rng(11)
+    waiting = []
+    for turn in range(16):
+        study = opened(url, noise=sv.SimulatedNoise(2))
+        if turn % 2 == 0:
+            waiting.append(same_blocks(memory, study, int(rng.integers(1, 60))))
+        else:
+            a, b = waiting.pop(int(rng.integers(len(waiting))))
+            tell_both(memory, study, a, b, feedback(a.x, None, study, rng), rng.permutation(len(a)))
+        assert study.round == memory.round
+        assert np.array_equal(study.point, memory.point)
+        assert study.status().outstanding == memory.outstanding
+        study.close()
+    assert memory.round > 3
+
+
+def test_a_restart_moves_a_projected_point_by_no_more_than_its_certified_error(opened, sqlite_url):
+    arguments = ball(domain=D.Hypersimplex(6, 2))
+    memory, study = both(opened, sqlite_url, arguments)
+    rng = np.random.default_rng(1)
+    plan = study.plan
+    gap = 1e-6 * arguments["domain"].diameter ** 2 if plan.gap is None else plan.gap
+    for _ in range(30):
+        study.close()
+        study = opened(sqlite_url, noise=sv.SimulatedNoise(2))
+        a, b = memory.ask(11), study.ask(11)
+        # two points, each within sqrt(gap) of the exact one, scaled to make room for exploring
+        assert np.abs(a.x - b.x).max() <= 2 * np.sqrt(gap)
+        losses = feedback(a.x, None, study, rng)["losses"]
+        memory.tell(a.ids, losses)
+        study.tell(b.ids, losses)
+    assert study.round == memory.round > 30
+
+
+def test_the_last_round_is_not_released_and_the_horizon_is_the_end(opened, url):
+    study = opened(url, **sums(horizon=30))
+    for _ in range(3):
+        block = study.ask(10)
+        study.tell(block.ids, np.full(10, 0.5))
+    assert study.remaining == 0
+    with pytest.raises(sv.errors.HorizonReached, match="size=1 actions were asked for, and 0 of horizon=30 are left"):
+        study.ask()
+    with pytest.raises(sv.errors.HorizonReached):
+        study.ask_round()
+    status = study.status()
+    assert (status.round, status.open_rounds, status.asked, status.told) == (3, 0, 30, 30)
+    assert [row.state for row in Look(url).rounds] == ["released", "released", "unreleased"]
+    assert "numbers" not in unpack(Look(url).closed[2])  # nothing will be played by them
+
+
+def test_ask_round_returns_the_rest_of_a_round(opened, url):
+    study = opened(url, **sums())
+    assert len(study.ask_round()) == 12
+    study.ask(5)
+    assert len(study.ask_round(most=3)) == 3
+    assert len(study.ask_round()) == 4
+    assert study.status().asked == 24
