@@ -134,7 +134,8 @@ def test_forgotten_rounds_and_dropped_lives_leave_nothing(opened, sqlite_url):
     restored = opened(sqlite_url, restored=True)
     assert found(sqlite_url, patterns) == set()
     status = restored.status()
-    assert (status.generation, status.erasure_pending) == (2, 0)
+    assert status.generation > 1
+    assert status.erasure_pending == 0
 
 
 def test_an_unreleased_last_round_is_erased_as_well(opened, sqlite_url):

@@ -39,7 +39,8 @@ def test_a_rolled_back_file_is_noticed_by_the_first_newer_id(opened, sqlite_url)
     with pytest.raises(StudyBehind):
         study.tell(ids[-1], 0.5)
     status = study.status()
-    assert (status.generation, status.round, status.open_rounds) == (2, 2, 0)
+    assert status.generation > 1
+    assert (status.round, status.open_rounds) == (2, 0)
     assert Look(sqlite_url).tells == []
     fresh = study.ask(40).ids
     study.tell(fresh, losses_of(fresh))
@@ -51,7 +52,6 @@ def test_a_rolled_back_file_is_noticed_by_the_first_newer_id(opened, sqlite_url)
     assert study.status().round == 2 + 3
 
 
-@pytest.mark.xfail(strict=True, reason="two restorations of one backup begin lives of the same generation")
 def test_two_restorations_of_one_backup_are_two_lives(opened, sqlite_url):
     opened(sqlite_url, **sums()).close()
     backup = back_up(sqlite_url)
@@ -61,8 +61,9 @@ def test_two_restorations_of_one_backup_are_two_lives(opened, sqlite_url):
         study = opened(sqlite_url, restored=True)
         lives.append(study.ask(12).ids)
         study.close()
-    with pytest.raises(UnknownAction):
+    with pytest.raises((UnknownAction, StudyBehind)):  # which one depends on whose generation is higher
         opened(sqlite_url).tell(lives[0], losses_of(lives[0]))
+    assert opened(sqlite_url).status().told == 0
 
 
 @pytest.mark.parametrize("arguments", [sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))])
@@ -75,7 +76,8 @@ def test_restored_drops_what_is_not_released_and_goes_on(asked, arguments, opene
     study.close()
     restored = opened(sqlite_url, restored=True)
     status = restored.status()
-    assert (status.generation, status.open_rounds, status.outstanding) == (2, 0, 0)
+    assert status.generation > 1
+    assert (status.open_rounds, status.outstanding) == (0, 0)
     assert (status.asked, status.told, status.remaining) == (asked, asked - 1, before.remaining)
     assert np.array_equal(status.point, point) or status.round > before.round
     with pytest.raises(UnknownAction):
@@ -97,8 +99,8 @@ def test_other_processes_notice_that_a_new_life_has_begun(opened, url):
     opened(url, restored=True)
     with pytest.raises(UnknownAction, match="before the storage was restored"):
         study.tell(ids[14], 0.5)
-    assert place(study.ask().id)[0] == 2
-    assert study.status().generation == 2
+    assert place(study.ask().id)[0] == study.status().generation > 1
+    assert study.status().generation > 1
 
 
 def test_an_id_that_is_behind_ends_one_life_only(opened, url):
@@ -114,7 +116,7 @@ def test_an_id_that_is_behind_ends_one_life_only(opened, url):
         other.tell(future[1], 0.5)
     with pytest.raises(UnknownAction):
         other.tell(old[0], 0.5)
-    assert other.status().generation == 2
+    assert other.status().generation > 1
     assert len(Look(url).told()) == 3
 
 
@@ -124,5 +126,5 @@ def test_a_copy_of_the_file_works_and_is_the_users_responsibility(opened, sqlite
     progress(opened, sqlite_url, 17)
     other = f"sqlite:///{tmp_path / 'copy.db'}"
     shutil.copy(path_of(sqlite_url), path_of(other))
-    assert opened(other, restored=True).status().generation == 2
+    assert opened(other, restored=True).status().generation > 1
     assert opened(sqlite_url).status().generation == 1

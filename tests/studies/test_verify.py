@@ -468,7 +468,7 @@ def test_on_postgresql(postgres_url):
 def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(tmp_path):
     """Rows are read at one moment: while another thread's study changes them, no fault is found."""
     url = f"sqlite:///{tmp_path}/study.db"
-    with opened(tmp_path, **{**OPTIONS, "horizon": 10_000}) as study:
+    with opened(tmp_path, **{**OPTIONS, "horizon": 10**6}) as study:
         stop = threading.Event()
 
         def go_on():

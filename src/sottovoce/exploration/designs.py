@@ -345,7 +345,12 @@ class DesignExploration(Exploration):
     def record(self) -> Record:
         """Return the probe, its places, and the vertices that other events play."""
         probe = self._probe
-        record: Record = {"action": probe.action, "offset": probe.offset, "weight": probe.weight, "places": self._places}
+        record: Record = {
+            "action": probe.action,
+            "offset": probe.offset,
+            "weight": probe.weight,
+            "places": self._places,
+        }
         record |= {"size": self._size, "drawn": self._drawn}
         if self._atoms is not None:
             record |= {"atoms": self._atoms, "shares": self._shares}

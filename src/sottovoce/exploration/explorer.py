@@ -106,6 +106,7 @@ class Explorer(ABC):
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
+        assert not memory, "an explorer that learns must override both"
 
 
 Vertices = Callable[[Floats, np.random.Generator, int], Floats]

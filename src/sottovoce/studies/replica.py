@@ -109,6 +109,8 @@ class Replica:
         public = {row.number: read(f"round {row.number}", row.public) for row in live}
         needed = {record["epoch"] for record in (*public.values(), *([newest] if newest else []))}
         self._rebuild_epochs(connection, needed)
+        if newest is not None:
+            self._check_counts(newest)
         self.point = self._original(newest["epoch"], newest["point"]) if newest else None
         for row in live:
             self._rebuild_round(row, public[row.number])
@@ -137,6 +139,13 @@ class Replica:
         epoch.restore({**learned, "passed": row.passed, "opened": row.opened})
         return epoch
 
+    def _check_counts(self, newest: Record) -> None:
+        """Refuse counters of the newest round's epoch that do not agree with that round."""
+        epoch, begins = self.epochs[newest["epoch"]], sum(self.lengths[: newest["epoch"]])
+        whole_round = newest["size"] if newest["opened"] == newest["size"] else 0
+        if epoch.counts[0] != newest["first"] + whole_round - begins:
+            raise StudyDamaged(f"the counters of epoch {newest['epoch']} do not agree with its rounds")
+
     def _problem_of(self, epoch: int) -> Problem:
         return replace(self.problem, horizon=self.lengths[epoch])
 
@@ -150,6 +159,10 @@ class Replica:
             epoch.reopen(unfinished)
         live = LiveRound(row.number, public["epoch"], public["first"], unfinished, row.full_at)
         live.closed = row.state != tables.OPEN
+        if live.closed == (row.released is None):
+            raise StudyDamaged(
+                f"round {row.number} is stored as {row.state}, and what is stored with it says otherwise"
+            )
         self.rounds[row.number] = live
 
     def _rebuild_block(self, row: Any) -> None:

@@ -16,7 +16,8 @@ class Status:
     Attributes
     ----------
     name, generation
-        Of the study; the generation is 1, and one more after every restoration of a backup.
+        Of the study; the generation is 1 at first, and raised by a random step with every restoration of a backup: two
+        restorations of one backup are two lives, and neither takes the ids of the other.
     round, open_rounds
         Rounds that are closed, and that are open.
     asked, told, forgotten, outstanding

@@ -23,6 +23,7 @@ from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
 __all__ = ["Storage"]
 
 _LOG_NAME = "sottovoce"
+_IDLE = 120_000  # milliseconds after which PostgreSQL ends a transaction in which nothing happens
 BUSY_SECONDS = 60.0  # how long to wait for another process's transaction
 _PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL", "secure_delete": "ON", "foreign_keys": "ON"}
 _EXPECTED = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
@@ -151,7 +152,7 @@ class Storage:
 def _advice(low: str) -> str:
     if "full" in low:
         return "the disk is full; nothing was changed. Make room and try again"
-    if "locked" in low or "busy" in low:
+    if "locked" in low or "busy" in low or "lock timeout" in low:
         return "another process has held the database for too long; nothing was changed. Try again"
     if "readonly" in low or "read-only" in low or "permission" in low:
         return "it cannot be written; nothing was changed. Check the permissions of the file and its folder"
@@ -214,9 +215,11 @@ def _engine(url: URL) -> Engine:
     logging.getLogger(f"sqlalchemy.engine.Engine.{_LOG_NAME}").addFilter(_is_no_row)
     if url.get_backend_name() != "sqlite":
         try:
-            return create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME)
+            engine = create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME)
         except ImportError:
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
+        event.listen(engine, "connect", _set_up_postgresql)
+        return engine
     options = {"check_same_thread": False, "timeout": BUSY_SECONDS}
     engine = create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME, connect_args=options)
     event.listen(engine, "connect", _set_up_sqlite)
@@ -238,6 +241,14 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         (found,) = connection.execute(f"PRAGMA {name}").fetchone()
         if found != expected:
             raise sqlite3.OperationalError(f"PRAGMA {name} is {found}, not {expected}: what is told would not be safe")
+
+
+def _set_up_postgresql(connection: Any, _record: Any) -> None:
+    """See to it that a process which is stopped half-way does not stop all others for ever."""
+    connection.autocommit = True
+    connection.execute(f"SET lock_timeout = {int(1000 * BUSY_SECONDS)}")
+    connection.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
+    connection.autocommit = False
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -1,5 +1,6 @@
 """Study: `ask` and `tell` that survive."""
 
+import secrets
 from collections.abc import Iterable
 from typing import Any, Self, overload
 
@@ -40,6 +41,7 @@ __all__ = ["Study"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _NOT_PASSED: Any = object()
+_STEP = 2**24  # generations are raised by up to this much, so that two lives of one backup differ
 
 
 class Study:
@@ -316,7 +318,7 @@ class Study:
 
     def _drop(self, connection: Connection, newest: int = 0) -> None:
         replica = self._core.replica
-        replica.head.generation = max(replica.head.generation, newest) + 1
+        replica.head.generation = max(replica.head.generation, newest) + 1 + secrets.randbelow(_STEP)
         replica.head.closer, replica.head.lease = None, 0.0
         replica.head.fence += 1
         replica.drop_open_rounds(connection)
