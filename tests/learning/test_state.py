@@ -1,5 +1,7 @@
 """state() holds released values and public coins; from_state() goes on in a new round and refuses old ids."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +9,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
+from sottovoce.domains.design import adopt_design, d_optimal_design
 from sottovoce.errors import ConfigurationMismatch, LedgerConflict, StateRefused, UnknownAction
 
 BALL, SLATES = sv.domains.Ball(3), sv.domains.Hypersimplex(8, 3)
@@ -192,3 +195,18 @@ def test_a_ledger_is_charged_once(tmp_path):
     assert ledger.spent == 0.75
     with pytest.raises(LedgerConflict):
         make(privacy=sv.PureDP(0.75), noise=None, ledger=ledger, name="routes")
+
+
+def test_rounded_coordinates_stay_those_that_were_stored():
+    """Even where this process has computed others for the same set: released sums are in the stored ones."""
+    slates = sv.domains.Hypersimplex(6, 2)
+    computed = d_optimal_design(slates)
+    turned = replace(computed, whitening=-computed.whitening, factor=-computed.factor)
+    adopt_design(slates, turned)
+    original = make(domain=slates, losses="linear")
+    play(original, 2)
+    other = sv.domains.Hypersimplex(6, 2)
+    make(domain=other, losses="linear")  # computes its own
+    restored = sv.PrivateBandit.from_state(original.state(), domain=other, noise=sv.SimulatedNoise(1))
+    assert np.array_equal(restored._epoch.stage.rounded.design.factor, turned.factor)
+    assert np.allclose(restored.point, original._epoch.stage.original(original._epoch.last_point()), atol=1e-2)

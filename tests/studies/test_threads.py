@@ -1,6 +1,7 @@
 """Threads share one study, and their calls share commits."""
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from study_tools import Look, losses_of, sums
 
 from sottovoce.errors import AlreadyTold
 from sottovoce.studies.committer import Committer
+from sottovoce.studies.lives import begin_new_life
 
 THREADS, CALLS = 8, 12
 
@@ -167,7 +169,8 @@ def test_asks_that_wait_with_the_end_of_a_life_belong_to_the_next(opened, sqlite
     old = study.ask(7).ids
     asked = []
     with study._core.committer.turn:
-        ending = threading.Thread(target=study._begin_new_life)
+        end = partial(begin_new_life, study._core.replica)
+        ending = threading.Thread(target=study._core.submit, args=(end,))
         ending.start()
         while len(study._core.committer._waiting) < 1:
             pass

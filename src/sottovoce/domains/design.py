@@ -87,6 +87,11 @@ class Design:
 _known: "WeakKeyDictionary[Domain, Design]" = WeakKeyDictionary()
 
 
+def known_design(domain: Domain) -> Design | None:
+    """Return the design that a domain has already, if any."""
+    return _known.get(domain)
+
+
 def adopt_design(domain: Domain, design: Design) -> None:
     """Let `domain` have a design that was computed before and kept: coordinates that depend on it stay as they were."""
     _known[domain] = design

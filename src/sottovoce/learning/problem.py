@@ -12,7 +12,7 @@ from sottovoce.errors import DomainError
 from sottovoce.exploration import Stage
 from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
-__all__ = ["Problem"]
+__all__ = ["Problem", "forget_rounded"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,11 @@ class Problem:
 @lru_cache(maxsize=64)
 def _rounded(domain: Domain) -> Rounded:
     return Rounded(domain)
+
+
+def forget_rounded() -> None:
+    """Forget rounded positions that were computed, because a domain was given another design."""
+    _rounded.cache_clear()
 
 
 def _pair(loss_range: Any) -> tuple[float, float]:

@@ -17,8 +17,8 @@ from sottovoce.learning.saved_state import coins_record, refuse_secrets, source_
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
 from sottovoce.studies.head import Head
 from sottovoce.studies.migrations import migrate
-from sottovoce.studies.replica import public_part, read
 from sottovoce.studies.storage import Storage
+from sottovoce.studies.stored import public_part, read
 from sottovoce.studies.tables import heads
 
 __all__ = ["Found", "Wish", "create_or_resume"]

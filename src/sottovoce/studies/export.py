@@ -10,8 +10,8 @@ from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.saved_state import adopt
-from sottovoce.studies.replica import public_part, read
 from sottovoce.studies.snapshot import Snapshot, take_snapshot
+from sottovoce.studies.stored import public_part, read
 from sottovoce.studies.tables import OPEN
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from sottovoce.learning.problem import Problem
 from sottovoce.learning.saved_state import adopt
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.studies.examine import Examiner
-from sottovoce.studies.replica import public_part
+from sottovoce.studies.stored import public_part
 from sottovoce.studies.tables import DROPPED, RELEASED
 
 __all__ = ["Replay"]

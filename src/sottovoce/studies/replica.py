@@ -9,26 +9,27 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert, select
+from sqlalchemy import Connection, delete, insert
 
-from sottovoce._records import DamagedRecord, pack, unpack
+from sottovoce._records import pack
 from sottovoce.errors import HorizonReached, StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch, next_epoch
 from sottovoce.learning.estimates import ReleasedRound
-from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import Block, OpenRound
-from sottovoce.learning.saved_state import adopt, coins_from_record, coins_record, design_record, refuse_secrets
+from sottovoce.learning.rounds import Block
+from sottovoce.learning.saved_state import coins_record, design_record, refuse_secrets
 from sottovoce.privacy import NoiseSource
 from sottovoce.studies import tables
 from sottovoce.studies.head import Head
-from sottovoce.studies.live import Entry, LiveRound, draw_from_record, draw_record
+from sottovoce.studies.live import Entry, LiveRound, draw_record
+from sottovoce.studies.rebuilding import read_tells, rebuild
+from sottovoce.studies.stored import epoch_row, round_row
 from sottovoce.studies.tables import blocks, epochs, rounds, tells
 
-__all__ = ["Replica", "Taken", "read"]
+__all__ = ["Replica", "Taken"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -81,113 +82,16 @@ class Replica:
         """Bring the replica up to what the storage holds."""
         if self.stale or head.structure != self.head.structure or head.generation != self.head.generation:
             self.head = head
-            self._rebuild(connection)
+            rebuild(self, connection)
         elif head.version != self.head.version:
             self.head = head
-            self._read_tells(connection)
-            self._mark_asked()
+            read_tells(self, connection)
+            self.mark_asked()
         else:
             self.head = head
 
-    def _rebuild(self, connection: Connection) -> None:
-        self.stale = True
-        self.coins.bit_generator.state = coins_from_record(read("the public coins", self.head.coins))
-        self.rounds, self.ahead, self.epochs, self.seen = {}, [], {}, 0
-        rows = connection.execute(
-            select(rounds).where(rounds.c.study == self.head.id).order_by(rounds.c.number.desc()).limit(1)
-        ).all()
-        self.rounds_opened = rows[0].number + 1 if rows else 0
-        newest = read(f"round {rows[0].number}", rows[0].public) if rows else None
-        drawn = connection.execute(select(blocks).where(blocks.c.study == self.head.id).order_by(blocks.c.first)).all()
-        wanted = {row.round for row in drawn}
-        live = connection.execute(
-            select(rounds)
-            .where(rounds.c.study == self.head.id)
-            .where((rounds.c.state == tables.OPEN) | rounds.c.number.in_(sorted(wanted)))
-            .order_by(rounds.c.number)
-        ).all()
-        public = {row.number: read(f"round {row.number}", row.public) for row in live}
-        needed = {record["epoch"] for record in (*public.values(), *([newest] if newest else []))}
-        self._rebuild_epochs(connection, needed)
-        if newest is not None:
-            self._check_counts(newest)
-        self.point = self._original(newest["epoch"], newest["point"]) if newest else None
-        for row in live:
-            self._rebuild_round(row, public[row.number])
-        for row in drawn:
-            self._rebuild_block(row)
-        self._read_tells(connection)
-        self._mark_asked()
-        self.stale = False
-
-    def _rebuild_epochs(self, connection: Connection, needed: set[int]) -> None:
-        found = select(epochs.c.number).where(epochs.c.study == self.head.id).order_by(epochs.c.number)
-        numbers = connection.execute(found).scalars().all()
-        lengths = epoch_lengths(self.horizon)
-        self.lengths = [next(lengths) for _ in numbers]
-        for number in numbers:
-            if number in needed or number == numbers[-1]:
-                row = connection.execute(
-                    select(epochs).where(epochs.c.study == self.head.id, epochs.c.number == number)
-                ).one()
-                self.epochs[number] = self._rebuilt_epoch(number, row)
-
-    def _rebuilt_epoch(self, number: int, row: Any) -> Epoch:
-        made, learned = read(f"epoch {number}", row.made), read(f"what epoch {number} has learned", row.learned)
-        adopt(self.configuration.domain, made)
-        epoch = Epoch(self._problem_of(number), Plan.from_dict(made["plan"]), self.source, first=made["first"])
-        epoch.restore({**learned, "passed": row.passed, "opened": row.opened})
-        return epoch
-
-    def _check_counts(self, newest: Record) -> None:
-        """Refuse counters of the newest round's epoch that do not agree with that round."""
-        epoch, begins = self.epochs[newest["epoch"]], sum(self.lengths[: newest["epoch"]])
-        whole_round = newest["size"] if newest["opened"] == newest["size"] else 0
-        if epoch.counts[0] != newest["first"] + whole_round - begins:
-            raise StudyDamaged(f"the counters of epoch {newest['epoch']} do not agree with its rounds")
-
-    def _problem_of(self, epoch: int) -> Problem:
-        return replace(self.problem, horizon=self.lengths[epoch])
-
-    def _rebuild_round(self, row: Any, public: Record) -> None:
-        epoch = self.epochs[public["epoch"]]
-        drawn = {"waiting": np.empty((0, 2)), **public_part(public, "exploration")}
-        exploration = epoch.explorer.resume(public["point"], drawn)
-        unfinished = OpenRound(epoch, public["point"], exploration, public["size"], public["last"])
-        unfinished.opened = public["opened"]
-        if unfinished.opened < unfinished.size:
-            epoch.reopen(unfinished)
-        live = LiveRound(row.number, public["epoch"], public["first"], unfinished, row.full_at)
-        live.closed = row.state != tables.OPEN
-        if live.closed == (row.released is None):
-            raise StudyDamaged(
-                f"round {row.number} is stored as {row.state}, and what is stored with it says otherwise"
-            )
-        self.rounds[row.number] = live
-
-    def _rebuild_block(self, row: Any) -> None:
-        live = self.rounds.get(row.round)
-        if live is None:
-            raise StudyDamaged(f"actions of round {row.round} are stored, but the round is not")
-        record = read(f"actions of round {row.round}", row.draw)
-        block = Block(live.open, record["first"], draw_from_record(record), live.open.epoch.grid)
-        live.blocks.append(block)
-        self.ahead.append((live, block))
-
-    def _read_tells(self, connection: Connection) -> None:
-        rows = connection.execute(
-            select(tells.c.number, tells.c.round, tells.c.entry)
-            .where(tells.c.study == self.head.id, tells.c.number > self.seen)
-            .order_by(tells.c.number)
-        )
-        for number, round_number, entry in rows:
-            live = self.rounds.get(round_number)
-            if live is None or live.closed:
-                raise StudyDamaged(f"losses of round {round_number} are stored, but the round is closed")
-            live.fill(*Entry.unpack(round_number, entry))
-            self.seen = number
-
-    def _mark_asked(self) -> None:
+    def mark_asked(self) -> None:
+        """Hand out in the blocks what the head says was handed out."""
         for _, block in self.ahead:
             block.asked = max(0, min(block.size, self.head.asked - block.first))
         self._let_go()
@@ -218,7 +122,7 @@ class Replica:
             left -= within.stop - within.start
             if block.first + within.stop == live.end and not live.closed:
                 live.full_at = now
-                connection.execute(_round_row(rounds.update(), self.head.id, live.number).values(full_at=now))
+                connection.execute(round_row(rounds.update(), self.head.id, live.number).values(full_at=now))
                 self.head.structure += 1
             if not left:
                 break
@@ -257,24 +161,25 @@ class Replica:
             live = LiveRound(self.rounds_opened, number, first, opened)
             self.rounds[live.number] = live
             self.rounds_opened += 1
-            self.point = self._original(number, opened.point)
+            self.point = self.original(number, opened.point)
         block = Block(opened, first, draw, epoch.grid)
         live.blocks.append(block)
         self.ahead.append((live, block))
-        public = pack(self._public_record(live))
+        public = pack(self.public_record(live))
         where = {"study": self.head.id, "number": live.number}
         if is_new:
             connection.execute(insert(rounds).values(**where, state=tables.OPEN, public=public))
         else:
-            connection.execute(_round_row(rounds.update(), **where).values(public=public))
+            connection.execute(round_row(rounds.update(), **where).values(public=public))
         record = pack(draw_record(first, draw))
         connection.execute(insert(blocks).values(study=self.head.id, first=first, round=live.number, draw=record))
         passed, done = epoch.counts
-        connection.execute(_epoch_row(epochs.update(), self.head.id, number).values(passed=passed, opened=done))
+        connection.execute(epoch_row(epochs.update(), self.head.id, number).values(passed=passed, opened=done))
         self.head.coins = pack(coins_record(self.coins))
         self.head.structure += 1
 
-    def _public_record(self, live: LiveRound) -> Record:
+    def public_record(self, live: LiveRound) -> Record:
+        """Return what is stored of a round before it is released."""
         exploration = {f"exploration.{name}": value for name, value in live.open.exploration.record().items()}
         return {
             "number": live.number,
@@ -299,7 +204,7 @@ class Replica:
         first = sum(self.lengths)
         self.lengths = [next(lengths) for _ in range(number + 1)]
         previous = self.epochs.get(number - 1)
-        epoch = next_epoch(self._problem_of(number), self.configuration, self.source, first=first, previous=previous)
+        epoch = next_epoch(self.problem_of(number), self.configuration, self.source, first=first, previous=previous)
         refuse_secrets(epoch)
         made = {"plan": epoch.plan.to_dict(), "first": first, **design_record(epoch)}
         connection.execute(
@@ -346,15 +251,15 @@ class Replica:
         if again is not None:  # the last round of an epoch is never released, and teaches nothing
             epoch.take_in(again, live.open.point)
         learned = pack(epoch.state())
-        connection.execute(_epoch_row(epochs.update(), self.head.id, live.epoch).values(learned=learned))
+        connection.execute(epoch_row(epochs.update(), self.head.id, live.epoch).values(learned=learned))
         live.open.erase()
 
     def _settle(self, connection: Connection, live: LiveRound, state: str, record: Record) -> None:
         """Turn an open round into a closed one, by compare-and-set."""
-        public = self._public_record(live)
+        public = self.public_record(live)
         public.pop("exploration.waiting", None)  # what would come next in a round that is over
         changed = connection.execute(
-            _round_row(rounds.update(), self.head.id, live.number)
+            round_row(rounds.update(), self.head.id, live.number)
             .where(rounds.c.state == tables.OPEN)
             .values(state=state, released=pack(record), public=pack(public))
         )
@@ -368,58 +273,10 @@ class Replica:
         self.head.structure += 1
         self._let_go()
 
-    def drop_open_rounds(self, connection: Connection) -> None:
-        """Drop all that is not released: the losses of open rounds, and the actions that were not asked."""
-        for live in self.rounds.values():
-            asked = min(live.open.size, self.head.asked - live.first)
-            if asked <= 0:
-                connection.execute(_round_row(delete(rounds), self.head.id, live.number))
-                continue
-            public = {**self._public_record(live), "size": asked, "opened": asked}
-            public.pop("exploration.waiting", None)
-            changes: Record = {"public": pack(public)}
-            if not live.closed:
-                dropped = pack({"number": live.number, "dropped": True})
-                changes |= {"state": tables.DROPPED, "released": dropped}
-                self.head.closed += 1
-            connection.execute(_round_row(rounds.update(), self.head.id, live.number).values(**changes))
-        connection.execute(delete(tells).where(tells.c.study == self.head.id))
-        connection.execute(delete(blocks).where(blocks.c.study == self.head.id))
-        self._abandon(connection)
-        self._rebuild(connection)  # other calls of this transaction must not meet what was dropped
+    def problem_of(self, epoch: int) -> Problem:
+        """Return the public facts of an epoch."""
+        return replace(self.problem, horizon=self.lengths[epoch])
 
-    def _abandon(self, connection: Connection) -> None:
-        starts = np.cumsum([0, *self.lengths])
-        for number, epoch in self.epochs.items():
-            epoch.abandon(int(min(max(0, self.head.asked - starts[number]), self.lengths[number])))
-            passed, opened = epoch.counts
-            connection.execute(
-                _epoch_row(epochs.update(), self.head.id, number).values(
-                    learned=pack(epoch.state()), passed=passed, opened=opened
-                )
-            )
-        self.head.structure += 1
-
-    def _original(self, epoch: int, point: Floats) -> Floats:
+    def original(self, epoch: int, point: Floats) -> Floats:
+        """Return a point of an epoch as it is played."""
         return np.asarray(self.epochs[epoch].stage.original(point))
-
-
-def read(what: str, data: bytes) -> Record:
-    """Return a stored record, or say which one is damaged."""
-    try:
-        return unpack(bytes(data))
-    except DamagedRecord as problem:
-        raise StudyDamaged(f"{what}: {problem}; restore a backup, and open it with restored=True") from None
-
-
-def public_part(record: Record, name: str) -> Record:
-    """Return the entries of a record under one heading."""
-    return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}
-
-
-def _round_row(statement: Any, study: int, number: int) -> Any:
-    return statement.where(rounds.c.study == study, rounds.c.number == number)
-
-
-def _epoch_row(statement: Any, study: int, number: int) -> Any:
-    return statement.where(epochs.c.study == study, epochs.c.number == number)

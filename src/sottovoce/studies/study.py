@@ -1,39 +1,32 @@
 """Study: `ask` and `tell` that survive."""
 
-import secrets
-from collections.abc import Iterable
 from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from sottovoce._checks import choice, whole
 from sottovoce.domains import Domain
 from sottovoce.errors import (
-    AlreadyTold,
     HorizonReached,
-    InvalidLoss,
-    RoundClosed,
-    StudyBehind,
-    UnknownAction,
 )
 from sottovoce.learning.describe import describe
-from sottovoce.learning.open_rounds import as_array, as_floats
+from sottovoce.learning.open_rounds import as_array
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
-from sottovoce.learning.rounds import PENDING, TOLD, Action, Actions
+from sottovoce.learning.rounds import Action, Actions
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.studies.closing import tend
 from sottovoce.studies.core import Core, Refusal
 from sottovoce.studies.creating import Found, Wish, create_or_resume
 from sottovoce.studies.export import export
 from sottovoce.studies.ids import Place, places_of, sign
-from sottovoce.studies.live import LiveRound
-from sottovoce.studies.replica import Replica, Taken, read
+from sottovoce.studies.lives import begin_new_life
+from sottovoce.studies.replica import Replica, Taken
 from sottovoce.studies.status import Status
 from sottovoce.studies.storage import Storage
-from sottovoce.studies.tables import DROPPED, rounds
+from sottovoce.studies.telling import store
 from sottovoce.studies.verify import Verification, verify
 
 __all__ = ["Study"]
@@ -41,7 +34,6 @@ __all__ = ["Study"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _NOT_PASSED: Any = object()
-_STEP = 2**24  # generations are raised by up to this much, so that two lives of one backup differ
 
 
 class Study:
@@ -151,7 +143,7 @@ class Study:
             study = cls(storage, name, found, repeat)
             study._core.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:
-                study._begin_new_life()
+                study._core.submit(lambda connection: begin_new_life(study._core.replica, connection))
             study._tend()
         except BaseException:
             storage.close()
@@ -222,106 +214,16 @@ class Study:
         return losses
 
     def _record(self, places: list[Place], values: NDArray[Any] | None) -> None:
-        behind = self._core.submit(lambda connection: self._store(connection, places, values))
+        replica, repeat = self._core.replica, self._repeat
+        behind = self._core.submit(lambda connection: store(replica, connection, places, values, repeat=repeat))
         self._tend()
         if behind is not None:
             raise behind
-
-    def _store(self, connection: Connection, places: list[Place], values: NDArray[Any] | None) -> StudyBehind | None:
-        """Check everything, then store: all of a call or nothing. Return the error that begins a new life, if any."""
-        replica = self._core.replica
-        fillings: list[tuple[LiveRound, Integers, Integers | None]] = []
-        try:
-            self._check_life(places)
-            numbers = np.array([place.round for place in places], dtype=np.int64)
-            slots = np.array([place.slot for place in places], dtype=np.int64)
-            order = np.argsort(numbers, kind="stable")
-            ends = np.flatnonzero(np.diff(numbers[order])) + 1
-            for mine in np.split(order, ends) if len(order) else []:
-                number = int(numbers[mine[0]])
-                live = replica.rounds.get(number)
-                if live is None or live.closed:
-                    self._check_closed(connection, number, slots[mine])
-                    continue
-                chosen = mine[self._wanted(live, slots[mine])]
-                integers = None if values is None else live.quantise(slots[chosen], as_floats(values[chosen]))
-                if len(chosen):
-                    fillings.append((live, slots[chosen], integers))
-        except StudyBehind as behind:  # at once: two that notice it must not end two lives
-            self._drop(connection, newest=max(place.generation for place in places))
-            return behind
-        except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
-            raise Refusal(refused) from None
-        for live, chosen, integers in fillings:
-            replica.tell(connection, live, chosen, integers)
-        return None
-
-    def _check_life(self, places: Iterable[Place]) -> None:
-        """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
-        head, replica = self._core.replica.head, self._core.replica
-        for place in places:
-            if place.generation < head.generation:
-                raise UnknownAction(
-                    "an id was handed out before the storage was restored; its loss is refused, as it may have been "
-                    "released already. Nothing of this call was recorded"
-                )
-            known = place.generation == head.generation and place.round < replica.rounds_opened
-            live = replica.rounds.get(place.round)
-            if not known or (live is not None and live.first + place.slot >= head.asked):
-                raise StudyBehind(
-                    "an id of this study is newer than its storage: the storage was restored from a backup, or has "
-                    "lost its latest changes. Losses that were not released are dropped, and ids handed out before are "
-                    "refused from now on; ask for new actions"
-                )
-
-    def _wanted(self, live: LiveRound, slots: Integers) -> NDArray[np.bool_]:
-        """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
-        states = live.states(slots)
-        waiting = states == PENDING
-        first = np.zeros(len(slots), dtype=bool)
-        first[np.unique(slots, return_index=True)[1]] = True
-        if self._repeat == "error" and ((states == TOLD) | (waiting & ~first)).any():
-            slot = int(slots[(states == TOLD) | (waiting & ~first)][0])
-            raise AlreadyTold(
-                f"action {slot} of round {live.number} has its loss already; nothing of this call was recorded"
-            )
-        return np.asarray(waiting & first)
-
-    def _check_closed(self, connection: Connection, number: int, slots: Integers) -> None:
-        """Tell a repetition from a loss that comes too late."""
-        where = (rounds.c.study == self._core.study, rounds.c.number == number)
-        row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
-        if row.state == DROPPED:
-            raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
-        closed = read(f"round {number}", row.released)
-        wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
-        late = wanted[np.isin(wanted, closed["missing"])]
-        if len(late):
-            raise RoundClosed(
-                f"action {int(late[0])} of round {number}: the round was closed without its loss, which now comes too "
-                "late; nothing of this call was recorded"
-            )
-        if len(wanted) and self._repeat == "error":
-            raise AlreadyTold(
-                f"action {int(wanted[0])} of round {number} has its loss already; nothing of this call was recorded"
-            )
 
     # ------------------------------------------------------------------ closing rounds
 
     def _tend(self) -> None:
         tend(self._core, self._found.deadline)
-
-    def _begin_new_life(self) -> None:
-        """Drop what is not released, and refuse the ids of the life so far."""
-        self._core.submit(self._drop)
-        self._tend()
-
-    def _drop(self, connection: Connection, newest: int = 0) -> None:
-        replica = self._core.replica
-        replica.head.generation = max(replica.head.generation, newest) + 1 + secrets.randbelow(_STEP)
-        replica.head.closer, replica.head.lease = None, 0.0
-        replica.head.fence += 1
-        replica.drop_open_rounds(connection)
 
     # ------------------------------------------------------------------ looking
 

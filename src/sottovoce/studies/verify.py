@@ -9,9 +9,9 @@ from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
 from sottovoce.learning.configuration import Configuration
 from sottovoce.studies.examine import Examiner
 from sottovoce.studies.replay import Replay
-from sottovoce.studies.replica import public_part
 from sottovoce.studies.snapshot import Snapshot, take_snapshot, tried
 from sottovoce.studies.storage import Storage
+from sottovoce.studies.stored import public_part
 
 if TYPE_CHECKING:
     from sottovoce.studies.study import Study

@@ -1,0 +1,125 @@
+"""Rebuilding a replica from the storage: open rounds, their blocks and losses, and the learner of each epoch."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from sottovoce.errors import StudyDamaged
+from sottovoce.exploration import Record
+from sottovoce.learning.doubling import epoch_lengths
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.rounds import Block, OpenRound
+from sottovoce.learning.saved_state import adopt, coins_from_record
+from sottovoce.studies import tables
+from sottovoce.studies.live import Entry, LiveRound, draw_from_record
+from sottovoce.studies.stored import public_part, read
+from sottovoce.studies.tables import blocks, epochs, rounds, tells
+
+if TYPE_CHECKING:
+    from sottovoce.studies.replica import Replica
+
+__all__ = ["read_tells", "rebuild"]
+
+
+def rebuild(replica: "Replica", connection: Connection) -> None:
+    """Read everything that is open, and what was learned, from the storage."""
+    replica.stale = True
+    replica.coins.bit_generator.state = coins_from_record(read("the public coins", replica.head.coins))
+    replica.rounds, replica.ahead, replica.epochs, replica.seen = {}, [], {}, 0
+    rows = connection.execute(
+        select(rounds).where(rounds.c.study == replica.head.id).order_by(rounds.c.number.desc()).limit(1)
+    ).all()
+    replica.rounds_opened = rows[0].number + 1 if rows else 0
+    newest = read(f"round {rows[0].number}", rows[0].public) if rows else None
+    drawn = connection.execute(select(blocks).where(blocks.c.study == replica.head.id).order_by(blocks.c.first)).all()
+    wanted = {row.round for row in drawn}
+    live = connection.execute(
+        select(rounds)
+        .where(rounds.c.study == replica.head.id)
+        .where((rounds.c.state == tables.OPEN) | rounds.c.number.in_(sorted(wanted)))
+        .order_by(rounds.c.number)
+    ).all()
+    public = {row.number: read(f"round {row.number}", row.public) for row in live}
+    needed = {record["epoch"] for record in (*public.values(), *([newest] if newest else []))}
+    _rebuild_epochs(replica, connection, needed)
+    if newest is not None:
+        _check_counts(replica, newest)
+    replica.point = replica.original(newest["epoch"], newest["point"]) if newest else None
+    for row in live:
+        _rebuild_round(replica, row, public[row.number])
+    for row in drawn:
+        _rebuild_block(replica, row)
+    read_tells(replica, connection)
+    replica.mark_asked()
+    replica.stale = False
+
+
+def _rebuild_epochs(replica: "Replica", connection: Connection, needed: set[int]) -> None:
+    found = select(epochs.c.number).where(epochs.c.study == replica.head.id).order_by(epochs.c.number)
+    numbers = connection.execute(found).scalars().all()
+    lengths = epoch_lengths(replica.horizon)
+    replica.lengths = [next(lengths) for _ in numbers]
+    for number in numbers:
+        if number in needed or number == numbers[-1]:
+            row = connection.execute(
+                select(epochs).where(epochs.c.study == replica.head.id, epochs.c.number == number)
+            ).one()
+            replica.epochs[number] = _rebuilt_epoch(replica, number, row)
+
+
+def _rebuilt_epoch(replica: "Replica", number: int, row: Any) -> Epoch:
+    made, learned = read(f"epoch {number}", row.made), read(f"what epoch {number} has learned", row.learned)
+    adopt(replica.configuration.domain, made)
+    epoch = Epoch(replica.problem_of(number), Plan.from_dict(made["plan"]), replica.source, first=made["first"])
+    epoch.restore({**learned, "passed": row.passed, "opened": row.opened})
+    return epoch
+
+
+def _check_counts(replica: "Replica", newest: Record) -> None:
+    """Refuse counters of the newest round's epoch that do not agree with that round."""
+    epoch, begins = replica.epochs[newest["epoch"]], sum(replica.lengths[: newest["epoch"]])
+    whole_round = newest["size"] if newest["opened"] == newest["size"] else 0
+    if epoch.counts[0] != newest["first"] + whole_round - begins:
+        raise StudyDamaged(f"the counters of epoch {newest['epoch']} do not agree with its rounds")
+
+
+def _rebuild_round(replica: "Replica", row: Any, public: Record) -> None:
+    epoch = replica.epochs[public["epoch"]]
+    drawn = {"waiting": np.empty((0, 2)), **public_part(public, "exploration")}
+    exploration = epoch.explorer.resume(public["point"], drawn)
+    unfinished = OpenRound(epoch, public["point"], exploration, public["size"], public["last"])
+    unfinished.opened = public["opened"]
+    if unfinished.opened < unfinished.size:
+        epoch.reopen(unfinished)
+    live = LiveRound(row.number, public["epoch"], public["first"], unfinished, row.full_at)
+    live.closed = row.state != tables.OPEN
+    if live.closed == (row.released is None):
+        raise StudyDamaged(f"round {row.number} is stored as {row.state}, and what is stored with it says otherwise")
+    replica.rounds[row.number] = live
+
+
+def _rebuild_block(replica: "Replica", row: Any) -> None:
+    live = replica.rounds.get(row.round)
+    if live is None:
+        raise StudyDamaged(f"actions of round {row.round} are stored, but the round is not")
+    record = read(f"actions of round {row.round}", row.draw)
+    block = Block(live.open, record["first"], draw_from_record(record), live.open.epoch.grid)
+    live.blocks.append(block)
+    replica.ahead.append((live, block))
+
+
+def read_tells(replica: "Replica", connection: Connection) -> None:
+    """Take in the losses that were told since the last look, by whichever process."""
+    rows = connection.execute(
+        select(tells.c.number, tells.c.round, tells.c.entry)
+        .where(tells.c.study == replica.head.id, tells.c.number > replica.seen)
+        .order_by(tells.c.number)
+    )
+    for number, round_number, entry in rows:
+        live = replica.rounds.get(round_number)
+        if live is None or live.closed:
+            raise StudyDamaged(f"losses of round {round_number} are stored, but the round is closed")
+        live.fill(*Entry.unpack(round_number, entry))
+        replica.seen = number

@@ -1,0 +1,107 @@
+"""Telling: where each loss of a call belongs, what is refused, and why. A call is stored as a whole or not at all."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection, select
+
+from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
+from sottovoce.learning.open_rounds import as_floats
+from sottovoce.learning.rounds import PENDING, TOLD
+from sottovoce.studies.core import Refusal
+from sottovoce.studies.ids import Place
+from sottovoce.studies.live import LiveRound
+from sottovoce.studies.lives import begin_new_life
+from sottovoce.studies.replica import Replica
+from sottovoce.studies.stored import read
+from sottovoce.studies.tables import DROPPED, rounds
+
+__all__ = ["store"]
+
+Integers = NDArray[np.int64]
+
+
+def store(
+    replica: Replica, connection: Connection, places: list[Place], values: NDArray[Any] | None, *, repeat: str
+) -> StudyBehind | None:
+    """Check everything, then store: all of a call or nothing. Return the error that begins a new life, if any."""
+    fillings: list[tuple[LiveRound, Integers, Integers | None]] = []
+    try:
+        _check_life(replica, places)
+        numbers = np.array([place.round for place in places], dtype=np.int64)
+        slots = np.array([place.slot for place in places], dtype=np.int64)
+        order = np.argsort(numbers, kind="stable")
+        ends = np.flatnonzero(np.diff(numbers[order])) + 1
+        for mine in np.split(order, ends) if len(order) else []:
+            number = int(numbers[mine[0]])
+            live = replica.rounds.get(number)
+            if live is None or live.closed:
+                _check_closed(replica, connection, number, slots[mine], repeat)
+                continue
+            chosen = mine[_wanted(live, slots[mine], repeat)]
+            integers = None if values is None else live.quantise(slots[chosen], as_floats(values[chosen]))
+            if len(chosen):
+                fillings.append((live, slots[chosen], integers))
+    except StudyBehind as behind:  # at once: two that notice it must not end two lives
+        begin_new_life(replica, connection, newest=max(place.generation for place in places))
+        return behind
+    except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
+        raise Refusal(refused) from None
+    for live, chosen, integers in fillings:
+        replica.tell(connection, live, chosen, integers)
+    return None
+
+
+def _check_life(replica: Replica, places: Iterable[Place]) -> None:
+    """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
+    head = replica.head
+    for place in places:
+        if place.generation < head.generation:
+            raise UnknownAction(
+                "an id was handed out before the storage was restored; its loss is refused, as it may have been "
+                "released already. Nothing of this call was recorded"
+            )
+        known = place.generation == head.generation and place.round < replica.rounds_opened
+        live = replica.rounds.get(place.round)
+        if not known or (live is not None and live.first + place.slot >= head.asked):
+            raise StudyBehind(
+                "an id of this study is newer than its storage: the storage was restored from a backup, or has "
+                "lost its latest changes. Losses that were not released are dropped, and ids handed out before are "
+                "refused from now on; ask for new actions"
+            )
+
+
+def _wanted(live: LiveRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
+    """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
+    states = live.states(slots)
+    waiting = states == PENDING
+    first = np.zeros(len(slots), dtype=bool)
+    first[np.unique(slots, return_index=True)[1]] = True
+    if repeat == "error" and ((states == TOLD) | (waiting & ~first)).any():
+        slot = int(slots[(states == TOLD) | (waiting & ~first)][0])
+        raise AlreadyTold(
+            f"action {slot} of round {live.number} has its loss already; nothing of this call was recorded"
+        )
+    return np.asarray(waiting & first)
+
+
+def _check_closed(replica: Replica, connection: Connection, number: int, slots: Integers, repeat: str) -> None:
+    """Tell a repetition from a loss that comes too late."""
+    where = (rounds.c.study == replica.head.id, rounds.c.number == number)
+    row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
+    if row.state == DROPPED:
+        raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
+    closed = read(f"round {number}", row.released)
+    wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
+    late = wanted[np.isin(wanted, closed["missing"])]
+    if len(late):
+        raise RoundClosed(
+            f"action {int(late[0])} of round {number}: the round was closed without its loss, which now comes too "
+            "late; nothing of this call was recorded"
+        )
+    if len(wanted) and repeat == "error":
+        raise AlreadyTold(
+            f"action {int(wanted[0])} of round {number} has its loss already; nothing of this call was recorded"
+        )
