@@ -210,3 +210,44 @@ def test_rounded_coordinates_stay_those_that_were_stored():
     restored = sv.PrivateBandit.from_state(original.state(), domain=other, noise=sv.SimulatedNoise(1))
     assert np.array_equal(restored._epoch.stage.rounded.design.factor, turned.factor)
     assert np.allclose(restored.point, original._epoch.stage.original(original._epoch.last_point()), atol=1e-2)
+
+
+class CountingNoise:
+    """A source that counts its draws."""
+
+    simulated = True
+
+    def __init__(self):
+        self.draws = 0
+
+    def sampler(self, noise):
+        return self
+
+    def draw(self, size):
+        self.draws += 1
+        return np.zeros(size, dtype=np.int64)
+
+
+@pytest.mark.parametrize("open_rounds", [0, 3])
+def test_an_interrupted_release_is_not_drawn_again_after_a_restart_either(open_rounds, monkeypatch):
+    """The mechanism begins anew with every life, the learner does not: the two must not be taken for each other."""
+    original = make(batch_size=20)
+    play(original, 4)
+    original.ask(20 * open_rounds + 1)
+    noise = CountingNoise()
+    restored = sv.PrivateBandit.from_state(original.state(), noise=noise)
+    actions = restored.ask_round()
+    with monkeypatch.context() as patch:
+
+        def interrupt(change):
+            raise KeyboardInterrupt
+
+        patch.setattr(restored._epoch.learner.step, "after", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            restored.tell(actions.ids, losses_of(actions.x))
+    assert noise.draws == 1
+    restored.tell([], [])  # tries again what is complete
+    assert noise.draws == 1
+    assert restored.round == original.round + 1
+    play(restored, 1)
+    assert noise.draws == 2

@@ -2,11 +2,12 @@
 
 import csv
 import math
+import re
 import statistics
 
 import pytest
 
-from sottovoce.experiments import Cell
+from sottovoce.experiments import Cell, run_sweep
 from sottovoce.report import sweep_report
 
 EVIL = "<script>alert(1)</script>"
@@ -184,3 +185,12 @@ def test_a_large_sweep_is_below_three_megabytes(make_sweep, grid_of, tmp_path):
     assert len(cells) > 500
     path = sweep_report(make_sweep(cells), tmp_path / "report.html")
     assert 300_000 < path.stat().st_size < 3_000_000
+
+
+def test_two_settings_of_one_problem_have_different_headlines(tmp_path):
+    cells = [Cell(name, "no-privacy", math.inf, 300, 0) for name in ("ball:dimension=3", "ball:dimension=4")]
+    sweep = run_sweep(tmp_path / "sweep", cells, command="sottovoce compare ...", jobs=1)
+    page = sweep_report(sweep, tmp_path / "report.html").read_text(encoding="utf-8")
+    headlines = re.findall(r"<h2>(.*?)</h2>", page)
+    assert len(headlines) == len(set(headlines))
+    assert sum("dimension=" in one for one in headlines) == 2

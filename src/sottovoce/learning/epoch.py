@@ -142,6 +142,7 @@ class Epoch:
         self._passed = 0  # events of the rounds whose blocks are all open
         self._opened = 0  # their number
         self._round: OpenRound | None = None  # the one after, if begun
+        self._drawn_before = 0  # rounds that the learner took in, or passed over, without this mechanism
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
     @property
@@ -188,7 +189,7 @@ class Epoch:
         """
         if complete.last:
             return
-        if self._mechanism.round > self.learner.observed:
+        if self._drawn_before + self._mechanism.round > self.learner.observed:
             self.learner.skip()
         else:
             self.learner.observe(complete.complete(), complete.point)
@@ -234,6 +235,7 @@ class Epoch:
             self.learner.point_map.center = np.array(state["center"])
             self.learner.point_map.calls = int(state["calls"])
         self._first, self._passed, self._opened = int(state["first"]), int(state["passed"]), int(state["opened"])
+        self._drawn_before = self.learner.observed - self._mechanism.round
 
     def reopen(self, unfinished: OpenRound) -> None:
         """Go on with a round whose blocks were not all drawn."""
@@ -250,6 +252,7 @@ class Epoch:
         self._round, self._passed = None, passed
         while self.learner.observed < self._opened:
             self.learner.skip()
+        self._drawn_before = self.learner.observed - self._mechanism.round
 
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""

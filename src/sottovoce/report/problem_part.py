@@ -41,12 +41,14 @@ def problem_part(sweep: Sweep, groups: list[Group], colours: dict[str, int], *, 
     featured = _featured(groups)
     problem = _problem(featured.results[0].cell)
     dimension = featured.results[0].dimension
+    _, _, written = name.partition(":")  # two settings of one problem must not share a headline
+    title = (f"{problem.title} ({written})" if written else problem.title) if problem else name
     return ProblemPart(
         anchor=anchor,
-        title=problem.title if problem else name,
+        title=title,
         story=problem.story if problem else "",
         setting=f"{name}; {dimension} dimensions." if problem else f"{dimension} dimensions.",
-        tiles=_tiles(problem.title if problem else name, featured, groups),
+        tiles=_tiles(title, featured, groups),
         legend=_legend(groups, colours),
         curves=curves(sweep, groups, colours),
         charts=in_figures(groups, colours),
