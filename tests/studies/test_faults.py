@@ -223,6 +223,25 @@ def test_damage_to_what_an_open_study_needs_is_noticed_when_it_is_read(table, co
         opened(url)
 
 
+@pytest.mark.parametrize(
+    ("statement", "words"),
+    [
+        ("UPDATE sottovoce_rounds SET state = 'open'", "says otherwise"),
+        ("UPDATE sottovoce_rounds SET state = 'released' WHERE number = 2", "says otherwise"),
+        ("UPDATE sottovoce_epochs SET passed = passed + 8", "do not agree"),
+        ("UPDATE sottovoce_epochs SET passed = 0", "do not agree"),
+    ],
+)
+def test_columns_without_a_checksum_must_agree_with_those_that_have_one(statement, words, opened, url):
+    study = opened(url, **ball())
+    ids = study.ask(20).ids  # two rounds of eight, and half of a third
+    study.tell(ids[:18], losses_of(ids[:18]))
+    study.close()
+    execute(url, statement)
+    with pytest.raises(StudyDamaged, match=words):
+        opened(url)
+
+
 def test_a_damaged_round_that_is_over_is_noticed_when_it_is_needed(opened, url):
     study = opened(url, **ball())
     ids = study.ask(8).ids

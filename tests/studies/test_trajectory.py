@@ -175,3 +175,28 @@ def test_ask_round_returns_the_rest_of_a_round(opened, url):
     assert len(study.ask_round(most=3)) == 3
     assert len(study.ask_round()) == 4
     assert study.status().asked == 24
+
+
+LONG = {  # rounds of several blocks, and not a whole number of passes over the directions in each
+    "frames": ball(batch_size=9001, directions=3, radius=0.2),
+    "designs": probing(domain=D.Ball(3), integral=False, rate=0.001, probe_events=9),
+    "reuse": sums(rate=0.001, probe_events=9),
+    "spheres": ball(batch_size=9001, exploration="sphere"),
+}
+
+
+@pytest.mark.parametrize("case", LONG)
+def test_a_restart_within_a_long_round_changes_nothing(case, opened, sqlite_url):
+    memory, study = both(opened, sqlite_url, LONG[case])
+    rng = np.random.default_rng(5)
+    for size in (4000, 300, 5000, 90, 700, 8000, 2001):
+        study.close()
+        study = opened(sqlite_url, noise=sv.SimulatedNoise(2))
+        a, b = same_blocks(memory, study, size)
+        study.close()
+        study = opened(sqlite_url, noise=sv.SimulatedNoise(2))
+        tell_both(memory, study, a, b, feedback(a.x, None, study, rng), rng.permutation(size))
+        assert study.round == memory.round
+        assert np.array_equal(study.point, memory.point)
+    assert memory.round >= 2
+    assert study.verify().ok
