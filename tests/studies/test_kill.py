@@ -4,13 +4,16 @@ What these tests cannot see: whether a commit would survive a loss of power. The
 written, so synchronous=OFF passes them; `test_storage.py` asserts the setting on the live connection instead.
 """
 
+import contextlib
 import random
+import time
 
 import pytest
 from killing import WAYS, Child, History, arm, work_on
 from study_tools import SOAK, Look, ball, sums
 
 import sottovoce as sv
+from sottovoce.errors import RoundClosed
 
 KILLS = {"sqlite": 1000 if SOAK else 40, "postgresql": 300 if SOAK else 10}
 REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 5000, "time": 2000}
@@ -129,3 +132,31 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
             generation = status.generation
     assert dead > 3
     assert len(generations) > 3
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("late", [False, True])
+def test_a_deadline_is_kept_once_whenever_a_process_is_killed(late, url):
+    """Rounds that are asked to their end are overdue at once: what was not told is given up, each loss once."""
+    sv.Study.open(url, name="study", deadline=1e-6, **sums()).close()
+    dead = 0
+    for after in range(0, 60, 1 if SOAK else 4):
+
+        def doomed(report, after=after):
+            arm("statement", after, late)
+            study = sv.Study.open(url, name="study", repeat="ignore")
+            for _ in range(3):
+                ids = study.ask(7).ids
+                with contextlib.suppress(RoundClosed):
+                    study.tell(ids[:3], [0.5] * 3)
+
+        dead += Child(doomed).finish()[1]
+        if not url.startswith("sqlite"):
+            time.sleep(0.25)  # the lease of the dead runs out
+        with sv.Study.open(url, name="study") as study:
+            status, found = study.status(), study.verify()
+        assert found.ok, str(found)
+        assert status.told + status.forgotten + status.outstanding == status.asked
+        assert status.open_rounds <= 1  # the one that is not asked to its end
+    assert dead > 5
+    assert status.forgotten > 20
