@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -209,9 +210,7 @@ def test_ctrl_c_ends_the_real_program_cleanly(tmp_path):
     assert program.stdout is not None
     started = time.monotonic()
     seen = ""
-    while (
-        "events/s" not in seen and time.monotonic() < started + 50
-    ):  # the progress bar shows a speed: rounds are running
+    while not re.search(r"round \D*[1-9]", seen) and time.monotonic() < started + 50:  # rounds are running
         seen += program.stdout.read(1)
     program.send_signal(signal.SIGINT)
     out, err = program.communicate(timeout=50)
@@ -240,6 +239,19 @@ def test_a_slate_of_linear_losses_is_played_in_vertices(command, tmp_path):
     assert command("run", "slate", "--horizon", "2k", "--out", str(tmp_path))[0] == 0
     settings = json.loads((tmp_path / "summary.json").read_text())["runs"][0]["settings"]
     assert (settings["losses"], settings["integral"]) == ("linear", True)
+
+
+@pytest.mark.parametrize(("name", "drifts"), [("slate", True), ("slate:drift=0", False), ("routing", False)])
+def test_an_optimizer_hears_that_its_problem_drifts(command, monkeypatch, tmp_path, name, drifts):
+    heard = []
+
+    def listening(*arguments, **options):
+        heard.append(options["drift"])
+        return sv.PrivateBandit(*arguments, **options)
+
+    monkeypatch.setattr(execute, "PrivateBandit", listening)
+    assert command("run", name, "--horizon", "1k", "--out", str(tmp_path))[0] == 0
+    assert heard == [drifts, drifts]
 
 
 @pytest.mark.parametrize(
