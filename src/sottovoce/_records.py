@@ -86,9 +86,8 @@ def _smallest(array: NDArray[Any]) -> NDArray[Any]:
     if array.size == 0:
         return array
     if array.dtype.kind == "f":
-        bits = array.astype(np.uint8, casting="unsafe") if (array == 0).any() or (array == 1).any() else None
-        exact = bits is not None and bool(((array == 0) | (array == 1)).all() and not np.signbit(array).any())
-        return bits if exact and bits is not None else array
+        exact = bool(((array == 0) | (array == 1)).all() and not np.signbit(array).any())
+        return array.astype(np.uint8) if exact else array
     if array.dtype.kind in "iu":
         low, high = int(array.min()), int(array.max())
         for smaller in (np.int8, np.int16, np.int32):

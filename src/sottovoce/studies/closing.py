@@ -61,9 +61,9 @@ def _is_due(core: Core) -> bool:
 
 def _close_next(core: Core) -> bool:
     """Close one round; return whether that has succeeded."""
-    fence = core.submit(lambda connection: _take_lease(core, connection))
+    fence = core.submit_alone(lambda connection: _take_lease(core, connection))
     live = core.replica.first_open()
-    if fence is None or live is None:
+    if fence is None or live is None or core.replica.stale or not live.complete:
         return False
     number, generation = live.number, core.replica.head.generation
     # The last round's sum would shape no action, so it is never released.
@@ -80,7 +80,7 @@ def _close_next(core: Core) -> bool:
         head.closer, head.lease = None, 0.0
         return True
 
-    return bool(core.submit(commit))
+    return bool(core.submit_alone(commit))
 
 
 def _take_lease(core: Core, connection: Connection) -> int | None:
@@ -104,4 +104,4 @@ def erase(core: Core) -> None:
     def note(connection: Connection) -> None:
         core.replica.head.erased = max(core.replica.head.erased, closed)
 
-    core.submit(note)
+    core.submit_alone(note)

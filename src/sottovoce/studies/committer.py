@@ -63,9 +63,9 @@ class Committer:
     def submit(self, do: Callable[[Any], Any]) -> Any:
         """Carry out a call, with whatever else is waiting; return its value once it is committed."""
         operation = Operation(do)
-        with self._queue:
-            self._waiting.append(operation)
         try:
+            with self._queue:
+                self._waiting.append(operation)
             with self.turn:
                 if not operation.done:
                     self._serve()
@@ -74,6 +74,13 @@ class Committer:
                 if operation in self._waiting:
                     self._waiting.remove(operation)
             raise
+        return operation.outcome()
+
+    def submit_alone(self, do: Callable[[Any], Any]) -> Any:
+        """Carry out a call in a transaction of its own: no other call shall see what is not committed yet."""
+        operation = Operation(do)
+        with self.turn:
+            self._carry_out([operation])
         return operation.outcome()
 
     def _serve(self) -> None:

@@ -51,6 +51,11 @@ class Core:
         self.check_usable()
         return self.committer.submit(do)
 
+    def submit_alone(self, do: Callable[[Connection], Any]) -> Any:
+        """Carry out a call in a transaction that it shares with nobody."""
+        self.check_usable()
+        return self.committer.submit_alone(do)
+
     def is_dead(self, owner: str) -> bool:
         """Say whether the process of an owner is known to be gone. Should this be wrong, its fence is out of date."""
         if not self.storage.is_sqlite:  # it may be on another host
@@ -78,6 +83,7 @@ class Core:
                 for one in operations:  # one of them is to blame: the others shall not suffer for it
                     self._carry_out([one])
                 return
+            problem.__context__ = None  # a driver's error, which may hold losses
             for one in operations:
                 one.error = problem
 
@@ -87,17 +93,19 @@ class Core:
         try:
             with self.storage.transaction() as connection:
                 replica.follow(connection, load_head(connection, self.study))
-                before = replica.head.version, _counters(replica)
+                replica.stale = True  # it may be ahead of what is stored, until that is committed
+                before = _counters(replica)
                 for one in operations:
                     try:
                         done.append((one, one.do(connection)))
                     except Refusal as refusal:
                         one.error = refusal.error
-                if _counters(replica) != before[1]:
+                if _counters(replica) != before:
                     save_head(connection, replica.head)
         except BaseException:
-            replica.stale = True  # it may be ahead of what is stored
+            replica.stale = True
             raise
+        replica.stale = False
         for one, value in done:
             one.succeed(value)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError, StatementError
 from sqlalchemy.pool import NullPool
 
 from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
@@ -25,8 +25,15 @@ __all__ = ["Storage"]
 _LOG_NAME = "sottovoce"
 _IDLE = 120_000  # milliseconds after which PostgreSQL ends a transaction in which nothing happens
 BUSY_SECONDS = 60.0  # how long to wait for another process's transaction
-_PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL", "secure_delete": "ON", "foreign_keys": "ON"}
-_EXPECTED = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
+_PRAGMAS = {
+    "journal_mode": "WAL",
+    "synchronous": "FULL",
+    "secure_delete": "ON",
+    "temp_store": "MEMORY",  # what is sorted may be losses: no temporary file may hold them
+    "foreign_keys": "ON",
+}
+_EXPECTED = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "temp_store": 2, "foreign_keys": 1}
+_NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
 
 
 class Storage:
@@ -72,7 +79,10 @@ class Storage:
             raise
         except (SQLAlchemyError, sqlite3.Error) as problem:
             self._forget_broken()
-            raise self._translated(problem) from None  # a driver's message quotes parameters, and these may be losses
+            translated = self._translated(problem)
+            if isinstance(problem, StatementError):
+                problem.params = None  # they may be losses, and an error's context travels with it
+            raise translated from None
         except BaseException:  # interrupted, perhaps in the midst of a commit: nothing half done may be committed later
             self._forget_broken()
             raise
@@ -182,6 +192,11 @@ def _parsed(url: str) -> URL:
 
 
 def _file_of(url: URL) -> Path:
+    plain = str(url.database).startswith("file:") or any(name in url.query for name in _NOT_PLAIN)
+    if plain and url.query.get("mode") != "memory":
+        raise ValueError(
+            "url must name a plain file, like 'sqlite:///pricing.db': file: URIs undo locks and permissions"
+        )
     in_memory = not url.database or url.database == ":memory:" or "mode=memory" in url.database
     if in_memory or url.query.get("mode") == "memory":
         raise ValueError("url names a database in memory, which does not survive: use 'sqlite:///some-file.db'")
@@ -215,7 +230,13 @@ def _engine(url: URL) -> Engine:
     logging.getLogger(f"sqlalchemy.engine.Engine.{_LOG_NAME}").addFilter(_is_no_row)
     if url.get_backend_name() != "sqlite":
         try:
-            engine = create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME)
+            engine = create_engine(
+                url,
+                poolclass=NullPool,
+                hide_parameters=True,
+                logging_name=_LOG_NAME,
+                isolation_level="READ COMMITTED",  # a row that was waited for is seen as it is now
+            )
         except ImportError:
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
         event.listen(engine, "connect", _set_up_postgresql)
@@ -244,8 +265,14 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _set_up_postgresql(connection: Any, _record: Any) -> None:
-    """See to it that a process which is stopped half-way does not stop all others for ever."""
+    """Make what is committed durable; and let a process that is stopped half-way not stop all others for ever."""
     connection.autocommit = True
+    for name in ("fsync", "full_page_writes"):
+        if connection.execute(f"SHOW {name}").fetchone()[0] != "on":
+            connection.close()
+            raise StorageError(f"the PostgreSQL server runs with {name} = off: what is told would not be safe")
+    if connection.execute("SHOW synchronous_commit").fetchone()[0] == "off":
+        connection.execute("SET synchronous_commit = on")  # a release that is lost would be drawn twice
     connection.execute(f"SET lock_timeout = {int(1000 * BUSY_SECONDS)}")
     connection.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
     connection.autocommit = False

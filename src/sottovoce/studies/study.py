@@ -1,5 +1,6 @@
 """Study: `ask` and `tell` that survive."""
 
+from contextlib import suppress
 from typing import Any, Self, overload
 
 import numpy as np
@@ -8,9 +9,7 @@ from sqlalchemy import Connection
 
 from sottovoce._checks import choice, whole
 from sottovoce.domains import Domain
-from sottovoce.errors import (
-    HorizonReached,
-)
+from sottovoce.errors import HorizonReached, StorageError
 from sottovoce.learning.describe import describe
 from sottovoce.learning.open_rounds import as_array
 from sottovoce.learning.plan import Plan
@@ -181,7 +180,7 @@ class Study:
             return taken, replica.head.generation
 
         taken, generation = core.submit(take)
-        self._tend()
+        self._tend_quietly()
         ids = [one for part in taken for one in sign(self._found.key, generation, part.round.number, part.slots)]
         x = [part.block.actions[part.within] for part in taken]
         wants = [part.block.wants_loss[part.within] for part in taken]
@@ -216,7 +215,7 @@ class Study:
     def _record(self, places: list[Place], values: NDArray[Any] | None) -> None:
         replica, repeat = self._core.replica, self._repeat
         behind = self._core.submit(lambda connection: store(replica, connection, places, values, repeat=repeat))
-        self._tend()
+        self._tend_quietly()
         if behind is not None:
             raise behind
 
@@ -224,6 +223,11 @@ class Study:
 
     def _tend(self) -> None:
         tend(self._core, self._found.deadline)
+
+    def _tend_quietly(self) -> None:
+        """After a call that is on record: should this fail, the call has not; what is due is tried again later."""
+        with suppress(StorageError):
+            self._tend()
 
     # ------------------------------------------------------------------ looking
 
@@ -286,7 +290,8 @@ class Study:
     @property
     def round(self) -> int:
         """Rounds that are closed."""
-        return self._core.replica.head.closed
+        with self._core.committer.turn:
+            return self._core.replica.head.closed
 
     @property
     def channel(self) -> Any:
@@ -296,9 +301,10 @@ class Study:
     @property
     def plan(self) -> Plan:
         """The plan in force."""
-        replica = self._core.replica
-        if replica.epochs:
-            return replica.epochs[max(replica.epochs)].plan
+        with self._core.committer.turn:
+            replica = self._core.replica
+            if replica.epochs:
+                return replica.epochs[max(replica.epochs)].plan
         configuration = self._found.configuration
         return make_plan(replica.problem, plan=configuration.plan, **configuration.choices)
 
@@ -311,7 +317,8 @@ class Study:
     @property
     def oracle_calls(self) -> int:
         """Calls of the linear oracle that computing points has cost, in the epochs at hand."""
-        return sum(epoch.oracle_calls for epoch in self._core.replica.epochs.values())
+        with self._core.committer.turn:
+            return sum(epoch.oracle_calls for epoch in self._core.replica.epochs.values())
 
     # ------------------------------------------------------------------ the end
 

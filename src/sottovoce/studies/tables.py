@@ -94,3 +94,4 @@ tells = Table(
     sqlite_autoincrement=True,  # numbers are never used again: a process knows what it has not seen
 )
 Index("sottovoce_tells_of_round", tells.c.study, tells.c.round)
+Index("sottovoce_tells_in_order", tells.c.study, tells.c.number)

@@ -1,6 +1,5 @@
 """Telling: where each loss of a call belongs, what is refused, and why. A call is stored as a whole or not at all."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -38,8 +37,10 @@ def store(
             number = int(numbers[mine[0]])
             live = replica.rounds.get(number)
             if live is None or live.closed:
-                _check_closed(replica, connection, number, slots[mine], repeat)
+                _check_closed(replica, connection, number, slots[mine], repeat, forgetting=values is None)
                 continue
+            if values is not None:
+                _refuse_late(number, slots[mine], live.missing())
             chosen = mine[_wanted(live, slots[mine], repeat)]
             integers = None if values is None else live.quantise(slots[chosen], as_floats(values[chosen]))
             if len(chosen):
@@ -54,23 +55,29 @@ def store(
     return None
 
 
-def _check_life(replica: Replica, places: Iterable[Place]) -> None:
+def _check_life(replica: Replica, places: list[Place]) -> None:
     """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
     head = replica.head
     for place in places:
-        if place.generation < head.generation:
-            raise UnknownAction(
-                "an id was handed out before the storage was restored; its loss is refused, as it may have been "
-                "released already. Nothing of this call was recorded"
-            )
-        known = place.generation == head.generation and place.round < replica.rounds_opened
-        live = replica.rounds.get(place.round)
-        if not known or (live is not None and live.first + place.slot >= head.asked):
+        if _is_newer(replica, place):
             raise StudyBehind(
                 "an id of this study is newer than its storage: the storage was restored from a backup, or has "
                 "lost its latest changes. Losses that were not released are dropped, and ids handed out before are "
                 "refused from now on; ask for new actions"
             )
+    if any(place.generation < head.generation for place in places):
+        raise UnknownAction(
+            "an id was handed out before the storage was restored; its loss is refused, as it may have been released "
+            "already. Nothing of this call was recorded"
+        )
+
+
+def _is_newer(replica: Replica, place: Place) -> bool:
+    """Say whether the study has signed an id that its storage does not know of yet."""
+    head, live = replica.head, replica.rounds.get(place.round)
+    if place.generation != head.generation:
+        return place.generation > head.generation
+    return place.round >= replica.rounds_opened or (live is not None and live.first + place.slot >= head.asked)
 
 
 def _wanted(live: LiveRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
@@ -87,20 +94,28 @@ def _wanted(live: LiveRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
     return np.asarray(waiting & first)
 
 
-def _check_closed(replica: Replica, connection: Connection, number: int, slots: Integers, repeat: str) -> None:
-    """Tell a repetition from a loss that comes too late."""
+def _refuse_late(number: int, slots: Integers, missing: Integers) -> None:
+    """Refuse losses of actions that were given up."""
+    late = slots[np.isin(slots, missing)]
+    if len(late):
+        raise RoundClosed(
+            f"action {int(late[0])} of round {number} was closed without its loss, which now comes too late; nothing "
+            "of this call was recorded"
+        )
+
+
+def _check_closed(
+    replica: Replica, connection: Connection, number: int, slots: Integers, repeat: str, *, forgetting: bool
+) -> None:
+    """Tell a repetition from a loss that comes too late; to forget what is over is a repetition, too."""
     where = (rounds.c.study == replica.head.id, rounds.c.number == number)
     row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
     if row.state == DROPPED:
         raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
     closed = read(f"round {number}", row.released)
     wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
-    late = wanted[np.isin(wanted, closed["missing"])]
-    if len(late):
-        raise RoundClosed(
-            f"action {int(late[0])} of round {number}: the round was closed without its loss, which now comes too "
-            "late; nothing of this call was recorded"
-        )
+    if not forgetting:
+        _refuse_late(number, wanted, closed["missing"])
     if len(wanted) and repeat == "error":
         raise AlreadyTold(
             f"action {int(wanted[0])} of round {number} has its loss already; nothing of this call was recorded"

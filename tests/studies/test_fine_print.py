@@ -1,0 +1,159 @@
+"""Temporary files, lax servers, errors that mislead or tell too much, calls out of turn."""
+
+import sqlite3
+import threading
+
+import pytest
+from sqlalchemy import select
+from study_tools import Look, ball, losses_of, path_of, sums
+
+import sottovoce as sv
+from sottovoce.errors import AlreadyTold, RoundClosed, StorageError, StudyBehind
+from sottovoce.studies import rebuilding
+from sottovoce.studies.ids import sign
+from sottovoce.studies.storage import Storage
+from sottovoce.studies.tables import tells
+
+
+def test_no_temporary_file_ever_holds_losses(opened, sqlite_url):
+    """SQLite sorts in memory; and the query for losses has an index in order, so there is nothing to sort."""
+    study = opened(sqlite_url, **sums())
+    with study._core.storage.transaction() as connection:
+        assert connection.exec_driver_sql("PRAGMA temp_store").scalar() == 2
+        query = select(tells.c.number, tells.c.round, tells.c.entry).where(tells.c.study == 1, tells.c.number > 0)
+        text = str(query.order_by(tells.c.number).compile(connection, compile_kwargs={"literal_binds": True}))
+        plan = " ".join(str(row) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all())
+    assert "TEMP B-TREE" not in plan
+    assert rebuilding.read_tells.__doc__  # the query above is the one there
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///file:u.db?uri=true", "sqlite:///u.db?vfs=unix-none", "sqlite:///u.db?nolock=1"]
+)
+def test_uris_that_undo_locks_or_permissions_are_refused(url, opened, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match="plain file"):
+        opened(url, **sums())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_server_that_forgets_commits_is_told_not_to(opened, postgres_url):
+    lax = postgres_url + ("%20" if "options=" in postgres_url else "?options=") + "-csynchronous_commit%3Doff"
+    storage = Storage(lax)
+    with storage.transaction() as connection:
+        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
+        assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
+    storage.close()
+
+
+class Failing:
+    """Makes the lease, and so all closing of rounds, fail as a full disk would."""
+
+    def __init__(self, url):
+        self._path = path_of(url)
+
+    def __enter__(self):
+        self._do(
+            "CREATE TRIGGER no_room BEFORE UPDATE OF fence ON sottovoce_heads WHEN NEW.fence <> OLD.fence "
+            "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
+        )
+
+    def __exit__(self, *_):
+        self._do("DROP TRIGGER no_room")
+
+    def _do(self, statement):
+        with sqlite3.connect(self._path) as connection:
+            connection.execute(statement)
+        connection.close()
+
+
+def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(12).ids
+    with Failing(sqlite_url):
+        study.tell(ids, losses_of(ids))  # on record, though its round cannot be closed
+        assert len(study.ask(5)) == 5  # nor is any action lost
+        with pytest.raises(StorageError, match="full"):
+            study.status()  # that closing fails can be seen here
+    assert Look(sqlite_url).head.asked == 17
+    assert study.status().round == 1
+    assert study.status().told == 12
+
+
+def test_an_errors_context_holds_no_loss(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(3).ids
+    with sqlite3.connect(path_of(sqlite_url)) as connection:
+        connection.execute(
+            "CREATE TRIGGER broken BEFORE INSERT ON sottovoce_tells BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
+    connection.close()
+    with pytest.raises(StorageError) as refused:
+        study.tell(ids, [0.1, 0.2, 0.3])
+    seen, waiting = set(), [refused.value]
+    while waiting:
+        error = waiting.pop()
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        assert not getattr(error, "params", None)
+        waiting += [error.__context__, error.__cause__, getattr(error, "orig", None)]
+
+
+@pytest.mark.parametrize("repeat", ["ignore", "error"])
+def test_what_was_given_up_stays_given_up(repeat, opened, url):
+    study = opened(url, repeat=repeat, **sums())
+    ids = study.ask(12).ids
+    study.forget(ids[:2])
+    with pytest.raises(RoundClosed):  # while the round is open
+        study.tell(ids[0], 0.5)
+    with pytest.raises(RoundClosed):
+        study.tell(ids, losses_of(ids))
+    assert study.status().told == 0
+    study.tell(ids[2:], losses_of(ids[2:]))
+    with pytest.raises(RoundClosed):  # and when it is closed
+        study.tell(ids[0], 0.5)
+    if repeat == "ignore":
+        study.forget(ids[:4])  # whoever is not sure whether it returned may say it again
+    else:
+        with pytest.raises(AlreadyTold):
+            study.forget(ids[:2])
+    assert (study.status().told, study.status().forgotten) == (10, 2)
+
+
+def test_an_id_that_is_too_new_is_noticed_among_old_ones(opened, url):
+    study = opened(url, **sums())
+    old = study.ask(3).ids.tolist()
+    (future,) = sign(study._found.key, 1, 9, [0])
+    with pytest.raises(StudyBehind):
+        study.tell(future, 0.5)
+    generation = study.status().generation
+    (future,) = sign(study._found.key, generation, 9, [0])
+    with pytest.raises(StudyBehind):
+        study.tell([old[0], future], [0.5, 0.5])
+    assert study.status().generation > generation
+
+
+def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeypatch):
+    """What follows from a release must not be used before it is committed, by another thread's ask least of all."""
+    study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
+    ids = study.ask(8).ids
+    replica, alone = study._core.replica, []
+    close = type(replica).close
+
+    def watched(self, connection, live, released):
+        other = threading.Thread(target=study.ask)
+        other.start()
+        while not study._core.committer._waiting:
+            pass
+        close(self, connection, live, released)
+        alone.append(self.head.asked)
+        others.append(other)
+
+    others = []
+    monkeypatch.setattr(type(replica), "close", watched)
+    study.tell(ids, losses_of(ids))
+    for other in others:
+        other.join(60)
+    assert alone == [8]
+    assert study.status().asked == 9
