@@ -101,6 +101,8 @@ def test_options_override_the_file(command, tmp_path):
         (("run", "demo", "--horizon", "soon"), "horizon must be a whole number"),
         (("run", "demo", "--plan", "worst"), "plan must be one of"),
         (("run", "demo", "--also", "horizon=3"), "unknown key 'horizon'"),
+        (("run", "demo", "--epsilon", "2", "--no-privacy"), "epsilon and no-privacy exclude each other"),
+        (("run", "demo", "--also", "no-privacy,epsilon=1"), "epsilon and no-privacy exclude each other"),
         (("run", "demo", "--colour", "red"), "--colour"),
         (("dance",), "dance"),
     ],

@@ -1,13 +1,17 @@
 import csv
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from sottovoce.cli import main
+from sottovoce.cli.compare import default_folder
 from sottovoce.experiments import Sweep
 from sottovoce.experiments.summary import summarise
 from sottovoce.experiments.workers import Done, Failed, Started, one_line
@@ -83,6 +87,35 @@ def test_the_table_holds_the_results_and_the_folder_holds_everything(command, tm
     assert "holds another sweep" in err
 
 
+@pytest.mark.usefixtures("inline")
+def test_problems_have_folders_of_their_own(command):
+    few = ("--algorithms", "no-privacy", "--horizon", "100", "--seeds", "1")
+    assert command("ball:dimension=2", *few)[0] == 0
+    assert command("ball:dimension=2", "ball:dimension=3", *few)[0] == 0
+    assert Sweep.load("results/compare-ball-dimension-2").command.endswith("compare-ball-dimension-2")
+    assert len(Sweep.load("results/compare-ball-dimension-2-ball-dimension-3").cells) == 2
+    code, _, err = command("ball:dimension=2", *few, "--horizon", "50")
+    assert code == 2
+    assert "holds another sweep" in err
+
+
+def test_a_default_folder_is_short_and_stays_inside_results():
+    one, other = (default_folder(["slate:items=40,slots=5"] * 9 + [last]) for last in ("ball", "routing"))
+    assert one != other
+    assert len(one.name) < 80
+    assert default_folder(["../../slate"]).as_posix() == "results/compare-slate"
+
+
+def test_no_two_documented_commands_share_a_folder():
+    top = Path(__file__).parents[2]
+    text = "\n".join(path.read_text() for path in (top / "README.md", *sorted((top / "docs").rglob("*.md"))))
+    found = re.findall(r"^sottovoce compare .*(?:\\\n.*)*", text, flags=re.MULTILINE)
+    commands = {tuple(shlex.split(one.replace("\\\n", " "), comments=True)) for one in found}
+    problems = [[*one[2 : next(k for k, word in enumerate(one) if word.startswith("--"))]] for one in commands]
+    assert len(problems) > 5
+    assert len({default_folder(one) for one in problems}) == len(problems)
+
+
 def test_nothing_that_runs_is_code_1(command):
     code, out, _ = command("ball", "--algorithms", "agarwal-singh", "--horizon", "100", "--seeds", "1", "--jobs", "1")
     assert code == 1
@@ -112,6 +145,7 @@ def test_errors_of_use_are_one_line_and_code_2(command, arguments, words):
 
 def test_an_interrupt_says_how_to_go_on(tmp_path):
     arguments = ["ball:dimension=2", "--horizon", "30000", "--seeds", "60", "--algorithms", "default", "--out", "here"]
+    arguments += ["--jobs", "2"]
     program = [sys.executable, "-m", "sottovoce", "compare", *arguments]
     child = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=dict(os.environ))
     deadline = time.monotonic() + 60
@@ -124,6 +158,6 @@ def test_an_interrupt_says_how_to_go_on(tmp_path):
     assert f"interrupted: {done} of 60 cells are finished, and are kept" in out
     assert (
         "to go on: sottovoce compare ball:dimension=2 --algorithms default --epsilon 1.0 --horizon 30000 --seeds 60"
-        in out
+        " --out here --jobs 2\n" in out
     )
     assert "Traceback" not in out

@@ -51,7 +51,7 @@ def command(monkeypatch, tmp_path, capsys):
 def test_claims_are_printed_and_written_and_nothing_is_run_twice(command, tmp_path):
     code, out, err = command()
     assert (code, err) == (0, "")
-    for words in ("Regret grows as T^(3/4)", "Theorem 1.1", "With the paper's constants it", "NOT PRIVATE"):
+    for words in ("Regret grows at most as T^(3/4)", "Theorem 1.1", "With the paper's constants it", "NOT PRIVATE"):
         assert words in out
     sweep = Sweep.load(tmp_path / "results" / "reproduction")
     assert [result.status for result in sweep.results] == ["done"] * len(reproduction_grid(TINY))

@@ -37,7 +37,25 @@ def test_bad_values_are_refused_by_name(values, words):
 
 def test_whoever_asks_for_an_epsilon_asks_for_privacy():
     assert not with_values(Settings(no_privacy=True), {"epsilon": 2.0}).no_privacy
-    assert with_values(Settings(), {"epsilon": 2.0, "no_privacy": True}).no_privacy
+    assert with_values(Settings(epsilon=2.0), {"no_privacy": True}).no_privacy
+
+
+@pytest.mark.parametrize("name", ["epsilon", "delta"])
+def test_a_budget_and_no_privacy_exclude_each_other(name):
+    with pytest.raises(ValueError, match=f"^{name} and no-privacy exclude each other$"):
+        with_values(Settings(), {name: 0.5, "no_privacy": True})
+    with pytest.raises(ValueError, match="exclude each other"):
+        variant(Settings(), f"no-privacy,{name}=0.5")
+
+
+def test_a_variant_that_changes_nothing_is_not_run_again():
+    assert len(all_settings(Settings(no_privacy=True, also=("no-privacy",)))) == 1
+    assert len(all_settings(Settings(no_privacy=True, simulated_noise=True, epsilon=2.0, also=("no-privacy",)))) == 1
+    assert len(all_settings(Settings(no_privacy=True, also=("no-privacy,simulated-noise",)))) == 1
+    assert len(all_settings(Settings(also=("epsilon=1", "plan=paper", "plan=paper")))) == 2
+    assert (
+        len(all_settings(Settings(also=("simulated-noise", "epsilon=2", "no-privacy", "no-privacy,plan=paper")))) == 5
+    )
 
 
 def test_a_file_holds_the_names_of_the_options(tmp_path):

@@ -190,7 +190,10 @@ BAD_USE = [
     (("status", "spring", "--storage", "sqlite:///none.db"), "there is no file none.db"),
     (("tell", "spring"), "pass ID and LOSS, or --file"),
     (("tell", "spring", "1.0.0.ab"), "pass ID and LOSS, two arguments, got 1"),
-    (("tell", "spring", "1.0.0.ab", SECRET), "was not handed out by this study"),
+    (("tell", "spring", "1.0.0.ab", SECRET), "the id is not one of this study's"),
+    (("tell", "spring", "1.0.0.000000000000", SECRET), "id '1.0.0.000000000000' was not handed out by this study"),
+    (("tell", "spring", "--file", "none.csv"), "error: there is no file none.csv"),
+    (("create", "a", "--domain-json", "none.json"), "error: there is no file none.json"),
     (("tell", "spring", SECRET, "1.0.0.ab"), "LOSS is not a number"),
     (("tell", "spring", "1.0.0.ab", SECRET, SECRET), "two arguments, got 3"),
     (("tell", "spring", "1.0.0.ab", f"{SECRET},"), "LOSS is not a number"),
@@ -213,11 +216,38 @@ def test_bad_use_is_one_line_and_code_2(arguments, words, command, found):
     assert found("status", "spring")["told"] == 0
 
 
-def test_a_missing_file_is_code_1(command, found):
+@pytest.mark.parametrize("name", ["ask", "status", "verify"])
+def test_a_study_that_is_not_there_points_to_the_command_that_creates_it(name, command, found):
     found("create", "spring", *SMALL)
-    code, _, err = command("tell", "spring", "--file", "none.csv")
-    assert code == 1
-    assert "none.csv" in err
+    code, _, err = command(name, "sprng")
+    assert code == 2
+    assert err.strip().endswith("; see `sottovoce study create`")
+    assert "loss_range" not in err
+    assert name == "verify" or "it has 'spring'" in err
+
+
+@pytest.mark.parametrize(
+    ("header", "option", "words"),
+    [
+        ("id,value", (), "line 1: no column loss; columns are id, value."),
+        ("id,loss", ("--report",), "line 1: no column report; columns are id, loss."),
+        (f"id,{SECRET},wants_loss", (), "line 1: no column loss; columns are id, (not a name), wants_loss."),
+    ],
+)
+def test_a_missing_column_is_blamed_on_the_line_that_names_them(header, option, words, command, found, place):
+    found("create", "spring", *SMALL)
+    one = found("ask", "spring")["actions"][0]["id"]
+    (place / "losses.csv").write_text(f"{header}\n{one},{SECRET},true\n")
+    code, _, err = command("tell", "spring", "--file", "losses.csv", *option)
+    assert code == 2
+    assert words in err
+    assert found("status", "spring")["told"] == 0
+
+
+def test_a_column_of_losses_may_be_missing_where_none_is_wanted():
+    counts = StreamReport()
+    assert list(read_lines(["id,wants_loss", "1.0.0.ab,false"], "loss", counts)) == []
+    assert counts.without_loss == 1
 
 
 def test_a_storage_must_be_named(command, monkeypatch):

@@ -386,3 +386,14 @@ def test_losses_that_nobody_wants_are_dropped_unread_even_after_their_round():
         optimizer.tell(int(wanted[0]), 0.5)
     with pytest.raises(AlreadyTold):
         optimizer.tell(actions.ids[:400], np.full(400, 0.5))
+
+
+def test_an_action_in_place_of_its_id_is_refused_with_advice():
+    optimizer = sv.PrivateBandit(sv.domains.Ball(2), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy())
+    action, block = optimizer.ask(), optimizer.ask(3)
+    for call in (optimizer.tell, lambda ids, _: optimizer.forget(ids)):
+        with pytest.raises(TypeError, match=r"action\.id"):
+            call(action, 0.5)
+        with pytest.raises(TypeError, match=r"actions\.ids"):
+            call(block, [0.5] * 3)
+    assert optimizer.outstanding == 4

@@ -1,5 +1,6 @@
 """Facts that hold for every decision problem; a new one is tested as soon as it is registered."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -54,6 +55,25 @@ def test_it_is_registered_by_its_name_and_says_what_it_is(name):
     assert len(family.story) > 80
     assert family.examples()
     assert not any(word in family.__doc__ for word in ("TODO", "FIXME"))
+
+
+@every_problem
+def test_it_shows_as_the_call_that_makes_it(problem):
+    family, shown = type(problem), repr(problem)
+    assert shown.startswith(f"{family.__name__}(")
+    assert "object at" not in shown
+    again = eval(shown, {family.__name__: family})
+    assert repr(again) == repr(copy.deepcopy(problem)) == shown
+    events = [one.environment.events(0, 50).losses(one.domain.center) for one in (problem, again)]
+    np.testing.assert_array_equal(*events)
+
+
+def test_what_is_shown_is_what_was_given():
+    assert repr(sv.problems.BallTracking(dimension=3, drift=0.3)) == (
+        "BallTracking(dimension=3, drift=0.3, jitter=0.2, period=10000, play='inside', seed=0)"
+    )
+    assert repr(sv.problems.Ranking(items=5)) == "Ranking(items=5, set='permutahedron', types=4, seed=0)"
+    assert repr(sv.problems.Slate(drift=0.0)).startswith("Slate(items=24, slots=6, ")
 
 
 @every_family

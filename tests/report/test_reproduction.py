@@ -61,8 +61,8 @@ def test_the_page_holds_every_row_and_how_it_was_made(sweep):
 
 def test_headings_and_links_of_the_page_agree(sweep):
     page = reproduction_page(sweep, judge(sweep.results, SCALE), SCALE)
-    assert "[Regret grows as T^(3/4)](#regret-grows-as-t34)" in page
-    assert "[Regret grows as 1/epsilon](#regret-grows-as-1epsilon)" in page
+    assert "[Regret grows at most as T^(3/4)](#regret-grows-at-most-as-t34)" in page
+    assert "[Regret grows at most as 1/epsilon](#regret-grows-at-most-as-1epsilon)" in page
 
 
 def test_the_files_that_the_page_names_are_written(sweep, tmp_path):

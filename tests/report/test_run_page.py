@@ -46,6 +46,8 @@ def test_the_table_is_the_run(read_page, tmp_path):
             [plan.bound / 2_000, one.regret_per_event, one.regret_per_event / (plan.bound / 2_000)], rel=1e-12
         )
     assert "sottovoce run mine" in page.tags("pre", "command")[0].text
+    words = " ".join(page.text.split())
+    assert f"2 simulated runs of 2,000 events in {ENVIRONMENT!r}; regret is computed from true losses" in words
 
 
 def test_the_whole_statement_is_on_the_page(read_page, tmp_path):
@@ -55,6 +57,8 @@ def test_the_whole_statement_is_on_the_page(read_page, tmp_path):
     privacy = optimizer.privacy
     for part in (privacy.mechanism, privacy.why, privacy.unit, privacy.headline, "their budgets add up"):
         assert part in words
+    assert "One simulated run of 2,000 events" in words
+    assert "added to sums, and only sums with noise are used" in words
     assert "at most 1.65 times as likely" in words
     assert "except with a probability of about 1e-06" in words
 

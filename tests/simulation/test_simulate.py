@@ -148,6 +148,21 @@ def test_what_cannot_be_simulated_is_refused(environment, steadfast):
         simulate(done, environment)
 
 
+def test_what_cannot_be_played_is_refused_with_what_to_call(environment, steadfast):
+    optimizer = steadfast(environment.domain, environment.domain.center, 100, 10)
+    for swapped in ((environment, optimizer), (environment, environment), (optimizer, optimizer)):
+        with pytest.raises(TypeError, match=r"simulate\(optimizer, environment\)"):
+            simulate(*swapped)
+    with pytest.raises(TypeError, match=r"ask_round.*got Ball"):
+        simulate(Ball(3), environment)
+    learner = sv.baselines.OnlineFrankWolfe(environment.domain, horizon=100, loss_range=environment.loss_range)
+    with pytest.raises(TypeError, match=r"OnlineFrankWolfe needs gradients, not losses: use .*full_information"):
+        simulate(learner, environment)
+    with pytest.raises(TypeError, match=r"got BallTracking; that of a problem is problem\.environment"):
+        simulate(optimizer, sv.problems.BallTracking(dimension=3))
+    assert optimizer.asked == 0
+
+
 @pytest.mark.parametrize(
     "environment", [MovingTarget(Ball(3)), NoisyLinear(Hypersimplex(6, 2)), Switching(Hypersimplex(6, 2), every=3000)]
 )

@@ -190,6 +190,7 @@ def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(opened
         opened("postgresql://user:secret@127.0.0.1:1/base", **sums())
     assert "secret" not in str(refused.value)
     assert "127.0.0.1" in str(refused.value)
+    assert "cannot be reached" in str(refused.value)
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__
 

@@ -157,3 +157,20 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
         other.join(60)
     assert alone == [8]
     assert study.status().asked == 9
+
+
+def test_the_statement_of_a_study_names_its_database(opened, url):
+    study = opened(url, **ball(privacy=sv.PureDP(1.0)))
+    printed = " ".join(str(study.privacy).split())
+    assert "hold the losses of open rounds" in printed
+    assert "restored=True" in printed
+    assert ("archives and replicas" in printed) == (not url.startswith("sqlite"))
+    assert "database" not in str(sv.PrivateBandit(**ball(privacy=sv.PureDP(1.0))).privacy)
+
+
+def test_an_action_in_place_of_its_id_is_refused_with_advice(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    with pytest.raises(TypeError, match=r"action\.id"):
+        study.tell(study.ask(), 0.5)
+    with pytest.raises(TypeError, match=r"actions\.ids"):
+        study.forget(study.ask(2))

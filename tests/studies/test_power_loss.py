@@ -171,7 +171,7 @@ def test_a_database_cut_short_is_refused(history, shelf):
 
     outcomes = broken(history, shelf, bend, 6)
     assert outcomes["refused"] + outcomes["found"] + outcomes["opened"] == TRIES
-    assert outcomes["refused"] > TRIES // 2
+    assert outcomes["refused"] > TRIES // 3  # the log holds what the others lost
 
 
 def test_flipped_bits_in_the_database_are_noticed_or_harmless(history, shelf):

@@ -74,7 +74,7 @@ def test_a_loss_for_a_round_that_closed_without_it_is_refused(opened, url):
     study.tell([*ids[:3], *ids[5:12]], losses_of([*ids[:3], *ids[5:12]]))
     assert study.round == 1
     for late in (ids[3], [ids[12], ids[4]]):
-        with pytest.raises(RoundClosed, match="the round was closed without its loss, which now comes too late"):
+        with pytest.raises(RoundClosed, match="was closed without its loss, which now comes too late"):
             study.tell(late, np.full(np.size(late), PLANTED))
     assert counts(study) == (24, 10, 2, 12, 1)
     study.tell(ids[0], 0.5)  # a repetition, though, is one
@@ -148,7 +148,7 @@ def test_ids_that_the_study_did_not_sign_are_refused(opened, url):
     for bad in (theirs, flipped, moved, body, "", "..", "1.0.0.", 7, 0.5, None, b"1.0.0.00", good + " ", good.upper()):
         if bad == good:
             continue
-        with pytest.raises(UnknownAction, match="was not handed out by this study"):
+        with pytest.raises(UnknownAction, match=r"was not handed out by this study|the id is not one of this study's"):
             study.tell(bad, PLANTED)
         with pytest.raises(UnknownAction):
             study.forget([bad])

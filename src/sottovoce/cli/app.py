@@ -15,7 +15,7 @@ from sottovoce.cli.plan import plan_command
 from sottovoce.cli.reproduce import reproduce_command
 from sottovoce.cli.settings import Settings, with_values
 from sottovoce.cli.study import study_app
-from sottovoce.errors import SottovoceError
+from sottovoce.errors import SottovoceError, StudyNotFound
 from sottovoce.problems import PROBLEMS
 
 __all__ = ["app", "main"]
@@ -38,6 +38,8 @@ def main(arguments: list[str] | None = None) -> None:
         code = app(args=arguments, prog_name="sottovoce", standalone_mode=False)
     except typer.TyperException as problem:
         code = _complain(problem.format_message(), 2)
+    except StudyNotFound as problem:  # what the library says goes on with arguments for Python
+        code = _complain(str(problem).partition("; to create it,")[0] + "; see `sottovoce study create`", 2)
     except (SottovoceError, ValueError, TypeError) as problem:
         code = _complain(str(problem), 2)
     except OSError as problem:

@@ -1,8 +1,11 @@
 """`sottovoce compare`: a grid of runs, and what it says."""
 
+import hashlib
 import os
+import re
 import shlex
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +22,10 @@ from sottovoce.experiments.summary import summarise
 from sottovoce.problems import PROBLEMS
 from sottovoce.report import sweep_report
 
-__all__ = ["SweepProgress", "compare_command", "run_with_progress", "show"]
+__all__ = ["SweepProgress", "compare_command", "default_folder", "run_with_progress", "show"]
 
 NOTHING_DONE, INTERRUPTED = 1, 130
+LONGEST = 60  # characters of a folder's name that come from problems
 
 
 def compare_command(
@@ -37,11 +41,14 @@ def compare_command(
     epsilon: Annotated[str, typer.Option(help="Privacy budgets, such as 0.1,1.")] = "1",
     horizon: Annotated[str, typer.Option(help="Events, such as 1e4,1e5 or 10k,100k.")] = "100k",
     seeds: Annotated[int, typer.Option(help="How many runs of each, with seeds 0, 1, ...")] = 5,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/compare"),
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; by default results/compare-PROBLEMS.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
 ) -> None:
     """Run algorithms on problems, over processes, and compare them; what is finished is not run again."""
+    out = default_folder(problems) if out is None else out
     if out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
     names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in horizon.split(",")]
@@ -63,10 +70,25 @@ def compare_command(
         raise typer.Exit(NOTHING_DONE)
 
 
+def default_folder(problems: Sequence[str]) -> Path:
+    """Return the folder for the results of problems, so that other problems have another one.
+
+    Examples
+    --------
+    >>> default_folder(["slate", "ranking:set=birkhoff,items=6"]).as_posix()
+    'results/compare-slate-ranking-set-birkhoff-items-6'
+    """
+    safe = "-".join(re.sub(r"[^a-z0-9.]+", "-", one.lower()).strip("-.") for one in problems)
+    if len(safe) > LONGEST:  # what was cut off must still tell folders apart
+        safe = f"{safe[:LONGEST].rstrip('-.')}-{hashlib.sha256(safe.encode()).hexdigest()[:8]}"
+    return Path("results") / f"compare-{safe}"
+
+
 def run_with_progress(
     console: Console, out: Path, cells: tuple[Cell, ...], *, command: str, jobs: int | None, fresh: bool
 ) -> Sweep:
     """Run what is left of a sweep, with one display; on an interrupt say how to go on, and end with code 130."""
+    again = command if jobs is None else f"{command} --jobs {jobs}"
     jobs = _cores() if jobs is None else jobs
     try:
         with SweepProgress(console) as display:
@@ -76,7 +98,7 @@ def run_with_progress(
             sum(result.status == "done" for result in Sweep.load(out).results) if (out / "sweep.json").exists() else 0
         )
         console.print(f"[yellow]interrupted:[/] {done} of {len(cells)} cells are finished, and are kept")
-        console.print(f"to go on: {command}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"to go on: {again}", soft_wrap=True, highlight=False, markup=False)
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +31,18 @@ class Played:
 
 
 def all_settings(settings: Settings) -> list[Settings]:
-    """Return the settings of the run itself and of its variants."""
-    return [settings, *(variant(settings, text) for text in settings.also)]
+    """Return the settings of the run itself and of its variants, each once."""
+    every: dict[Settings, Settings] = {}
+    for one in (settings, *(variant(settings, text) for text in settings.also)):
+        every.setdefault(_what_counts(one), one)
+    return list(every.values())
+
+
+def _what_counts(settings: Settings) -> Settings:
+    """Return settings without what does not change the run: without privacy there is no budget and no noise."""
+    if settings.no_privacy:
+        settings = replace(settings, epsilon=1.0, delta=0.0, simulated_noise=False)
+    return replace(settings, also=())
 
 
 def carry_out(

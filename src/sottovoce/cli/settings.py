@@ -119,8 +119,11 @@ _VARIANT_KEYS = ("epsilon", "delta", "no_privacy", "plan", "play", "losses", "in
 def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
     """Return settings with some values replaced; whoever asks for an epsilon or a delta asks for privacy."""
     values = dict(values)
-    if "no_privacy" not in values and ("epsilon" in values or "delta" in values):
-        values["no_privacy"] = False
+    private = [name for name in ("epsilon", "delta") if name in values]
+    if private and values.get("no_privacy") is True:
+        raise ValueError(f"{' and '.join([*private, 'no-privacy'])} exclude each other")
+    if private:
+        values.setdefault("no_privacy", False)
     return replace(settings, **values)
 
 

@@ -41,7 +41,7 @@ def create(
     local: Annotated[bool, typer.Option("--local", help="Owners privatise their losses and send reports.")] = False,
     no_privacy: Annotated[bool, typer.Option("--no-privacy", help="Learn without any promise.")] = False,
     contributions: Annotated[int, typer.Option(help="Events that one person is in, at most.")] = 1,
-    plan: Annotated[str, typer.Option(help="auto or paper.")] = "auto",
+    plan: Annotated[str, typer.Option(help="auto; a study refuses paper.")] = "auto",
     play: Annotated[str, typer.Option(help="inside (every action feasible) or around.")] = "inside",
     losses: Annotated[str, typer.Option(help="convex, or linear: then only a few events report.")] = "convex",
     integral: Annotated[bool, typer.Option("--integral", help="Play vertices: 0/1 decisions.")] = False,

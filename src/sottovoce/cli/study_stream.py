@@ -64,7 +64,7 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iter
     >>> list(read_lines(["id,loss", "1.0.0.ab,0.5"], "loss", StreamReport()))
     [Line(number=2, id='1.0.0.ab', value=0.5)]
     """
-    for number, fields in _fields(iter(source)):
+    for number, fields in _fields(iter(source), column):
         line = _line(number, fields, column)
         if line is None:
             report.without_loss += 1
@@ -72,13 +72,15 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iter
             yield line
 
 
-def _fields(lines: Iterator[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def _fields(lines: Iterator[str], column: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line and what it holds by name."""
     try:
         for number, first in enumerate(lines, start=1):
             if first.strip():
-                read = _json_lines if first.lstrip().startswith("{") else _csv_lines
-                yield from read(first, lines, number)
+                if first.lstrip().startswith("{"):
+                    yield from _json_lines(first, lines, number)
+                else:
+                    yield from _csv_lines(first, lines, number, column)
                 return
     except UnicodeDecodeError:
         raise LineError("the file: it is not text in UTF-8") from None
@@ -97,7 +99,7 @@ def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[
         yield number + shift, fields
 
 
-def _csv_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
+def _csv_lines(first: str, rest: Iterator[str], number: int, column: str) -> Iterator[tuple[int, dict[str, Any]]]:
     reader = csv.DictReader(_chain(first, rest), skipinitialspace=True)
     names = [name.strip().lower() for name in reader.fieldnames or ()]
     if "id" not in names:
@@ -105,9 +107,20 @@ def _csv_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[i
     reader.fieldnames = names
     try:
         for fields in reader:
+            if column not in names and not _wants_none(fields):
+                raise LineError(f"line {number}: no column {column}; columns are {_columns(names)}")
             yield number + reader.line_num - 1, fields
     except csv.Error:
         raise LineError(f"line {number + reader.line_num}: it is not CSV") from None
+
+
+def _columns(names: list[str]) -> str:
+    """Show names of columns; what does not look like a name may be a loss, and is not shown."""
+    return ", ".join(name if re.fullmatch(r"[a-z_][a-z_ ]*[0-9]{0,2}", name) else "(not a name)" for name in names)
+
+
+def _wants_none(fields: dict[str, Any]) -> bool:
+    return str(fields.get("wants_loss")).strip().lower() in ("false", "0")
 
 
 def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
@@ -121,7 +134,7 @@ def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
     if not isinstance(name, str) or not name.strip():
         raise LineError(f"line {number}: it has no id")
     if value is None or value == "":
-        if str(fields.get("wants_loss")).strip().lower() in ("false", "0"):
+        if _wants_none(fields):
             return None
         raise LineError(f"line {number}: it has no {column}")
     try:

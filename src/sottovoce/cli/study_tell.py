@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -78,6 +79,8 @@ def _source(file: str | None, one: list[str] | None, report: bool) -> Iterator[A
     elif file == "-":
         yield sys.stdin
     else:
+        if not Path(str(file)).exists():  # a pipe is no regular file, and will do
+            raise ValueError(f"there is no file {file}")
         with open(str(file), encoding="utf-8-sig", newline="") as opened:
             yield opened
 

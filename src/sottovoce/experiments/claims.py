@@ -48,7 +48,7 @@ class Claim:
     Examples
     --------
     >>> claims((), Base(dimension=8, horizon=100_000, epsilon=1.0))[0].title
-    'Regret grows as T^(3/4)'
+    'Regret grows at most as T^(3/4)'
     """
 
     title: str
@@ -136,8 +136,8 @@ def _power_rows(
 def _horizon_claim(results: Sequence[Result], base: Base) -> Claim:
     algorithms = (*PRIVATE_PAPER, "paper-no-noise", "default", "no-privacy", "garber-kretzu")
     return Claim(
-        "Regret grows as T^(3/4)",
-        "The regret of T events is of order T^(3/4), up to logarithms, privately or not.",
+        "Regret grows at most as T^(3/4)",
+        "The regret of T events is at most of order T^(3/4), up to logarithms, privately or not.",
         "Theorem 1.1; Lemmas 3.1, 5.2 and 5.5",
         "horizon",
         _power_rows(results, algorithms, "horizon", base, 0.75),
@@ -146,8 +146,8 @@ def _horizon_claim(results: Sequence[Result], base: Base) -> Claim:
 
 def _pure_dimension_claim(results: Sequence[Result], base: Base) -> Claim:
     return Claim(
-        "Under pure privacy regret grows as n^(3/2)",
-        "Under (epsilon, 0)-privacy the regret in n dimensions is of order n^(3/2).",
+        "Under pure privacy regret grows at most as n^(3/2)",
+        "Under (epsilon, 0)-privacy the regret in n dimensions is at most of order n^(3/2).",
         "Theorem 1.1, first part; Lemma 5.2",
         "dimension",
         _power_rows(results, ("paper-laplace", "default"), "dimension", base, 1.5),
@@ -157,9 +157,10 @@ def _pure_dimension_claim(results: Sequence[Result], base: Base) -> Claim:
 def _approximate_dimension_claim(results: Sequence[Result], base: Base) -> Claim:
     algorithms = ("paper-gaussian", "paper-no-noise", "default", "no-privacy", "garber-kretzu")
     return Claim(
-        "Under approximate privacy, and without privacy, regret grows as n^(1/2)",
-        "Under (epsilon, delta)-privacy the regret in n dimensions is of order n^(1/2) once T is above n^2, as without "
-        "privacy. This library's default is held to it under pure privacy, which is more than the paper claims.",
+        "Under approximate privacy, and without privacy, regret grows at most as n^(1/2)",
+        "Under (epsilon, delta)-privacy the regret in n dimensions is at most of order n^(1/2) once T is above n^2, "
+        "as without privacy. This library's default is held to it under pure privacy, which is more than the paper "
+        "claims.",
         "Theorem 1.1, second part; Lemma 5.5",
         "dimension",
         _power_rows(results, algorithms, "dimension", base, 0.5),
@@ -177,8 +178,8 @@ def _epsilon_claim(results: Sequence[Result], base: Base) -> Claim:
     budgets = f"epsilon {1 / huge.values[-1]:g} to {1 / huge.values[0]:g}" if len(huge.values) else "huge epsilon"
     rows.append(replace(row, who=f"{row.who}, {budgets}", group=""))
     return Claim(
-        "Regret grows as 1/epsilon",
-        "The price of privacy is a factor of 1/epsilon.",
+        "Regret grows at most as 1/epsilon",
+        "The price of privacy is a factor of at most 1/epsilon.",
         "Theorem 1.1; Lemmas 5.2 and 5.5",
         "1/epsilon",
         tuple(rows),

@@ -7,6 +7,7 @@ from sottovoce.learning.mechanisms import MECHANISMS, needed_noise, sphere_moves
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
 from sottovoce.privacy import ZCDP, LocalDP, LossGrid, NoiseSource, PrivacyStatement, honaker_levels, levels, state
+from sottovoce.privacy.statement import NO_NOISE
 
 __all__ = ["describe"]
 
@@ -22,7 +23,7 @@ def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: boo
             problem.privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False
         )
     if plan.noise is None:
-        return state(problem.privacy, mechanism="none", why="nothing is promised", noise=None, simulated=False)
+        return state(problem.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
     words = _running(problem, plan) if plan.mechanism in MECHANISMS else _probes(problem, plan)
     if doubling:
         words += " Epochs hold disjoint events, so the budget is spent once."

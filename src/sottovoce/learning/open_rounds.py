@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.errors import AlreadyTold, InvalidLoss, UnknownAction
-from sottovoce.learning.rounds import Block, OpenRound
+from sottovoce.learning.rounds import Action, Actions, Block, OpenRound
 
-__all__ = ["OpenRounds", "as_array", "as_float", "as_ids"]
+__all__ = ["OpenRounds", "as_array", "as_float", "as_ids", "refuse_actions"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -122,7 +122,9 @@ class OpenRounds:
             filled = block.told(slots)
             if filled.any():
                 told = block.first + int(slots[filled][0])
-                raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
+                raise AlreadyTold(
+                    f"id {told} has its loss already, or was forgotten; nothing of this call was recorded"
+                )
         return places
 
     def _split(self, ids: Integers, low: int, high: int) -> Iterator[Place]:
@@ -165,8 +167,17 @@ def as_floats(losses: Any) -> Floats:
     raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
 
 
+def refuse_actions(ids: Any) -> None:
+    """Say what to pass, if actions were passed instead of their ids."""
+    if isinstance(ids, Action):
+        raise TypeError("ids is an Action: pass its id, as in tell(action.id, loss)")
+    if isinstance(ids, Actions):
+        raise TypeError("ids is a block of Actions: pass their ids, as in tell(actions.ids, losses)")
+
+
 def as_ids(ids: Any) -> Integers:
     """Return ids as integers."""
+    refuse_actions(ids)
     given = np.asarray(ids)
     if given.size == 0:
         return given.astype(np.int64)

@@ -263,7 +263,7 @@ class PrivateBandit:
             if current.states[slot]:
                 if current.states[slot] == UNWANTED:
                     return  # dropped unread
-                raise AlreadyTold(f"id {ids} has its loss already; nothing was changed")
+                raise AlreadyTold(f"id {ids} has its loss already, or was forgotten; nothing was changed")
             current.slots[slot] = current.quantise(losses if type(losses) is float else as_float(losses))
             current.states[slot] = TOLD
             current.outstanding -= 1

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
 from sottovoce.privacy.noise import Noise
 
-__all__ = ["PrivacyStatement", "state"]
+__all__ = ["NO_NOISE", "PrivacyStatement", "state"]
+
+NO_NOISE = "losses shape the actions with no noise. Use it for simulations only"
+"""Why an algorithm that learns without noise promises nothing."""
 
 _NOT_COVERED = (
     "people who take part in more events than `contributions` says",
@@ -36,11 +39,13 @@ class PrivacyStatement:
     mechanism
         What adds the noise, in words.
     why
-        The argument, in one paragraph.
+        The argument, in one paragraph; without privacy, why nothing is promised.
     noise
         The distribution on the integer grid, or None without privacy.
     simulated
         True if the noise can be reproduced from a seed: then nothing is private, whatever the guarantee says.
+    also_not_covered
+        What else is not covered where this runs: the database of a study, say.
     """
 
     guarantee: Guarantee
@@ -48,6 +53,7 @@ class PrivacyStatement:
     why: str
     noise: Noise | None
     simulated: bool
+    also_not_covered: tuple[str, ...] = ()
 
     @property
     def private(self) -> bool:
@@ -79,10 +85,16 @@ class PrivacyStatement:
         count = self.guarantee.contributions
         return "one event's loss" if count == 1 else f"one person's losses, in up to {count} events"
 
+    @property
+    def not_covered(self) -> tuple[str, ...]:
+        """What the promise does not cover."""
+        local = isinstance(self.guarantee, LocalDP)
+        return (_NOT_COVERED_LOCALLY if local else _NOT_COVERED) + self.also_not_covered
+
     def __str__(self) -> str:
         local = isinstance(self.guarantee, LocalDP)
         if not self.guarantee.private:
-            rows = [("Promise", "none: losses shape the actions with no noise. Use it for simulations only.")]
+            rows = [("Promise", f"none: {self.why}.")]
         else:
             rows = [
                 ("Private", f"{self.unit}. Losses are clipped to their range before anything else touches them."),
@@ -91,7 +103,7 @@ class PrivacyStatement:
                 ("Promise", f"{self.guarantee}, for the whole run and everything computed from its outputs."),
                 ("Mechanism", self.mechanism),
                 ("Why it holds", self.why),
-                ("Not covered", "; ".join(_NOT_COVERED_LOCALLY if local else _NOT_COVERED) + "."),
+                ("Not covered", "; ".join(self.not_covered) + "."),
             ]
         if self.simulated:
             rows.append(("NOT PRIVATE", "the noise is simulated from a seed: whoever knows the seed knows the losses."))

@@ -1,5 +1,6 @@
 """What a decision problem is: a feasible set, losses that come from people, a best decision, a picture."""
 
+import inspect
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -40,6 +41,20 @@ class DecisionProblem(ABC):
     losses: str = "convex"
     integral: bool = False
     drift: bool = False
+    _given: dict[str, Any]
+
+    def __new__(cls, **given: Any) -> Self:
+        """Keep the arguments as they were given: attributes of the same name may mean something else (`drift`)."""
+        problem = super().__new__(cls)
+        problem._given = given
+        return problem
+
+    def __repr__(self) -> str:
+        """Return the call that makes the problem, with all settings."""
+        defaults = {name: one.default for name, one in inspect.signature(type(self).__init__).parameters.items()}
+        del defaults["self"]
+        shown = (f"{name}={_plain(value)}" for name, value in {**defaults, **self._given}.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
 
     @property
     def domain(self) -> Domain:
@@ -86,3 +101,9 @@ class DecisionProblem(ABC):
     def examples(cls) -> list[Self]:
         """Return a few small instances, on which the shared tests of all problems run."""
         return []
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return repr(value) if isinstance(value, str) else str(value)

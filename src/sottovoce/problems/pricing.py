@@ -126,12 +126,6 @@ class Pricing(DecisionProblem):
         self.seed = whole("seed", seed, least=0)
         self.environment = Shoppers(self)
 
-    def __repr__(self) -> str:
-        return (
-            f"Pricing(segments={self.segments}, products={self.products}, radius={self.radius:g}, "
-            f"preference={self.preference:g}, scatter={self.scatter:g}, seed={self.seed})"
-        )
-
     @property
     def segment_names(self) -> tuple[str, ...]:
         """What the rows are called."""

@@ -97,9 +97,6 @@ class Backbone(DecisionProblem):
         self.seed = whole("seed", seed, least=0)
         self.environment = Disturbances(self)
 
-    def __repr__(self) -> str:
-        return f"Backbone(network={self.network.name!r}, spread={self.spread:g}, seed={self.seed})"
-
     def draw(self, axes: "Axes", point: Vector) -> None:
         """Draw the tree over the faint network, with the mean minutes of each of its links.
 

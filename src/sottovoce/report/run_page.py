@@ -120,8 +120,11 @@ def _content(
 
 def _lead(entries: list[Entry], problem: DecisionProblem | None) -> list[str]:
     run = entries[0].run
-    count = "One run" if len(entries) == 1 else f"{len(entries)} runs"
-    words = f"{count} of {run.details.horizon:,} events in {run.details.environment}."
+    count = "One simulated run" if len(entries) == 1 else f"{len(entries)} simulated runs"
+    words = (
+        f"{count} of {run.details.horizon:,} events in {run.details.environment}; regret is computed from true losses, "
+        "which only a simulation has."
+    )
     if not all(one.run.finished for one in entries):
         words += " Interrupted before the end."
     return [*([problem.story] if problem else []), words]

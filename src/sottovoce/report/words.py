@@ -47,12 +47,12 @@ def promise_of(headline: str) -> Promise:
     simulated = SIMULATED in headline
     private = "NOT PRIVATE" not in headline
     if headline.startswith("no privacy"):
-        return Promise(headline, ("Nothing is promised: losses shape the decisions without any noise.",), False, False)
+        return Promise(headline, ("Nothing is promised: no noise is added anywhere.",), False, False)
     where = (
         "Each loss is blurred before it leaves its owner; even whoever runs the system sees only blurred reports."
         if "local" in headline
-        else "Each loss belongs to one event, and counts as one person's secret. It is read once, added to a sum, and "
-        "only the sum with noise is used."
+        else "Each loss belongs to one event, and counts as one person's secret. It is read once, added to sums, and "
+        "only sums with noise are used."
     )
     words = [where, _bound(headline)]
     words.append("This holds against someone who sees every decision and knows every other loss, for the whole run.")

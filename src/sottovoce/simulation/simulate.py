@@ -92,6 +92,7 @@ def simulate(
     >>> run.events_finished, bool(abs(run.no_learning[-1]) > 0)
     (1000, True)
     """
+    _check_roles(optimizer, environment)
     if environment.domain.dimension != optimizer.domain.dimension:
         raise ValueError(
             f"optimizer and environment must share a domain, got {optimizer.domain!r} and {environment.domain!r}"
@@ -103,6 +104,22 @@ def simulate(
         scores = _play(optimizer, environment, total, marks, progress)
     seconds = time.perf_counter() - started
     return _run(optimizer, environment, scores, total, seconds)
+
+
+def _check_roles(optimizer: Any, environment: Any) -> None:
+    """Refuse what cannot be played before anything is: the message says what to call instead."""
+    if isinstance(optimizer, Environment) or hasattr(environment, "ask_round"):
+        raise TypeError("the order is simulate(optimizer, environment), got them swapped or one of them twice")
+    name = type(optimizer).__name__
+    if not hasattr(optimizer, "ask_round"):
+        if getattr(optimizer, "full_information", False) and hasattr(optimizer, "observe"):
+            raise TypeError(f"{name} needs gradients, not losses: use sv.simulation.simulate_full_information")
+        raise TypeError(f"optimizer must have ask_round and tell, as PrivateBandit has; got {name}")
+    if not hasattr(environment, "events"):
+        raise TypeError(
+            f"environment must be an Environment, got {type(environment).__name__}; that of a problem is "
+            "problem.environment"
+        )
 
 
 def _events_to_play(optimizer: Optimizer, events: int | None) -> int:

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sottovoce.errors import UnknownAction
+from sottovoce.learning.open_rounds import refuse_actions
 
 __all__ = ["Place", "places_of", "sign"]
 
 _TAG = 6  # bytes: a guess succeeds once in 2^48
 _LOOKS = re.compile(r"([0-9a-f]{1,16}\.){3}[0-9a-f]{12}")
+_NOT_AN_ID = "the id is not one of this study's"
 
 
 class Place(NamedTuple):
@@ -38,6 +40,7 @@ def sign(key: bytes, generation: int, round_number: int, slots: Iterable[int]) -
 
 def places_of(key: bytes, ids: Any) -> list[Place]:
     """Return where ids belong; refuse any that this study did not sign."""
+    refuse_actions(ids)
     given = [str(ids)] if isinstance(ids, str) else np.asarray(ids).ravel().tolist()
     return [_place(key, one) for one in given]
 
@@ -48,13 +51,15 @@ def _place(key: bytes, one: Any) -> Place:
         parts = body.split(".")
         if len(parts) == 3 and tag == _tag(key, body):  # signed, so the parts are numbers
             return Place(int(parts[0], 16), int(parts[1], 16), int(parts[2], 16))
-    raise UnknownAction(f"id {_shown(one)} was not handed out by this study; nothing of this call was recorded")
+    raise UnknownAction(f"{_refusal(one)}; nothing of this call was recorded")
 
 
 def _tag(key: bytes, body: str) -> str:
     return hashlib.blake2b(body.encode(), key=key, digest_size=_TAG).hexdigest()
 
 
-def _shown(one: Any) -> str:
+def _refusal(one: Any) -> str:
     """Show what looks like an id; whatever else was passed by mistake (a loss?) is not shown."""
-    return repr(one) if isinstance(one, str) and _LOOKS.fullmatch(one) else f"of type {type(one).__name__}"
+    if not isinstance(one, str):
+        return f"id of type {type(one).__name__} was not handed out by this study"
+    return f"id {one!r} was not handed out by this study" if _LOOKS.fullmatch(one) else _NOT_AN_ID

@@ -15,7 +15,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError, StatementError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    NoSuchModuleError,
+    OperationalError,
+    SQLAlchemyError,
+    StatementError,
+)
 from sqlalchemy.pool import NullPool
 
 from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
@@ -63,7 +70,7 @@ class Storage:
     @property
     def name(self) -> str:
         """The URL, without a password."""
-        return self.url.render_as_string(hide_password=True)
+        return self.url.render_as_string(hide_password=True).replace("+psycopg:", ":")
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
@@ -77,7 +84,7 @@ class Storage:
                 yield connection
         except SottovoceError:
             raise
-        except (SQLAlchemyError, sqlite3.Error) as problem:
+        except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
             self._forget_broken()
             translated = self._translated(problem)
             if isinstance(problem, StatementError):
@@ -89,7 +96,15 @@ class Storage:
 
     def _connected(self) -> Connection:
         if self._connection is None:
-            self._connection = self._engine.connect()
+            try:
+                self._connection = self._engine.connect()
+            except OperationalError as problem:
+                if self.is_sqlite:
+                    raise
+                kind = type(problem.orig).__name__
+                raise StorageError(
+                    f"{self.name} cannot be reached; nothing was changed. Check host, port, user and password ({kind})"
+                ) from None
         return self._connection
 
     def _forget_broken(self) -> None:
@@ -152,6 +167,8 @@ class Storage:
         cause = problem.orig if isinstance(problem, DBAPIError) and problem.orig is not None else problem
         words = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
         low = words.lower()
+        if isinstance(cause, UnicodeDecodeError):
+            return StudyDamaged(f"{self.name} is damaged (its schema cannot be read): restore a backup")
         if isinstance(cause, sqlite3.DatabaseError):
             if "malformed" in low or "not a database" in low or "corrupt" in low:
                 return StudyDamaged(f"{self.name} is damaged, or no database at all ({words}): restore a backup")

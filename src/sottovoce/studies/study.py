@@ -1,6 +1,7 @@
 """Study: `ask` and `tell` that survive."""
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Self, overload
 
 import numpy as np
@@ -33,6 +34,11 @@ __all__ = ["Study"]
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 _NOT_PASSED: Any = object()
+_DATABASE = (
+    "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
+    "a database that was put back or copied, and goes on without `restored=True`",
+)
+_SERVER = ("the server's own log, archives and replicas: they hold every loss that was told",)
 
 
 class Study:
@@ -312,7 +318,8 @@ class Study:
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         source = self._found.source
-        return describe(self._core.replica.problem, self.plan, source, doubling=self.horizon is None)
+        statement = describe(self._core.replica.problem, self.plan, source, doubling=self.horizon is None)
+        return replace(statement, also_not_covered=_DATABASE + (() if self._core.storage.is_sqlite else _SERVER))
 
     @property
     def oracle_calls(self) -> int:

@@ -274,3 +274,12 @@ def test_baselines_save_no_state(kind):
     """Agarwal and Singh's explorer, for one, would come back as another."""
     with pytest.raises(StateRefused, match="baseline"):
         kind.examples()[0].state()
+
+
+@pytest.mark.parametrize("kind", [kind for kind in baselines.BASELINES.values() if not kind.private])
+def test_only_what_learns_is_said_to_show_its_losses(kind):
+    words = " ".join(str(kind.examples()[0].privacy).split())
+    learns = kind not in (baselines.UniformRandom, baselines.BestFixed)
+    assert ("Promise none: losses shape the actions with no noise." in words) == learns
+    assert ("Promise none: a comparison for simulations; no promise is made." in words) == (not learns)
+    assert "NOT PRIVATE" in words

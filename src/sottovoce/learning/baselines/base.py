@@ -22,13 +22,15 @@ from sottovoce.learning.open_rounds import as_float, as_floats, as_ids
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import Action, Actions
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
+from sottovoce.privacy.statement import NO_NOISE
 
-__all__ = ["EVENTS", "Baseline", "OnePoint"]
+__all__ = ["COMPARISON", "EVENTS", "Baseline", "OnePoint"]
 
 Floats = NDArray[np.float64]
 EVENTS = 4096  # of a round where nothing is learned: rounds are only there to bound the memory
 _STREAM = 0x636F696E73  # of public coins, as for `PrivateBandit`
 _AHEAD = 512  # directions drawn at once
+COMPARISON = "a comparison for simulations; no promise is made"  # of what reads no loss
 _WANTED = np.ones(1, dtype=bool)
 _WANTED.setflags(write=False)
 
@@ -47,6 +49,7 @@ class Baseline(ABC):
     linear_only: ClassVar[bool] = False
     full_information: ClassVar[bool] = False
     plan: BaselinePlan
+    _why: ClassVar[str] = NO_NOISE  # nothing is promised
 
     def __init__(
         self,
@@ -187,7 +190,7 @@ class Baseline(ABC):
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: nothing is promised."""
-        return state(NoPrivacy(), mechanism="none", why="nothing is promised", noise=None, simulated=False)
+        return state(NoPrivacy(), mechanism="none", why=self._why, noise=None, simulated=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.domain!r}, horizon={self.horizon}, asked={self._asked})"

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import vector
 from sottovoce.domains import Ball, Domain, Hypersimplex
-from sottovoce.learning.baselines.base import EVENTS, Baseline
+from sottovoce.learning.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
 
 __all__ = ["BestFixed"]
@@ -37,6 +37,7 @@ class BestFixed(Baseline):
     """
 
     name: ClassVar[str] = "best-fixed"
+    _why: ClassVar[str] = COMPARISON
 
     def __init__(
         self,

@@ -12,6 +12,7 @@ from sottovoce.errors import HorizonReached
 from sottovoce.learning.baselines.plans import BaselinePlan
 from sottovoce.learning.problem import Problem
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
+from sottovoce.privacy.statement import NO_NOISE
 
 __all__ = ["OnlineFrankWolfe"]
 
@@ -107,7 +108,7 @@ class OnlineFrankWolfe:
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: nothing is promised."""
-        return state(NoPrivacy(), mechanism="none", why="nothing is promised", noise=None, simulated=False)
+        return state(NoPrivacy(), mechanism="none", why=NO_NOISE, noise=None, simulated=False)
 
     def __repr__(self) -> str:
         return f"OnlineFrankWolfe({self.domain!r}, horizon={self.horizon}, round={self.round})"

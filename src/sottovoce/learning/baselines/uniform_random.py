@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.domains import Domain
-from sottovoce.learning.baselines.base import EVENTS, Baseline
+from sottovoce.learning.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
 
 __all__ = ["UniformRandom"]
@@ -34,6 +34,7 @@ class UniformRandom(Baseline):
     """
 
     name: ClassVar[str] = "uniform-random"
+    _why: ClassVar[str] = COMPARISON
 
     def __init__(
         self,
