@@ -109,8 +109,8 @@ def test_a_default_folder_is_short_and_stays_inside_results():
 def test_no_two_documented_commands_share_a_folder():
     top = Path(__file__).parents[2]
     text = "\n".join(path.read_text() for path in (top / "README.md", *sorted((top / "docs").rglob("*.md"))))
-    found = re.findall(r"^sottovoce compare .*(?:\\\n.*)*", text, flags=re.MULTILINE)
-    commands = {tuple(shlex.split(one.replace("\\\n", " "), comments=True)) for one in found}
+    found = re.findall(r"^sottovoce compare .*", text.replace("\\\n", " "), flags=re.MULTILINE)
+    commands = {tuple(shlex.split(one, comments=True)) for one in found}
     problems = [[*one[2 : next(k for k, word in enumerate(one) if word.startswith("--"))]] for one in commands]
     assert len(problems) > 5
     assert len({default_folder(one) for one in problems}) == len(problems)
