@@ -13,7 +13,7 @@ demo: $(READY)  ## run a private bandit, print what happened, draw a figure (res
 test: $(READY)  ## run the whole test suite, docstring examples included
 	$(BIN)/python -m pytest -q -n 2
 
-soak: $(READY)  ## kill studies thousands of times, on SQLite and PostgreSQL (many minutes)
+soak: $(READY)  ## kill studies thousands of times, on SQLite and PostgreSQL (an hour or more)
 	SOTTOVOCE_SOAK=1 $(BIN)/python -m pytest -q -n 2 tests/studies
 
 lint: $(READY)  ## style, types, and the layering of the packages
