@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DamagedRecord", "Record", "checksum", "pack", "unpack"]
+__all__ = ["DamagedRecord", "Record", "checksum", "pack", "part", "unpack"]
 
 Record = dict[str, Any]
+"""Plain values and arrays by name; names may have headings, as in "plan.step"."""
+
 _MAGIC = b"svr1"
 _HEAD = struct.Struct("<4s16sI")
 _KINDS = "biuf"  # of arrays: booleans, integers, floats
@@ -77,6 +79,17 @@ def unpack(data: bytes) -> Record:
         at += array.nbytes
         record[name] = array.reshape(shape).astype(kind)
     return record
+
+
+def part(record: Record, name: str) -> Record:
+    """Return the entries of a record under one heading.
+
+    Examples
+    --------
+    >>> part({"plan.step": 1, "plan.delay": 0, "round": 7}, "plan")
+    {'step': 1, 'delay': 0}
+    """
+    return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}
 
 
 def _smallest(array: NDArray[Any]) -> NDArray[Any]:

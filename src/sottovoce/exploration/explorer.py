@@ -9,17 +9,17 @@ they carry noise.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sottovoce._records import Record
 
 __all__ = ["Draw", "Exploration", "Explorer", "Probed", "Record", "Weighted"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Record = dict[str, Any]
-"""Public choices as plain arrays and numbers, by name: what a restart needs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._records import part
 from sottovoce.exploration import (
     BallProbes,
     Designs,
@@ -223,14 +224,9 @@ class Epoch:
 
     def restore(self, state: Record) -> None:
         """Take over what `state` returned; a round that was not opened to its end is as good as not begun."""
-        parts: dict[str, Record] = {"learner": {}, "explorer": {}}
-        for name, value in state.items():
-            whose, _, what = name.partition(".")
-            if what:
-                parts[whose][what] = value
-        self.learner.restore(parts["learner"])
-        if parts["explorer"]:
-            self.explorer.remember(parts["explorer"])
+        self.learner.restore(part(state, "learner"))
+        if learned := part(state, "explorer"):
+            self.explorer.remember(learned)
         if isinstance(self.learner.point_map, MirrorStep):
             self.learner.point_map.center = np.array(state["center"])
             self.learner.point_map.calls = int(state["calls"])

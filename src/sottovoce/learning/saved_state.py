@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._records import DamagedRecord, pack, unpack
+from sottovoce._records import DamagedRecord, pack, part, unpack
 from sottovoce.domains import Domain
 from sottovoce.domains.design import Design, adopt_design, known_design
 from sottovoce.errors import StateRefused
@@ -82,7 +82,7 @@ def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> S
         raise StateRefused(f"state is not what an optimizer's state() returned, or is damaged: {problem}") from problem
     if record.get("format") != "sottovoce state" or record.get("version") != VERSION:
         raise StateRefused(f"state has version {record.get('version')!r}; this sottovoce reads {VERSION}")
-    configuration = Configuration.from_record(_part(record, "configuration"), domain)
+    configuration = Configuration.from_record(part(record, "configuration"), domain)
     adopt(configuration.domain, record)
     return SavedState(
         configuration,
@@ -95,7 +95,7 @@ def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> S
         record["finished_calls"],
         record["name"],
         Plan.from_dict(record["plan"]),
-        _part(record, "learned"),
+        part(record, "learned"),
     )
 
 
@@ -156,7 +156,3 @@ def adopt(domain: Domain, record: Record) -> None:
     leverage, calls = record["design.worst_leverage"], record["design.calls"]
     adopt_design(domain, Design(**arrays, worst_leverage=leverage, calls=calls))
     forget_rounded()
-
-
-def _part(record: Record, name: str) -> Record:
-    return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}

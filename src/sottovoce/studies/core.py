@@ -3,18 +3,19 @@
 import os
 import secrets
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
 
 from sottovoce import _fork
-from sottovoce.errors import ForkRefused, SottovoceError, StorageError
+from sottovoce.errors import ForkRefused, StorageError
 from sottovoce.studies.committer import Committer, Operation
 from sottovoce.studies.head import load_head, save_head
 from sottovoce.studies.replica import Replica
 from sottovoce.studies.storage import Storage
 
-__all__ = ["Core", "Refusal", "refuse"]
+__all__ = ["Core", "Refusal"]
 
 
 class Refusal(Exception):
@@ -94,13 +95,13 @@ class Core:
             with self.storage.transaction() as connection:
                 replica.follow(connection, load_head(connection, self.study))
                 replica.stale = True  # it may be ahead of what is stored, until that is committed
-                before = _counters(replica)
+                before = replace(replica.head)
                 for one in operations:
                     try:
                         done.append((one, one.do(connection)))
                     except Refusal as refusal:
                         one.error = refusal.error
-                if _counters(replica) != before:
+                if replica.head != before:
                     save_head(connection, replica.head)
         except BaseException:
             replica.stale = True
@@ -108,24 +109,3 @@ class Core:
         replica.stale = False
         for one, value in done:
             one.succeed(value)
-
-
-def _counters(replica: Replica) -> tuple[Any, ...]:
-    head = replica.head
-    return (
-        head.structure,
-        head.generation,
-        head.asked,
-        head.told,
-        head.forgotten,
-        head.closed,
-        head.erased,
-        head.fence,
-        head.closer,
-        head.lease,
-    )
-
-
-def refuse(error: SottovoceError | ValueError | TypeError) -> Refusal:
-    """Return a refusal, to be raised."""
-    return Refusal(error)

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, select, text
 
 from sottovoce._checks import number
-from sottovoce._records import checksum, pack
+from sottovoce._records import checksum, pack, part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.exploration import Record
@@ -18,7 +18,7 @@ from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, Simul
 from sottovoce.studies.head import Head
 from sottovoce.studies.migrations import migrate
 from sottovoce.studies.storage import Storage
-from sottovoce.studies.stored import public_part, read
+from sottovoce.studies.stored import read
 from sottovoce.studies.tables import heads
 
 __all__ = ["Found", "Wish", "create_or_resume"]
@@ -143,7 +143,7 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
 
 
 def _stored_configuration(record: Record, domain: Domain | None) -> Configuration:
-    plain = public_part(record, "configuration")
+    plain = part(record, "configuration")
     if domain is None or plain["domain"] is None:
         return Configuration.from_record(plain, domain)
     return Configuration.from_record(plain)  # the domain that was passed is compared with it by the caller

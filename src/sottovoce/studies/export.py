@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sottovoce._records import part
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.saved_state import adopt
 from sottovoce.studies.snapshot import Snapshot, take_snapshot
-from sottovoce.studies.stored import public_part, read
+from sottovoce.studies.stored import read
 from sottovoce.studies.tables import OPEN
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def export_lines(exported: dict[str, Any]) -> Iterator[str]:
 
 def _configuration(study: "Study", snapshot: Snapshot) -> dict[str, Any]:
     record = read("the configuration", snapshot.head.configuration)
-    made = public_part(record, "configuration")
+    made = part(record, "configuration")
     made.pop("fingerprint", None)
     facts = {"identity": record["identity"], "deadline": record["deadline"], "simulated_noise": record["simulated"]}
     return _mapping({**made, **facts})

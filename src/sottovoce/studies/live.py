@@ -54,7 +54,7 @@ class LiveRound:
             states[picked] = np.frombuffer(block.states, dtype=np.uint8)[inside]
         return states
 
-    def quantise(self, slots: Integers, losses: NDArray[np.float64]) -> Integers:
+    def quantise(self, losses: NDArray[np.float64]) -> Integers:
         """Return the integers of losses."""
         return np.asarray(self.blocks[0].grid.quantise(losses), dtype=np.int64)
 

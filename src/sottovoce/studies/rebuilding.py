@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, select
 
+from sottovoce._records import part
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.doubling import epoch_lengths
@@ -14,7 +15,7 @@ from sottovoce.learning.rounds import Block, OpenRound
 from sottovoce.learning.saved_state import adopt, coins_from_record
 from sottovoce.studies import tables
 from sottovoce.studies.live import Entry, LiveRound, draw_from_record
-from sottovoce.studies.stored import public_part, read
+from sottovoce.studies.stored import read
 from sottovoce.studies.tables import blocks, epochs, rounds, tells
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _check_counts(replica: "Replica", newest: Record) -> None:
 
 def _rebuild_round(replica: "Replica", row: Any, public: Record) -> None:
     epoch = replica.epochs[public["epoch"]]
-    drawn = {"waiting": np.empty((0, 2)), **public_part(public, "exploration")}
+    drawn = {"waiting": np.empty((0, 2)), **part(public, "exploration")}
     exploration = epoch.explorer.resume(public["point"], drawn)
     unfinished = OpenRound(epoch, public["point"], exploration, public["size"], public["last"])
     unfinished.opened = public["opened"]

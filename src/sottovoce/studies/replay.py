@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._records import part
 from sottovoce.exploration import Record
 from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.estimates import ReleasedRound
@@ -15,7 +16,6 @@ from sottovoce.learning.problem import Problem
 from sottovoce.learning.saved_state import adopt
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.studies.examine import Examiner
-from sottovoce.studies.stored import public_part
 from sottovoce.studies.tables import DROPPED, RELEASED
 
 __all__ = ["Replay"]
@@ -74,7 +74,7 @@ class Replay:
             epoch.take_in(None, public["point"])
             return
         record = self.examiner.released[row.number]
-        drawn = {"waiting": np.empty((0, 2)), **public_part(public, "exploration")}
+        drawn = {"waiting": np.empty((0, 2)), **part(public, "exploration")}
         exploration = epoch.explorer.resume(public["point"], drawn)
         what = f"round {row.number} has {len(record['numbers'])} numbers, and its probes need {exploration.numbers}"
         if self.examiner.expect(len(record["numbers"]) == exploration.numbers, what):

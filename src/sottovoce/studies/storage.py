@@ -209,8 +209,8 @@ def _parsed(url: str) -> URL:
 
 
 def _file_of(url: URL) -> Path:
-    plain = str(url.database).startswith("file:") or any(name in url.query for name in _NOT_PLAIN)
-    if plain and url.query.get("mode") != "memory":
+    special = str(url.database).startswith("file:") or any(name in url.query for name in _NOT_PLAIN)
+    if special and url.query.get("mode") != "memory":
         raise ValueError(
             "url must name a plain file, like 'sqlite:///pricing.db': file: URIs undo locks and permissions"
         )

@@ -7,7 +7,7 @@ from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.studies.tables import epochs, rounds
 
-__all__ = ["epoch_row", "public_part", "read", "round_row"]
+__all__ = ["epoch_row", "read", "round_row"]
 
 
 def read(what: str, data: bytes) -> Record:
@@ -16,11 +16,6 @@ def read(what: str, data: bytes) -> Record:
         return unpack(bytes(data))
     except DamagedRecord as problem:
         raise StudyDamaged(f"{what}: {problem}; restore a backup, and open it with restored=True") from None
-
-
-def public_part(record: Record, name: str) -> Record:
-    """Return the entries of a record under one heading."""
-    return {key.partition(".")[2]: value for key, value in record.items() if key.startswith(f"{name}.")}
 
 
 def round_row(statement: Any, study: int, number: int) -> Any:

@@ -42,7 +42,7 @@ def store(
             if values is not None:
                 _refuse_late(number, slots[mine], live.missing())
             chosen = mine[_wanted(live, slots[mine], repeat)]
-            integers = None if values is None else live.quantise(slots[chosen], as_floats(values[chosen]))
+            integers = None if values is None else live.quantise(as_floats(values[chosen]))
             if len(chosen):
                 fillings.append((live, slots[chosen], integers))
     except StudyBehind as behind:  # at once: two that notice it must not end two lives

@@ -4,6 +4,7 @@ import stat
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
 from sottovoce.learning.configuration import Configuration
@@ -11,7 +12,6 @@ from sottovoce.studies.examine import Examiner
 from sottovoce.studies.replay import Replay
 from sottovoce.studies.snapshot import Snapshot, take_snapshot, tried
 from sottovoce.studies.storage import Storage
-from sottovoce.studies.stored import public_part
 
 if TYPE_CHECKING:
     from sottovoce.studies.study import Study
@@ -158,7 +158,7 @@ def _configuration(examiner: Examiner, domain: Domain | None) -> Configuration |
         return None
     examiner.expect(examiner.key_matches(record), "the key of ids is not the one that the study was made with")
     try:
-        configuration = Configuration.from_record(public_part(record, "configuration"), domain)
+        configuration = Configuration.from_record(part(record, "configuration"), domain)
     except ConfigurationMismatch as problem:
         examiner.faults.append(str(problem))
         return None
