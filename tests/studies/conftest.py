@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests cannot import one another, so what they share has a name
+import killing
 import study_tools
 
 _ACCOUNTS = ("postgres", "nobody")  # the server refuses to run as root
@@ -128,3 +129,12 @@ def opened():
     """`opened(url, **arguments)` is Study.open; whatever is left open is closed after the test."""
     with study_tools.Opener() as opener:
         yield opener
+
+
+def pytest_terminal_summary(terminalreporter):
+    """At the end of a soak: what was done to studies how often, and what became of it."""
+    path = os.environ.get("SOTTOVOCE_TALLY")
+    if path and os.path.exists(path):
+        terminalreporter.section("what was done, and what became of it")
+        for line in killing.tallied(path):
+            terminalreporter.write_line(line)

@@ -9,7 +9,7 @@ import random
 import time
 
 import pytest
-from killing import WAYS, Child, History, arm, work_on
+from killing import WAYS, Child, History, arm, tally, work_on
 from study_tools import SOAK, Look, ball, sums
 
 import sottovoce as sv
@@ -54,6 +54,7 @@ def kill_many(url, kills, ways, seed, arguments, exact):
         deaths[way] += killed
         history.hear(said)
         waiting = history.recover()
+        tally(f"killed at a {way}", url, "nothing lost" if killed else "lived")
     said, killed = Child(work_on(url, "the last", waiting, calls=30)).finish()
     assert not killed  # and it had plenty to do
     history.hear(said)
