@@ -32,7 +32,13 @@ def public_modules() -> list[ModuleType]:
     }
     middle = sorted(found - {*FIRST, *LAST})
     modules = [importlib.import_module(name) for name in (*FIRST, *middle, *LAST)]
-    return [module for module in modules if getattr(module, "__all__", ())]
+    return [module for module in modules if getattr(module, "__all__", ()) and not _shown_above(module)]
+
+
+def _shown_above(module: ModuleType) -> bool:
+    """Say whether the package around a module exports all of its names, as that of the domains does."""
+    around = importlib.import_module(module.__name__.rpartition(".")[0] or module.__name__)
+    return around is not module and set(module.__all__) <= set(getattr(around, "__all__", ()))
 
 
 def tables() -> str:

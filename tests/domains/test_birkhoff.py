@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sottovoce.domains import Birkhoff, Box, Custom, Matchings
-from sottovoce.domains.assignment import permutation_mixture
+from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 

@@ -1,12 +1,16 @@
 """What every domain promises, checked on every example of every family found. A new file is covered at once."""
 
+import importlib
+import inspect
 import itertools
 import math
 import pickle
+import pkgutil
 
 import numpy as np
 import pytest
 
+from sottovoce import domains
 from sottovoce.domains import Custom, Domain, all_domains
 
 EXAMPLES = [example for family in all_domains() for example in family.examples()]
@@ -63,6 +67,20 @@ def test_every_family_is_found_and_offers_examples():
     for family in all_domains():
         assert len(family.examples()) >= 2, family
         assert len(family.summary()) > 10, family
+
+
+def test_every_set_that_has_a_file_is_exported_by_its_family():
+    found = pkgutil.walk_packages(domains.__path__, f"{domains.__name__}.")
+    modules = [importlib.import_module(one.name) for one in found]
+    written = {
+        member
+        for module in modules
+        for _, member in inspect.getmembers(module, inspect.isclass)
+        if issubclass(member, Domain) and member.__module__ == module.__name__ and not inspect.isabstract(member)
+    }
+    assert written == set(all_domains()), "a set is missing in the __init__ of its family"
+    for family in all_domains():
+        assert getattr(domains, family.__name__) is family
 
 
 @every_domain

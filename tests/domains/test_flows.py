@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from sottovoce.domains import Custom, Flows, Paths
-from sottovoce.domains.network_simplex import Tree, optimize
+from sottovoce.domains._solvers.network_simplex import Tree, optimize
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from sottovoce.domains import Flows, Paths, SpanningTrees, multicommodity
-from sottovoce.domains.graphs import acyclic_part, read_graph
+from sottovoce.domains._solvers.graph import acyclic_part, read_graph
 from sottovoce.errors import DomainError
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sottovoce.domains import Ball, NuclearBall, Spectrahedron
-from sottovoce.domains.lanczos import leading_eigenvector
+from sottovoce.domains._solvers.lanczos import leading_eigenvector
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 

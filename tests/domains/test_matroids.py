@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from sottovoce.domains import IndependentSets, MatroidBases
+from sottovoce.domains._subsets import all_masks
 from sottovoce.domains.matroids import Graphic, Laminar, Linear, Matroid, Partition, Transversal, Uniform
-from sottovoce.domains.subsets import all_masks
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
 

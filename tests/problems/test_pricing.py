@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 import sottovoce as sv
-from sottovoce.domains.nuclear_ball import nearest_in_nuclear_ball
+from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.problems import Pricing
 from sottovoce.problems.customers import Baskets
 

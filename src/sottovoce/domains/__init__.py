@@ -1,92 +1,52 @@
 """Feasible sets: each one is a linear oracle, and the geometry that follows from it.
 
-A new family is one new file in this folder, with a class that derives from `Domain`.
+A family of sets is a sub-package, a set one file in it, with a class that derives from `Domain`; the family's
+`__init__` exports it, and that line is all it takes to be known everywhere.
 """
 
-import importlib
 import inspect
-import pkgutil
 
-from sottovoce.domains import matroids, set_functions
-from sottovoce.domains.affine import Affine
-from sottovoce.domains.ball import Ball
+from sottovoce.domains import (
+    balls,
+    choices,
+    combinators,
+    graphs,
+    matrices,
+    matroids,
+    polytopes,
+    rankings,
+    set_functions,
+)
+from sottovoce.domains._check import check_domain
+from sottovoce.domains.balls import *
 from sottovoce.domains.base import Domain
-from sottovoce.domains.birkhoff import Birkhoff
-from sottovoce.domains.box import Box
-from sottovoce.domains.check import check_domain
-from sottovoce.domains.commodities import multicommodity
-from sottovoce.domains.counting import Counting
+from sottovoce.domains.choices import *
+from sottovoce.domains.combinators import *
 from sottovoce.domains.custom import Custom
-from sottovoce.domains.flows import Flows
-from sottovoce.domains.hull import ConvexHull
-from sottovoce.domains.hypersimplex import Hypersimplex
-from sottovoce.domains.independent_sets import IndependentSets
-from sottovoce.domains.k_sparse import KSparse
-from sottovoce.domains.l1_ball import L1Ball
-from sottovoce.domains.linf_ball import LInfBall
-from sottovoce.domains.matchings import Matchings
-from sottovoce.domains.matroid_bases import MatroidBases
-from sottovoce.domains.nuclear_ball import NuclearBall
-from sottovoce.domains.paths import Paths
-from sottovoce.domains.permutahedron import Permutahedron
-from sottovoce.domains.polytope import Polytope
-from sottovoce.domains.product import Product
-from sottovoce.domains.rounded import Rounded
-from sottovoce.domains.simplex import Simplex
-from sottovoce.domains.spanning_trees import SpanningTrees
-from sottovoce.domains.spectrahedron import Spectrahedron
-from sottovoce.domains.submodular import BasePolytope
-from sottovoce.domains.submodularity import check_submodular
+from sottovoce.domains.graphs import *
+from sottovoce.domains.matrices import *
+from sottovoce.domains.polytopes import *
+from sottovoce.domains.rankings import *
 
-__all__ = [
-    "Affine",
-    "Ball",
-    "BasePolytope",
-    "Birkhoff",
-    "Box",
-    "ConvexHull",
-    "Counting",
-    "Custom",
-    "Domain",
-    "Flows",
-    "Hypersimplex",
-    "IndependentSets",
-    "KSparse",
-    "L1Ball",
-    "LInfBall",
-    "Matchings",
-    "MatroidBases",
-    "NuclearBall",
-    "Paths",
-    "Permutahedron",
-    "Polytope",
-    "Product",
-    "Rounded",
-    "Simplex",
-    "SpanningTrees",
-    "Spectrahedron",
-    "all_domains",
-    "check_domain",
-    "check_submodular",
-    "matroids",
-    "multicommodity",
-    "set_functions",
-]
+__all__ = ["Custom", "Domain", "all_domains", "check_domain", "matroids", "set_functions"]
+__all__ += balls.__all__
+__all__ += choices.__all__
+__all__ += combinators.__all__
+__all__ += graphs.__all__
+__all__ += matrices.__all__
+__all__ += polytopes.__all__
+__all__ += rankings.__all__
 
 
 def all_domains() -> tuple[type[Domain], ...]:
-    """Return every family in this package, by name; files are found, not listed.
+    """Return every set that the families export, by name.
 
     Examples
     --------
     >>> {family.__name__: family.summary() for family in all_domains()}["Ball"]
     'All points within a distance of a centre.'
     """
-    modules = [importlib.import_module(found.name) for found in pkgutil.iter_modules(__path__, f"{__name__}.")]
-    families = {
-        member
-        for module in modules
-        for _, member in inspect.getmembers(module, inspect.isclass)
-        if issubclass(member, Domain) and member.__module__ == module.__name__ and not inspect.isabstract(member)
-    }
-    return tuple(sorted(families, key=lambda family: family.__name__))
+    exported = (globals()[name] for name in sorted(__all__))
+    return tuple(
+        one for one in exported if inspect.isclass(one) and issubclass(one, Domain) and not inspect.isabstract(one)
+    )

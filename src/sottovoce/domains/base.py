@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
 from sottovoce._threads import single_threaded
-from sottovoce.domains import geometry
-from sottovoce.domains.arguments import RemembersArguments
-from sottovoce.domains.inner_ball import Core, inner_ball
+from sottovoce.domains._arguments import RemembersArguments
+from sottovoce.domains._geometry import outer_bounds
+from sottovoce.domains._geometry.hull import Hull, affine_hull
+from sottovoce.domains._geometry.inner_ball import Core, inner_ball
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
@@ -66,9 +67,9 @@ class Domain(RemembersArguments, ABC):
         return f"{type(self).__name__}(dimension={self.dimension})"
 
     @cached_property
-    def _hull(self) -> geometry.Hull:
+    def _hull(self) -> Hull:
         with single_threaded():
-            return geometry.affine_hull(self.extreme_point, self.dimension)
+            return affine_hull(self.extreme_point, self.dimension)
 
     @cached_property
     def _core(self) -> Core:
@@ -76,16 +77,16 @@ class Domain(RemembersArguments, ABC):
             return inner_ball(self.extreme_point, self._hull)
 
     @cached_property
-    def _frames(self) -> tuple[geometry.Frame, ...]:
-        return geometry.frames(self.extreme_point, self._hull)
+    def _frames(self) -> tuple[outer_bounds.Frame, ...]:
+        return outer_bounds.frames(self.extreme_point, self._hull)
 
     @cached_property
     def _outer_radius(self) -> float:
-        return geometry.outer_radius(self.extreme_point, self._frames, self.center)
+        return outer_bounds.outer_radius(self.extreme_point, self._frames, self.center)
 
     @cached_property
     def _diameter(self) -> float:
-        return min(geometry.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
+        return min(outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
 
     @property
     def affine_dimension(self) -> int:

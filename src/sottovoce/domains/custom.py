@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._checks import Vector, vector, whole
+from sottovoce.domains._check import probe_oracle
 from sottovoce.domains.base import Domain, Fixed
-from sottovoce.domains.check import probe_oracle
-from sottovoce.domains.hull import ConvexHull
+from sottovoce.domains.polytopes.convex_hull import ConvexHull
 from sottovoce.errors import DomainError
 
 __all__ = ["Custom"]

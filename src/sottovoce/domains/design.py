@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector
 from sottovoce._threads import single_threaded
+from sottovoce.domains._geometry.hull import SEED, both_ways
 from sottovoce.domains.base import Domain
-from sottovoce.domains.geometry import SEED, both_ways
 from sottovoce.errors import DomainError
 
 __all__ = ["Design", "d_optimal_design", "optimal_weights"]

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import Vector, number, vector, whole
-from sottovoce.domains.arguments import RemembersArguments
+from sottovoce.domains._arguments import RemembersArguments
+from sottovoce.domains._subsets import Mask, Order, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed, read_only
-from sottovoce.domains.subsets import Mask, Order, as_mask, as_order, components_of
 from sottovoce.errors import DomainError
 
 __all__ = [

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce import domains
-from sottovoce.domains.arguments import RemembersArguments
+from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains.base import Domain
 
 __all__ = ["build", "fingerprint", "same_answers", "specify"]

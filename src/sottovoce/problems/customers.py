@@ -4,7 +4,7 @@ import numpy as np
 
 from sottovoce._checks import Vector
 from sottovoce.domains import Domain, NuclearBall
-from sottovoce.domains.nuclear_ball import nearest_in_nuclear_ball
+from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.simulation.loss_library import Kinds
 
 __all__ = ["Baskets"]

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.domains.arguments import RemembersArguments
+from sottovoce.domains._arguments import RemembersArguments
+from sottovoce.domains._subsets import Mask, Order, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed
-from sottovoce.domains.subsets import Mask, Order, as_mask, as_order, components_of
 
 __all__ = ["AbstractMatroid"]
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.domains.graphs import read_graph
-from sottovoce.domains.matroids import block_kernels, kernels
+from sottovoce.domains._solvers.graph import read_graph
+from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains.matroids import _block_kernels, _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
-from sottovoce.domains.subsets import Mask, Order
 
 __all__ = ["Graphic"]
 
@@ -39,10 +39,10 @@ class Graphic(AbstractMatroid):
         return f"Graphic({self.ground_size} edges, {self.nodes} nodes)"
 
     def _scan(self, order: Order) -> Mask:
-        return kernels.forest(order, self.tails, self.heads, self.nodes)
+        return _kernels.forest(order, self.tails, self.heads, self.nodes)
 
     def components(self) -> Order:
         """Return the block (biconnected component) of each edge."""
         forest = self._scan(np.arange(self.ground_size))
-        labels = block_kernels.blocks(forest, self.tails, self.heads, self.nodes)
+        labels = _block_kernels.blocks(forest, self.tails, self.heads, self.nodes)
         return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)

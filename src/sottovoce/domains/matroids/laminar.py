@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sottovoce._checks import Vector, whole
-from sottovoce.domains.matroids import kernels
+from sottovoce.domains._subsets import Mask, Order, as_mask, components_of
+from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
-from sottovoce.domains.subsets import Mask, Order, as_mask, components_of
 from sottovoce.errors import DomainError
 
 __all__ = ["Laminar"]
@@ -56,7 +56,7 @@ class Laminar(AbstractMatroid):
         return f"Laminar({self.ground_size} elements, {len(self.capacities)} sets, rank {self.rank()})"
 
     def _scan(self, order: Order) -> Mask:
-        return kernels.nested(order, self._owners, self._parents, self.capacities)
+        return _kernels.nested(order, self._owners, self._parents, self.capacities)
 
     def _around(self, element: int) -> list[int]:
         """Return the sets that hold an element, the smallest first."""
@@ -99,7 +99,7 @@ class Laminar(AbstractMatroid):
     def largest_cover(self) -> int:
         """Return the rank with every capacity doubled: such a set, dealt out alternately along `line`, is two."""
         order = np.arange(self.ground_size)
-        return int(kernels.nested(order, self._owners, self._parents, 2 * self.capacities).sum())
+        return int(_kernels.nested(order, self._owners, self._parents, 2 * self.capacities).sum())
 
 
 def _nest(family: Mask) -> tuple[Order, Order]:

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._checks import choice, number
+from sottovoce.domains._subsets import Mask, Order
 from sottovoce.domains.matroids.base import AbstractMatroid
-from sottovoce.domains.subsets import Mask, Order
 
 __all__ = ["Linear"]
 

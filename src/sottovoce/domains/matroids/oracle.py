@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sottovoce._checks import whole
+from sottovoce.domains._subsets import Mask, Order, all_masks, as_mask
 from sottovoce.domains.matroids.base import AbstractMatroid
-from sottovoce.domains.subsets import Mask, Order, all_masks, as_mask
 from sottovoce.errors import DomainError
 
 __all__ = ["Matroid"]

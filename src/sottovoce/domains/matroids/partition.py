@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._checks import whole
-from sottovoce.domains.matroids import kernels
+from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
-from sottovoce.domains.subsets import Mask, Order
 from sottovoce.errors import DomainError
 
 __all__ = ["Partition"]
@@ -48,7 +48,7 @@ class Partition(AbstractMatroid):
         return f"Partition({self.ground_size} elements in {len(self.capacities)} groups, rank {self.rank()})"
 
     def _scan(self, order: Order) -> Mask:
-        return kernels.quotas(order, self.labels, self.capacities)
+        return _kernels.quotas(order, self.labels, self.capacities)
 
     def groups(self) -> list[Order]:
         """Return the elements of each group, in increasing order."""

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from sottovoce._checks import whole
-from sottovoce.domains.matroids import kernels
+from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
-from sottovoce.domains.subsets import Mask, Order
 
 __all__ = ["Transversal"]
 
@@ -46,4 +46,4 @@ class Transversal(AbstractMatroid):
         return f"Transversal({self.ground_size} elements, {self.sets} sets)"
 
     def _scan(self, order: Order) -> Mask:
-        return kernels.transversal(order, self._starts, self._choices, self.sets)
+        return _kernels.transversal(order, self._starts, self._choices, self.sets)

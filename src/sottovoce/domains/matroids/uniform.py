@@ -3,8 +3,8 @@
 import numpy as np
 
 from sottovoce._checks import whole
+from sottovoce.domains._subsets import Mask, Order
 from sottovoce.domains.matroids.partition import Partition
-from sottovoce.domains.subsets import Mask, Order
 
 __all__ = ["Uniform"]
 

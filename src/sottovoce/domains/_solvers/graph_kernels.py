@@ -1,0 +1,95 @@
+"""Compiled inner loops on graphs: cheapest path in a DAG, Kruskal's rule, random walks along a flow.
+
+Importing this file compiles nothing. The first call of a kernel compiles it (about half a second each, once a machine:
+the result is cached on disk) or loads it from the cache (some 20 ms, once a process).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._checks import Vector
+from sottovoce.domains._solvers.compiled import compiled
+
+__all__ = ["cheapest_path", "cheapest_tree", "walks"]
+
+Indices = NDArray[np.int32]
+
+
+@compiled
+def cheapest_path(cost: Vector, edges: Indices, tails: Indices, heads: Indices, nodes: int) -> Vector:
+    """Return the indicator of a cheapest path from node 0 to the last node, in one pass; any signs of costs.
+
+    Nodes are numbered in topological order; position k of `tails` and `heads`, sorted by tail, is the coordinate
+    `edges[k]` of the cost.
+    """
+    distance = np.full(nodes, np.inf)
+    arrival = np.full(nodes, -1, np.int32)
+    distance[0] = 0.0
+    for k in range(len(edges)):
+        through = distance[tails[k]] + cost[edges[k]]
+        # A node without an arrival takes what it gets: sums that overflow must still end in a path.
+        if through < distance[heads[k]] or arrival[heads[k]] < 0:
+            distance[heads[k]] = through
+            arrival[heads[k]] = k
+    vertex = np.zeros(len(cost))
+    node = nodes - 1
+    while node != 0:
+        k = arrival[node]
+        vertex[edges[k]] = 1.0
+        node = tails[k]
+    return vertex
+
+
+@compiled
+def cheapest_tree(order: NDArray[np.intp], tails: Indices, heads: Indices, nodes: int) -> Vector:
+    """Return the indicator of the spanning tree that takes edges in the given order (Kruskal, 1956)."""
+    above = np.arange(nodes, dtype=np.int32)
+    vertex = np.zeros(len(order))
+    missing = nodes - 1
+    for edge in order:
+        if missing == 0:
+            break
+        a, b = tails[edge], heads[edge]
+        while above[a] != a:  # halve the way up for the next one
+            above[a] = above[above[a]]
+            a = above[a]
+        while above[b] != b:
+            above[b] = above[above[b]]
+            b = above[b]
+        if a != b:
+            above[a] = b  # ranks would cost more than they save: halving alone keeps the trees flat
+            vertex[edge] = 1.0
+            missing -= 1
+    return vertex
+
+
+@compiled
+def walks(
+    flow: Vector, starts: Indices, edges: Indices, heads: Indices, uniforms: NDArray[np.float64], dimension: int
+) -> NDArray[np.float64]:
+    """Walk from node 0 to the last node, once for each row of `uniforms`, leaving nodes in proportion to the flow.
+
+    The edges out of node i have the positions starts[i] to starts[i + 1]; `flow` is by position, and non-negative.
+    """
+    rows = np.zeros((len(uniforms), dimension))
+    last = len(starts) - 2
+    for row in range(len(uniforms)):
+        node, step = 0, 0
+        while node != last:
+            leaving = 0.0
+            for k in range(starts[node], starts[node + 1]):
+                leaving += flow[k]
+            mark = uniforms[row, step] * leaving
+            # As u < 1, the mark is below the same sum, so an edge without flow is never taken. But rounding can let a
+            # walker in where nothing flows out at all: it takes the last edge.
+            chosen = starts[node + 1] - 1
+            below = 0.0
+            for k in range(starts[node], starts[node + 1]):
+                below += flow[k]
+                if mark < below:
+                    chosen = k
+                    break
+            rows[row, edges[chosen]] = 1.0
+            node = heads[chosen]
+            step += 1
+    return rows

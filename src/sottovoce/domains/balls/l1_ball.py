@@ -1,0 +1,104 @@
+"""The l1 ball (cross-polytope)."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains.balls._norm_ball import NormBall
+from sottovoce.domains.base import how_many, read_only
+
+__all__ = ["L1Ball", "l1_distance"]
+
+
+class L1Ball(NormBall):
+    """All points whose coordinates differ from a centre by a given total at most.
+
+    Parameters
+    ----------
+    n : int
+        Number of coordinates.
+    radius : float
+        The total: sum of |x_i - center_i|.
+    center : array of shape (n,), optional
+        Default: the origin.
+
+    Examples
+    --------
+    >>> ball = L1Ball(3, radius=2.0)
+    >>> ball.extreme_point([0.3, -0.9, 0.1])
+    array([0., 2., 0.])
+    >>> ball.contains([1.0, -0.5, 0.5]), ball.contains([1.0, -1.0, 0.5])
+    (True, False)
+    """
+
+    def __init__(self, n: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
+        self.dimension = whole("n", n)
+        self.radius = number("radius", radius, above=0.0)
+        self._center = read_only(np.zeros(self.dimension) if center is None else vector("center", center, n))
+
+    def __repr__(self) -> str:
+        return f"L1Ball({self.dimension}, radius={self.radius:g}{', center=...' if self._center.any() else ''})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a square on its corner, an interval, and a large one far from the origin."""
+        return cls(2), cls(1, 0.5), cls(4, 30.0, np.arange(4.0) * 100)
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return the end of the axis with the largest cost, against it."""
+        cost = vector("cost", cost, self.dimension)
+        largest = int(np.abs(cost).argmax())
+        vertex = self._center.copy()
+        vertex[largest] += -self.radius if cost[largest] > 0.0 else self.radius
+        return vertex
+
+    @property
+    def inner_radius(self) -> float:
+        """Distance from the centre to every facet."""
+        return self.radius / math.sqrt(self.dimension)
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the ball."""
+        offset = vector("x", x, self.dimension) - self._center
+        return l1_distance(np.abs(offset), self.radius) <= number("tolerance", tolerance, above=0.0)
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw vertices with mean `x`: axis i with probability |x_i|/radius; what is left, on any axis, cancels."""
+        offset = vector("x", x, self.dimension) - self._center
+        count = how_many(size)
+        away = l1_distance(np.abs(offset), self.radius)
+        if away > 1e-6 * self.radius:
+            raise self._outside(away)
+        axes, signs = signed_choices(np.abs(offset) / self.radius, rng, count)
+        vertices = np.tile(self._center, (count, 1))
+        vertices[np.arange(count), axes] += signs * np.where(offset < 0.0, -self.radius, self.radius)[axes]
+        return self._drawn(vertices, size)
+
+
+def signed_choices(shares: Vector, rng: np.random.Generator, count: int) -> tuple[NDArray[np.intp], Vector]:
+    """Draw indices i and signs whose mean is `shares` (non-negative, of sum at most 1): E[sign, i drawn] = shares_i.
+
+    The rest of the probability is spread over all indices, with a fair sign.
+    """
+    rest = max(1.0 - float(shares.sum()), 0.0) / shares.size
+    ends = np.cumsum(shares + rest)
+    picks = np.minimum(np.searchsorted(ends, rng.random(count) * ends[-1], side="right"), shares.size - 1)
+    odds = rest / 2 / np.maximum(shares + rest, np.finfo(float).tiny)  # of the wrong sign, given the index
+    return picks, np.where(rng.random(count) < odds[picks], -1.0, 1.0)
+
+
+def l1_distance(sizes: Vector, radius: float) -> float:
+    """Return the distance of a non-negative vector from the l1 ball around 0.
+
+    The nearest point takes the same amount off every coordinate, down to 0 at most (Duchi et al., 2008).
+    """
+    if float(sizes.sum()) <= radius:
+        return 0.0
+    largest = np.sort(sizes)[::-1]
+    amounts = (np.cumsum(largest) - radius) / np.arange(1, sizes.size + 1)
+    kept = int(np.count_nonzero(largest > amounts))
+    return float(np.linalg.norm(np.minimum(sizes, amounts[kept - 1])))

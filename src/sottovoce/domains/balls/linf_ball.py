@@ -1,0 +1,50 @@
+"""The l-infinity ball: a box with equal sides."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sottovoce._checks import number, vector, whole
+from sottovoce.domains.balls.box import Box
+
+__all__ = ["LInfBall"]
+
+
+class LInfBall(Box):
+    """All points that differ from a centre by a given amount at most, in every coordinate.
+
+    A `Box` with equal sides, and in everything else the same.
+
+    Parameters
+    ----------
+    n : int
+        Number of coordinates.
+    radius : float
+        The amount: half the side.
+    center : array of shape (n,), optional
+        Default: the origin.
+
+    Examples
+    --------
+    >>> ball = LInfBall(2, radius=3.0)
+    >>> ball.extreme_point([0.1, -7.0])
+    array([-3.,  3.])
+    >>> ball.inner_radius
+    3.0
+    """
+
+    def __init__(self, n: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
+        self.radius = number("radius", radius, above=0.0)
+        n = whole("n", n)
+        middle = np.zeros(n) if center is None else vector("center", center, n)
+        super().__init__(middle - self.radius, middle + self.radius)
+
+    def __repr__(self) -> str:
+        return f"LInfBall({self.dimension}, radius={self.radius:g}{', center=...' if self._center.any() else ''})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a square, an interval, and a large cube far from the origin."""
+        return cls(2), cls(1, 0.5), cls(4, 30.0, np.arange(4.0) * 100)

@@ -1,0 +1,105 @@
+"""The probability simplex."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.choices.hypersimplex import distance, within
+
+__all__ = ["Simplex"]
+
+
+class Simplex(Fixed, Domain):
+    """Probability vectors: non-negative coordinates that add up to 1.
+
+    Parameters
+    ----------
+    n : int
+        Number of coordinates, at least 2.
+
+    Examples
+    --------
+    >>> simplex = Simplex(3)
+    >>> simplex.extreme_point([0.3, 0.1, 0.2])
+    array([0., 1., 0.])
+    >>> simplex.affine_dimension, simplex.contains([0.5, 0.5, 0.0])
+    (2, True)
+    """
+
+    def __init__(self, n: int) -> None:
+        self.dimension = whole("n", n, least=2)
+        self._center = read_only(np.full(self.dimension, 1 / self.dimension))
+
+    def __repr__(self) -> str:
+        return f"Simplex({self.dimension})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a segment, and two larger simplices."""
+        return cls(2), cls(3), cls(8)
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return the cheapest coordinate's vertex."""
+        vertex = np.zeros(self.dimension)
+        vertex[vector("cost", cost, self.dimension).argmin()] = 1.0
+        return vertex
+
+    @property
+    def affine_dimension(self) -> int:
+        """One less than the number of coordinates: the sum is fixed."""
+        return self.dimension - 1
+
+    @property
+    def center(self) -> Vector:
+        """The uniform distribution; read-only."""
+        return self._center
+
+    @property
+    def inner_radius(self) -> float:
+        """Distance from the centre to every facet."""
+        return 1 / math.sqrt(self.dimension * (self.dimension - 1))
+
+    @property
+    def outer_radius(self) -> float:
+        """Distance from the centre to every vertex."""
+        return math.sqrt((self.dimension - 1) / self.dimension)
+
+    @property
+    def diameter(self) -> float:
+        """Distance of any two vertices."""
+        return math.sqrt(2)
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Subtract the mean."""
+        rows = self._vectors(vectors)
+        rows -= rows.mean(axis=-1, keepdims=True)
+        return rows
+
+    def nearest(self, y: ArrayLike) -> Vector:
+        """Subtract what makes the positive part add up to 1 (Held, Wolfe, Crowder, 1974)."""
+        y = vector("y", y, self.dimension)
+        descending = np.sort(y)[::-1]
+        surplus = np.cumsum(descending) - 1.0
+        count = int(np.count_nonzero(descending * np.arange(1, self.dimension + 1) > surplus))
+        return np.asarray(np.maximum(y - surplus[count - 1] / count, 0.0), dtype=np.float64)
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the simplex."""
+        return within(vector("x", x, self.dimension), 1, number("tolerance", tolerance, above=0.0))
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw vertices with mean `x`: coordinate i with probability x_i."""
+        x = vector("x", x, self.dimension)
+        count = how_many(size)
+        if not within(x, 1, 1e-6):
+            raise self._outside(distance(x, 1))
+        ends = np.cumsum(np.clip(x, 0.0, 1.0))
+        picks = np.searchsorted(ends, rng.random(count) * ends[-1], side="right")
+        vertices = np.zeros((count, self.dimension))
+        vertices[np.arange(count), np.minimum(picks, self.dimension - 1)] = 1.0
+        return self._drawn(vertices, size)

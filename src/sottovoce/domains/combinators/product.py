@@ -1,0 +1,121 @@
+"""Several decisions at a time."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector
+from sottovoce.domains.balls.ball import Ball
+from sottovoce.domains.balls.box import Box
+from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains.choices.simplex import Simplex
+
+__all__ = ["Product"]
+
+
+class Product(Fixed, Domain):
+    """Independent decisions side by side: a point of each domain, their coordinates one after another.
+
+    Parameters
+    ----------
+    domains : iterable of Domain
+        The parts, in order.
+
+    Examples
+    --------
+    >>> both = Product([Simplex(3), Box(0.0, [5.0, 5.0])])
+    >>> both.extreme_point([0.1, 0.0, 0.2, 1.0, -1.0])
+    array([0., 1., 0., 0., 5.])
+    >>> [part.tolist() for part in both.split([0.1, 0.2, 0.7, 3.0, 4.0])]
+    [[0.1, 0.2, 0.7], [3.0, 4.0]]
+    """
+
+    def __init__(self, domains: Iterable[Domain]) -> None:
+        self.domains = tuple(domains)
+        if not self.domains:
+            raise ValueError("domains must hold at least one domain, got none")
+        for i, part in enumerate(self.domains):
+            if not isinstance(part, Domain):
+                raise TypeError(f"domains[{i}] must be a Domain, got {part!r}")
+        self._ends = tuple(int(end) for end in np.cumsum([part.dimension for part in self.domains]))
+        self.dimension = self._ends[-1]
+
+    def __repr__(self) -> str:
+        return f"Product([{', '.join(map(repr, self.domains))}])"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return two, three with a single point among them, and a product of products."""
+        two = cls([Simplex(3), Ball(2, 3.0)])
+        return two, cls([Box(-1, 1, 2), Box([7.0], [7.0]), Simplex(3)]), cls([cls([Simplex(2), Ball(1)]), Simplex(2)])
+
+    def split(self, x: ArrayLike) -> list[NDArray[np.float64]]:
+        """Cut a point, or rows of points, into the parts that belong to each domain."""
+        return np.split(np.asarray(x, dtype=np.float64), self._ends[:-1], axis=-1)
+
+    def _each(self, method: Callable[..., Any], rows: ArrayLike) -> NDArray[np.float64]:
+        """Apply to every domain and its part of the rows; put the answers side by side."""
+        parts = zip(self.domains, self.split(rows), strict=True)
+        return np.concatenate([method(domain, part) for domain, part in parts], axis=-1)
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return the cheapest point of every part."""
+        return self._each(lambda part, own: part.extreme_point(own), vector("cost", cost, self.dimension))
+
+    @property
+    def affine_dimension(self) -> int:
+        """Sum over the parts."""
+        return sum(part.affine_dimension for part in self.domains)
+
+    @property
+    def center(self) -> Vector:
+        """The centres of the parts; read-only."""
+        return read_only(np.concatenate([part.center for part in self.domains]))
+
+    @property
+    def inner_radius(self) -> float:
+        """The least of the parts, less those that are single points."""
+        return min((part.inner_radius for part in self.domains if part.affine_dimension > 0), default=0.0)
+
+    @property
+    def outer_radius(self) -> float:
+        """By Pythagoras, from those of the parts."""
+        return math.hypot(*(part.outer_radius for part in self.domains))
+
+    @property
+    def diameter(self) -> float:
+        """By Pythagoras, from those of the parts."""
+        return math.hypot(*(part.diameter for part in self.domains))
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Project part by part."""
+        return self._each(lambda part, own: part.tangent(own), self._vectors(vectors))
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the set; near its boundary, by a projection."""
+        x = vector("x", x, self.dimension)
+        tolerance = number("tolerance", tolerance, above=0.0)
+        parts = list(zip(self.domains, self.split(x), strict=True))
+        if all(part.contains(own, tolerance / math.sqrt(len(parts))) for part, own in parts):
+            return True
+        if not all(part.contains(own, tolerance) for part, own in parts):
+            return False
+        return super().contains(x, tolerance)
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw vertices with mean `x`: part by part, independently."""
+        count = how_many(size)
+        x = vector("x", x, self.dimension)
+
+        def rounded(part: Domain, own: Vector) -> NDArray[np.float64]:
+            if part.affine_dimension > 0:
+                return part.round(own, rng, count)
+            away = math.dist(own, part.center)  # a point has no size to compare rounding errors with; the product has
+            if away > 1e-6 * self.diameter:
+                raise self._outside(away)
+            return np.tile(part.center, (count, 1))
+
+        return self._drawn(self._each(rounded, x), size)

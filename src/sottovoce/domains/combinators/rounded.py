@@ -1,0 +1,119 @@
+"""Lopsided sets, brought into round position."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce.domains._geometry.hull import CAUTION, Hull
+from sottovoce.domains._geometry.inner_ball import Core, _reach
+from sottovoce.domains.balls.box import Box
+from sottovoce.domains.base import Domain, read_only
+from sottovoce.domains.choices.hypersimplex import Hypersimplex
+from sottovoce.domains.combinators._image import Image
+from sottovoce.domains.design import Design, d_optimal_design
+
+__all__ = ["Rounded"]
+
+Matrix = NDArray[np.float64]
+_REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at a few projections each
+
+
+class Rounded(Image):
+    """A domain in round position: the affine image in which a D-optimal design has identity covariance.
+
+    Its coordinates are z = S^(-1/2) (x - mean), as many as the affine hull has dimensions (d), so that the image is
+    full. The centre is 0. With the best design the inner radius is at least 1/sqrt(d), while all vertices lie within
+    sqrt(d): a ratio of at most d, however long and thin the original is.
+
+    Parameters
+    ----------
+    domain : Domain
+        The original; not a single point.
+
+    Examples
+    --------
+    >>> needle = Box([0.0, 0.0], [1e-3, 10.0])
+    >>> round(needle.outer_radius / needle.inner_radius)
+    10000
+    >>> ball = Rounded(needle)
+    >>> round(ball.outer_radius / ball.inner_radius, 3)
+    1.414
+    >>> ball.to_original(ball.extreme_point([0.0, 0.0])) in needle.low + [[0.0, 0.0], [1e-3, 10.0]]
+    True
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        if not isinstance(domain, Domain):
+            raise TypeError(f"domain must be a Domain, got {domain!r}")
+        self.domain = domain
+        self.design: Design = d_optimal_design(domain)
+        self.dimension = self.design.dimension
+
+    def __repr__(self) -> str:
+        return f"Rounded({self.domain!r})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a needle, a flat box, and choices."""
+        return cls(Box([0, -5, 100], [1e-3, 5, 200])), cls(Box([0, 2, -1], [1, 2, 3])), cls(Hypersimplex(5, 2))
+
+    def from_original(self, x: ArrayLike) -> Matrix:
+        """Map points of the original, of shape (n,) or (m, n), to round position, (d,) or (m, d)."""
+        return (np.asarray(x, dtype=np.float64) - self.design.mean) @ self.design.whitening.T
+
+    def to_original(self, z: ArrayLike) -> Matrix:
+        """Map points in round position back."""
+        return self.design.mean + np.asarray(z, dtype=np.float64) @ self.design.factor.T
+
+    def _pull(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+        return cost @ self.design.whitening
+
+    @cached_property
+    def _gains(self) -> tuple[float, float]:
+        lengths = np.linalg.svd(self.design.whitening, compute_uv=False)
+        return float(lengths[-1]), float(lengths[0])
+
+    @property
+    def _tangent_gains(self) -> tuple[float, float]:
+        return self._gains
+
+    @property
+    def likely_outer_radius(self) -> float:
+        """Root of the worst leverage that the search met: sqrt(d), or little more, and no certificate.
+
+        Climbing may have missed a vertex farther out. `outer_radius` is certified, and often larger.
+        """
+        return float(np.sqrt(self.design.worst_leverage))
+
+    @cached_property
+    def _hull(self) -> Hull:
+        return Hull(np.eye(self.dimension), self.from_original(self.design.vertices))
+
+    @cached_property
+    def _core(self) -> Core:
+        """The best of three balls around 0.
+
+        The design's vertices z_j have mean 0 and identity covariance, so w is the sum of p_j (1 + <z_j, w>) z_j, a
+        convex combination as long as ||w|| <= 1/max ||z_j||. The original's ball contains, stretched, another. And if
+        the set holds all -a z_j as well, it holds the ball of radius 2a/(1 + a).
+        """
+        farthest = float(np.linalg.norm(self._hull.vertices, axis=1).max())
+        moved = float(np.linalg.norm(self.from_original(self.domain.center)))
+        stretched = self.domain.inner_radius * self._gains[0] - moved
+        radius = max(1 / farthest, stretched) * (1 - CAUTION)
+        return Core(read_only(np.zeros(self.dimension)), max(radius, self._reflection(radius)))
+
+    def _reflection(self, least: float) -> float:
+        """Return the radius from reflected vertices, or 0 if it is below `least` or too dear to find."""
+        vertices = self._hull.vertices
+        if vertices.size > _REFLECTIONS:
+            return 0.0
+        share, slack = 1.0, 1e-4
+        for vertex in vertices[np.argsort(-np.linalg.norm(vertices, axis=1), kind="stable")]:
+            share = _reach(self.extreme_point, np.zeros(self.dimension), -vertex, share, slack)
+            if 2 * share / (1 + share) - slack <= least:
+                return 0.0
+        return 2 * share / (1 + share) - slack

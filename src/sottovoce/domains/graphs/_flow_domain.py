@@ -1,0 +1,50 @@
+"""What sets of flows have in common: conservation at the nodes, and bounds on every edge."""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector
+from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
+from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains.graphs._flow_space import FlowSpace, chebyshev_ball
+
+__all__ = ["FlowDomain"]
+
+
+class FlowDomain(Faceted):
+    """Flows with the bounds 0 <= x <= capacity; a subclass brings the oracle, and says which edges are free.
+
+    An edge is free unless its flow is 0, or is its capacity, in every flow of the set.
+    """
+
+    _space: FlowSpace
+    _capacity: Vector
+    _feasible: Vector
+
+    @cached_property
+    def edges(self) -> tuple[tuple[object, object], ...]:
+        """Names of both ends of the edge that each coordinate belongs to, in the graph's own order."""
+        return self._space.graph.edges
+
+    @cached_property
+    def _core(self) -> Core:
+        return chebyshev_ball(self._space, self._capacity, self._feasible)
+
+    @property
+    def affine_dimension(self) -> int:
+        """Number of independent cycles of the free edges, their directions forgotten."""
+        return self._space.dimension
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Project vectors, of shape (n,) or (m, n), on the circulations of the free edges."""
+        return self._space.project(self._vectors(vectors))
+
+    def _bracket(self, x: Vector) -> Bracket:
+        flat = self._feasible + self._space.project(x - self._feasible)
+        return bracket(x, flat, self._slacks, 1.0, self.center)
+
+    def _slacks(self, x: Vector) -> Vector:
+        free = self._space.free
+        return np.concatenate((x[free], self._capacity[free] - x[free]))

@@ -1,0 +1,134 @@
+"""Flows of a given value through a network with capacities."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components
+
+from sottovoce._checks import Vector, number, vector
+from sottovoce.domains._solvers.graph import Graph, read_graph, topological_ranks
+from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
+from sottovoce.domains.base import read_only
+from sottovoce.domains.graphs._flow_domain import FlowDomain
+from sottovoce.domains.graphs._flow_space import FlowSpace
+from sottovoce.errors import DomainError
+
+__all__ = ["Flows"]
+
+
+class Flows(FlowDomain):
+    """Flows of a given value from a source to a target, within the capacities of the edges.
+
+    Coordinates are the edges in the graph's own order. The graph may have cycles, and costs may be negative. Flow
+    around a cycle belongs to the set (without it the set would not be convex), so where the costs around a cycle add
+    up to less than 0, a cheapest flow goes around it as often as the capacities allow. Vertices are integral if the
+    value and the capacities are.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph, networkx.MultiDiGraph, or array of shape (m, 2)
+        The edges, as a networkx graph or as pairs (tail, head).
+    source, target : node
+        Where the flow begins and ends.
+    value : float
+        How much flows, above 0.
+    capacities : array of shape (m,), float, str, or None
+        Most that an edge carries, in the graph's own order; one number for all; or the name of the attribute of the
+        graph's edges that holds it (edges without it have no limit). None, and infinity in an array, mean no limit:
+        then no directed cycle may consist of such edges.
+
+    Examples
+    --------
+    >>> pipes = Flows([("s", "a"), ("s", "b"), ("a", "b"), ("a", "t"), ("b", "t")],
+    ...               source="s", target="t", value=3, capacities=[2, 2, 1, 2, 2])
+    >>> pipes.extreme_point([1.0, 2.0, 0.0, 3.0, 1.0])
+    array([2., 1., 1., 1., 2.])
+    >>> pipes.affine_dimension
+    2
+    >>> Flows([("s", "a"), ("a", "t")], source="s", target="t", value=3, capacities=[2, 5])
+    Traceback (most recent call last):
+    sottovoce.errors.DomainError: value must be at most the maximum flow from 's' to 't', which is 2, got 3
+    """
+
+    def __init__(self, graph: Any, *, source: Any, target: Any, value: float = 1.0, capacities: Any = None) -> None:
+        read = read_graph(graph, directed=True)
+        read.refuse_loops()
+        ends = read.number("source", source), read.number("target", target)
+        if ends[0] == ends[1]:
+            raise DomainError(f"source and target must be two nodes, got {source!r} for both")
+        self.source, self.target = source, target
+        self.value = number("value", value, above=0.0)
+        self.dimension = len(read.tails)
+        self._capacity = read_only(_capacities(capacities, graph, self.dimension))
+        _refuse_unbounded(read, self._capacity)
+        self._oracle = MinCostFlow(read, *ends, self.value, self._capacity)
+        self._feasible = read_only(self._oracle.feasible)
+        self._space = FlowSpace(read, _free(read, self._feasible, self._capacity))
+
+    def __repr__(self) -> str:
+        nodes = len(self._space.graph.nodes)
+        return f"Flows({nodes} nodes, {self.dimension} edges, {self.value:g} from {self.source!r} to {self.target!r})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return unit capacities, a graph with cycles and real capacities, and one with edges that are always full."""
+        three = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (3, 4), (1, 2), (2, 3)]
+        wheel = [("s", "a"), ("s", "b"), ("a", "b"), ("b", "c"), ("c", "a"), ("a", "t"), ("c", "t"), ("b", "s")]
+        full = [(0, 1), (1, 2), (1, 2), (1, 3), (3, 2), (2, 4), (4, 1)]
+        return (
+            cls(three, source=0, target=4, value=2, capacities=1.0),
+            cls(wheel, source="s", target="t", value=1.5, capacities=[1.2, np.inf, 0.7, 1.0, 0.9, 0.8, np.inf, 0.5]),
+            cls(full, source=0, target=4, value=2, capacities=[2, 1, 1, 1, np.inf, 3, 1]),
+        )
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return a cheapest flow: network simplex, from the same feasible flow every time."""
+        return self._oracle.cheapest(vector("cost", cost, self.dimension))
+
+
+def _capacities(capacities: Any, graph: Any, dimension: int) -> Vector:
+    """Return one capacity for every edge, or say what is wrong."""
+    if capacities is None:
+        return np.full(dimension, np.inf)
+    if isinstance(capacities, str):
+        if not hasattr(graph, "edges"):
+            raise TypeError(
+                f"capacities={capacities!r} names an attribute of edges, but graph is a plain array of edges"
+            )
+        capacities = [graph.edges[edge].get(capacities, np.inf) for edge in graph.edges]
+    values = np.asarray(capacities, dtype=np.float64)
+    if values.ndim == 0:
+        values = np.full(dimension, values)
+    if values.shape != (dimension,):
+        raise ValueError(f"capacities must be one number for each of the {dimension} edges, got shape {values.shape}")
+    if not (values >= 0.0).all():  # also refuses NaN
+        bad = int(np.flatnonzero(~(values >= 0.0))[0])
+        raise ValueError(f"capacities must be at least 0, got {values[bad]} for edge {bad}")
+    return values
+
+
+def _refuse_unbounded(graph: Graph, capacity: Vector) -> None:
+    """Raise if flow could go around a cycle of edges without a limit for ever."""
+    try:
+        topological_ranks(graph, np.flatnonzero(np.isinf(capacity)).astype(np.int32))
+    except DomainError as error:
+        raise DomainError(f"capacities must be finite somewhere on every directed cycle: {error}") from None
+
+
+def _free(graph: Graph, flow: Vector, capacity: Vector) -> NDArray[np.bool_]:
+    """Mark the edges that are not at the same bound in every flow.
+
+    An edge at a bound can leave it exactly if a cycle of the residual graph goes through it: if both of its ends are in
+    one strong component.
+    """
+    tiny = 1e-12 * max(1.0, float(flow.max()))
+    can_rise, can_fall = flow < capacity - tiny, flow > tiny
+    tails = np.concatenate((graph.tails[can_rise], graph.heads[can_fall]))
+    heads = np.concatenate((graph.heads[can_rise], graph.tails[can_fall]))
+    residual = Graph(graph.nodes, tails, heads).adjacency()
+    _, component = connected_components(residual, directed=True, connection="strong")
+    together = component[graph.tails] == component[graph.heads]
+    free: NDArray[np.bool_] = (can_rise & can_fall) | (together & (capacity > tiny))
+    return free

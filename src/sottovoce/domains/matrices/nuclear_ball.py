@@ -1,0 +1,136 @@
+"""Matrices of bounded nuclear norm."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector, whole
+from sottovoce.domains._solvers.lanczos import leading_eigenvector
+from sottovoce.domains.balls._norm_ball import NormBall
+from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
+from sottovoce.domains.base import how_many, read_only
+
+__all__ = ["NuclearBall", "nearest_in_nuclear_ball"]
+
+_SMALL = 40  # shorter side up to which a full decomposition is as fast as iterations
+
+
+class NuclearBall(NormBall):
+    """Matrices whose singular values add up to a radius at most, as flat vectors: means of rank-one matrices.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Shape of the matrices; a point is a matrix, row after row, in a vector of length rows * columns.
+    radius : float
+        Largest nuclear norm.
+
+    Examples
+    --------
+    >>> ball = NuclearBall(2, 3)
+    >>> ball.extreme_point([0.0, 0.0, -2.0, 1.0, 0.0, 0.0]).reshape(2, 3).round(6) + 0.0
+    array([[0., 0., 1.],
+           [0., 0., 0.]])
+    >>> left, weight, right = ball.extreme_factors([0.0, 0.0, -2.0, 1.0, 0.0, 0.0])
+    >>> left.shape, weight, right.shape
+    ((2,), 1.0, (3,))
+    """
+
+    def __init__(self, rows: int, columns: int, radius: float = 1.0) -> None:
+        self.rows, self.columns = whole("rows", rows), whole("columns", columns)
+        self.radius = number("radius", radius, above=0.0)
+        self.dimension = self.rows * self.columns
+        self._center = read_only(np.zeros(self.dimension))
+
+    def __repr__(self) -> str:
+        return f"NuclearBall({self.rows}, {self.columns}, radius={self.radius:g})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a square, a wide and a tall one, and a single row."""
+        return cls(2, 2), cls(2, 3, 5.0), cls(3, 2, 0.5), cls(1, 3)
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return minus the leading singular pair of the cost, times the radius."""
+        left, weight, right = self.extreme_factors(cost)
+        return np.multiply.outer(weight * left, right).ravel()
+
+    def extreme_factors(self, cost: ArrayLike) -> tuple[Vector, float, Vector]:
+        """Return unit vectors u and v, and the radius w: `extreme_point` is w u v', which need not be formed.
+
+        The pair comes from Lanczos' method, from a fixed start: the residual of the singular pair is at most 1e-10 of
+        the largest singular value. Small matrices are decomposed in full.
+        """
+        matrix = vector("cost", cost, self.dimension).reshape(self.rows, self.columns)
+        largest = float(np.abs(matrix).max())
+        if largest == 0.0:
+            return -np.eye(self.rows)[0], self.radius, np.eye(self.columns)[0]
+        left, right = leading_pair(matrix / largest)
+        return -left, self.radius, right
+
+    @property
+    def inner_radius(self) -> float:
+        """Frobenius norm of the matrix of nuclear norm `radius` whose singular values are all equal."""
+        return self.radius / math.sqrt(min(self.rows, self.columns))
+
+    def nearest(self, y: ArrayLike) -> Vector | None:
+        """Return the projection by a full decomposition, where that is cheap; None for large matrices."""
+        if min(self.rows, self.columns) > _SMALL:
+            return None
+        matrix = vector("y", y, self.dimension).reshape(self.rows, self.columns)
+        return nearest_in_nuclear_ball(matrix, self.radius).ravel()
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the (Frobenius) distance `tolerance` of the ball: its singular values tell."""
+        matrix = vector("x", x, self.dimension).reshape(self.rows, self.columns)
+        tolerance = number("tolerance", tolerance, above=0.0)
+        values = np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
+        return l1_distance(values, self.radius) <= tolerance
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw rank-one matrices with mean `x`: singular pairs, by their values; the rest, with fair signs, cancels."""
+        matrix = vector("x", x, self.dimension).reshape(self.rows, self.columns)
+        count = how_many(size)
+        left, values, right = np.linalg.svd(matrix, full_matrices=False)
+        away = l1_distance(values, self.radius)
+        if away > 1e-6 * self.radius:
+            raise self._outside(away)
+        picks, signs = signed_choices(values / self.radius, rng, count)
+        pairs = (signs[:, None] * self.radius * left.T[picks])[:, :, None] * right[picks][:, None, :]
+        return self._drawn(pairs.reshape(count, self.dimension), size)
+
+
+def leading_pair(matrix: NDArray[np.float64]) -> tuple[Vector, Vector]:
+    """Return unit vectors u, v with u' matrix v the largest singular value."""
+    wide = matrix.shape[0] < matrix.shape[1]
+    tall = matrix.T if wide else matrix  # iterate on the shorter side
+    short = tall.shape[1]
+    right = leading_eigenvector(lambda v: (tall @ v) @ tall, short) if short > _SMALL else None
+    if right is None:
+        lefts, _, rights = np.linalg.svd(tall, full_matrices=False)
+        left, right = lefts[:, 0], rights[0]
+    else:
+        left = tall @ right
+        left /= np.linalg.norm(left)
+    return (right, left) if wide else (left, right)
+
+
+def nearest_in_nuclear_ball(matrix: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+    """Return the nearest matrix of nuclear norm `radius` at most: shrink all singular values by the same amount.
+
+    Examples
+    --------
+    >>> nearest_in_nuclear_ball(np.diag([3.0, 1.0]), 2.5).round(6)
+    array([[2.25, 0.  ],
+           [0.  , 0.25]])
+    """
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    if values.sum() <= radius:
+        return matrix
+    excess = (np.cumsum(values) - radius) / np.arange(1, len(values) + 1)
+    shrunk = np.maximum(values - excess[values > excess][-1], 0.0)
+    result: NDArray[np.float64] = (left * shrunk) @ right
+    return result

@@ -1,0 +1,105 @@
+"""Doubly stochastic matrices: mixtures of assignments."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+
+from sottovoce._checks import Vector, vector, whole
+from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
+from sottovoce.domains._solvers.assignment import permutation_mixture
+from sottovoce.domains.base import how_many, read_only
+
+__all__ = ["Birkhoff"]
+
+
+class Birkhoff(Faceted):
+    """Doubly stochastic matrices, whose vertices assign n things to n places; points are flat, row after row.
+
+    Coordinate i n + j says how much of thing i goes to place j; every row and every column adds up to 1.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows and of columns, at least 2.
+
+    Examples
+    --------
+    >>> shifts = Birkhoff(3)
+    >>> shifts.extreme_point([4.0, 1.0, 3.0, 2.0, 0.0, 5.0, 3.0, 2.0, 2.0]).reshape(3, 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 0., 1.]])
+    >>> shifts.affine_dimension, shifts.inner_radius
+    (4, 0.5)
+    """
+
+    def __init__(self, n: int) -> None:
+        self.n = whole("n", n, least=2)
+        self.dimension = self.n**2
+        self._center = read_only(np.full(self.dimension, 1 / self.n))
+
+    def __repr__(self) -> str:
+        return f"Birkhoff({self.n})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return a segment and a small assignment."""
+        return cls(2), cls(4)
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return a cheapest permutation matrix."""
+        table = vector("cost", cost, self.dimension).reshape(self.n, self.n)
+        vertex = np.zeros((self.n, self.n))
+        vertex[linear_sum_assignment(table)] = 1.0
+        return vertex.ravel()
+
+    @property
+    def affine_dimension(self) -> int:
+        """Entries of all but the last row and column can be chosen."""
+        return (self.n - 1) ** 2
+
+    @property
+    def center(self) -> Vector:
+        """Every assignment equally likely; read-only."""
+        return self._center
+
+    @property
+    def inner_radius(self) -> float:
+        """Distance from the centre to every facet x_ij = 0."""
+        return 1 / (self.n - 1)
+
+    @property
+    def outer_radius(self) -> float:
+        """Distance from the centre to every permutation."""
+        return math.sqrt(self.n - 1)
+
+    @property
+    def diameter(self) -> float:
+        """Distance of two permutations that agree nowhere."""
+        return math.sqrt(2 * self.n)
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Subtract the means of rows and of columns, and add back the mean of all."""
+        flat = self._vectors(vectors)
+        tables = flat.reshape(*flat.shape[:-1], self.n, self.n)
+        tables -= tables.mean(axis=-1, keepdims=True)
+        tables -= tables.mean(axis=-2, keepdims=True)
+        return flat
+
+    def _bracket(self, x: Vector) -> Bracket:
+        flat = self._center + self.tangent(x - self._center)
+        return bracket(x, flat, lambda point: point, (self.n - 1) / self.n, self._center)
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw permutations with mean `x`, from Birkhoff's and von Neumann's decomposition."""
+        x = vector("x", x, self.dimension)
+        count = how_many(size)
+        permutations, weights = permutation_mixture(self._settled(x).reshape(self.n, self.n))
+        columns = permutations[rng.choice(len(weights), p=weights, size=count)]
+        rows = np.zeros((count, self.n, self.n))
+        np.put_along_axis(rows, columns[:, :, None], 1.0, axis=2)
+        return self._drawn(rows.reshape(count, self.dimension), size)

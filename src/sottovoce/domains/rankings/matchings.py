@@ -1,0 +1,174 @@
+"""Matchings of two sides: assignments that may leave some out."""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment, linprog
+from scipy.sparse import csr_array
+
+from sottovoce._checks import Vector, vector, whole
+from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
+from sottovoce.domains._solvers.assignment import permutation_mixture
+from sottovoce.domains.base import how_many, read_only
+from sottovoce.errors import DomainError
+
+__all__ = ["Matchings"]
+
+
+class Matchings(Faceted):
+    """Matchings of a left and a right side: pairs of which no two share a member, or none at all.
+
+    A coordinate for every pair that may be matched; the coordinates at one member add up to at most 1. A cheapest
+    matching leaves out all pairs whose cost is not negative.
+
+    Parameters
+    ----------
+    left, right : int
+        Number of members of each side.
+    pairs : array of shape (m, 2), optional
+        The pairs that may be matched, numbers on the left and on the right, in the order of the coordinates. Default:
+        all, row after row (coordinate i right + j is the pair of i and j).
+
+    Examples
+    --------
+    >>> rides = Matchings(2, 3)
+    >>> rides.extreme_point([-3.0, -2.0, 1.0, -2.0, 0.0, 4.0]).reshape(2, 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+    >>> rides.contains([0.5, 0.5, 0.0, 0.5, 0.0, 0.0]), rides.contains([0.5, 0.6, 0.0, 0.0, 0.0, 0.0])
+    (True, False)
+    """
+
+    def __init__(self, left: int, right: int, pairs: Any = None) -> None:
+        self.left, self.right = whole("left", left), whole("right", right)
+        self._pairs = _checked(pairs, self.left, self.right)
+        self._pairs.setflags(write=False)
+        self.dimension = len(self._pairs)
+        self._center = read_only(np.full(self.dimension, self.inner_radius))
+
+    def __repr__(self) -> str:
+        some = "" if self.dimension == self.left * self.right else f", {self.dimension} pairs"
+        return f"Matchings({self.left}, {self.right}{some})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return all pairs of unequal sides, and a path with a member that nobody fits."""
+        return cls(2, 3), cls(3, 4, [(0, 0), (0, 1), (1, 1), (1, 2), (2, 2)])
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """The pair that each coordinate belongs to."""
+        return tuple(map(tuple, self._pairs.tolist()))
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return a cheapest matching: a cheapest assignment, less the pairs that do not pay."""
+        cost = vector("cost", cost, self.dimension)
+        rows, columns = self._pairs.T
+        table = np.zeros((self.left, self.right))
+        table[rows, columns] = np.minimum(cost, 0.0)
+        chosen = np.zeros((self.left, self.right))
+        chosen[linear_sum_assignment(table)] = 1.0
+        return np.where(cost < 0.0, chosen[rows, columns], 0.0)
+
+    @cached_property
+    def _members(self) -> Any:
+        """Sparse 0/1 matrix from pairs to the members of both sides."""
+        rows, columns = self._pairs.T
+        ones, count = np.ones(2 * self.dimension), np.tile(np.arange(self.dimension), 2)
+        return csr_array(
+            (ones, (np.concatenate((rows, self.left + columns)), count)), shape=(self.left + self.right, self.dimension)
+        )
+
+    @cached_property
+    def _degrees(self) -> Vector:
+        rows, columns = self._pairs.T
+        counts = np.bincount(rows, minlength=self.left), np.bincount(columns, minlength=self.right)
+        return np.concatenate(counts).astype(np.float64)
+
+    @property
+    def affine_dimension(self) -> int:
+        """All of it: single pairs and no pair at all are matchings."""
+        return self.dimension
+
+    @property
+    def center(self) -> Vector:
+        """The centre of the largest ball inside; read-only."""
+        return self._center
+
+    @property
+    def inner_radius(self) -> float:
+        """The largest there is, for any centre.
+
+        At a member with D pairs a ball of radius r needs x >= r on each of them, and x(pairs) + sqrt(D) r <= 1.
+        """
+        most = float(self._degrees.max())
+        return 1 / (most + math.sqrt(most))
+
+    @property
+    def outer_radius(self) -> float:
+        """Distance from the centre to a largest matching: by Pythagoras, since the centre is at most 1/2."""
+        return math.dist(self.extreme_point(np.full(self.dimension, -1.0)), self._center)
+
+    @cached_property
+    def _diameter(self) -> float:
+        """Find the two matchings with the most pairs in one of them only.
+
+        Take disjoint ones. Together they are pairs of which each member has at most two; every such choice splits
+        into two matchings (Koenig, 1916), and the linear program for the largest has integral vertices.
+        """
+        twice = np.full(self.left + self.right, 2.0)
+        found = linprog(-np.ones(self.dimension), A_ub=self._members, b_ub=twice, bounds=(0, 1), method="highs")
+        assert found.x is not None
+        return math.sqrt(round(float(found.x.sum())))
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Return the vectors as they are: the set is not flat."""
+        return self._vectors(vectors)
+
+    def _bracket(self, x: Vector) -> Bracket:
+        norms = np.concatenate((np.ones(self.dimension), np.sqrt(np.maximum(self._degrees, 1.0))))
+        return bracket(x, x, self._slacks, norms, self._center)
+
+    def _slacks(self, x: Vector) -> Vector:
+        return np.concatenate((x, 1.0 - self._members @ x))
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+        """Draw matchings with mean `x`.
+
+        Beside a copy of itself, turned over, and the chances of every member to stay alone, x becomes a doubly
+        stochastic matrix; its permutations are matchings on the part that is x.
+        """
+        x = vector("x", x, self.dimension)
+        count = how_many(size)
+        inside = np.maximum(self._settled(x), 0.0)
+        alone = np.maximum(1.0 - self._members @ inside, 0.0)
+        table = np.zeros((self.left, self.right))
+        rows, columns = self._pairs.T
+        table[rows, columns] = inside
+        whole_table = np.block([[table, np.diag(alone[: self.left])], [np.diag(alone[self.left :]), table.T]])
+        permutations, weights = permutation_mixture(whole_table)
+        matchings = (permutations[:, rows] == columns).astype(np.float64)
+        return self._drawn(matchings[rng.choice(len(weights), p=weights, size=count)], size)
+
+
+def _checked(pairs: Any, left: int, right: int) -> NDArray[np.intp]:
+    """Return the pairs as an array of shape (m, 2), or say what is wrong."""
+    if pairs is None:
+        return np.stack(np.divmod(np.arange(left * right), right), axis=1)
+    given = np.asarray(pairs)
+    if given.ndim != 2 or given.shape[1] != 2 or len(given) == 0 or not np.issubdtype(given.dtype, np.integer):
+        raise ValueError(
+            f"pairs must be whole numbers of shape (m, 2), m >= 1, got {given.dtype} of shape {given.shape}"
+        )
+    outside = np.flatnonzero((given < 0).any(axis=1) | (given >= (left, right)).any(axis=1))
+    if outside.size:
+        bad = tuple(given[outside[0]].tolist())
+        raise DomainError(f"pairs must be (0 to {left - 1}, 0 to {right - 1}), got {bad}")
+    distinct, counts = np.unique(given, axis=0, return_counts=True)
+    if len(distinct) < len(given):
+        raise DomainError(f"pairs must be distinct, but {tuple(distinct[counts.argmax()].tolist())} is there twice")
+    return given.astype(np.intp)

@@ -1,0 +1,98 @@
+"""Rankings: all permutations of a weight vector."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sottovoce._checks import Vector, number, vector
+from sottovoce.domains._geometry import permutations
+from sottovoce.domains.base import Domain, Fixed, read_only
+from sottovoce.errors import DomainError
+
+__all__ = ["Permutahedron"]
+
+
+class Permutahedron(Fixed, Domain):
+    """Rankings: the permutations of given weights.
+
+    Coordinate i is the weight of the place in which item i stands. The set is all x that the weights majorise: the sum
+    of any s coordinates is at most that of the s largest weights, and the sum of all is the same.
+
+    Parameters
+    ----------
+    weights : array of shape (n,), or int
+        The weights of the places, in any order, not all equal; a number n stands for 1, 2, ..., n.
+
+    Examples
+    --------
+    >>> ranking = Permutahedron([1.0, 2.0, 3.0, 4.0])
+    >>> ranking.extreme_point([0.3, -2.0, 0.1, 7.0])
+    array([2., 4., 3., 1.])
+    >>> ranking.contains([2.0, 2.0, 3.0, 3.0]), ranking.contains([0.0, 3.0, 3.0, 4.0])
+    (True, False)
+    """
+
+    def __init__(self, weights: ArrayLike) -> None:
+        if isinstance(weights, int | np.integer):
+            weights = np.arange(1.0, weights + 1.0)
+        values = vector("weights", weights, np.size(weights))
+        if len(values) < 2 or np.ptp(values) == 0.0:
+            raise DomainError(f"weights must be at least two numbers that are not all equal, got {values!r}")
+        self.weights = read_only(np.sort(values)[::-1])
+        self.dimension = len(values)
+        self._center = read_only(np.full(self.dimension, values.mean()))
+
+    def __repr__(self) -> str:
+        if self.dimension <= 6:
+            return f"Permutahedron({self.weights[::-1].tolist()})"
+        return f"Permutahedron({self.dimension} weights from {self.weights[-1]:g} to {self.weights[0]:g})"
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return the classic one, one with ties, one with signs and scales, and a segment."""
+        return cls(4), cls([0.0, 0.0, 1.0, 1.0, 2.0]), cls([-30.0, 0.5, 20.0, 1.0, 4.0]), cls([1.0, 5.0])
+
+    def extreme_point(self, cost: ArrayLike) -> Vector:
+        """Return the ranking in which the cheapest item has the largest weight; the first of equals first."""
+        cost = vector("cost", cost, self.dimension)
+        vertex = np.empty(self.dimension)
+        vertex[cost.argsort(kind="stable")] = self.weights
+        return vertex
+
+    @property
+    def affine_dimension(self) -> int:
+        """One less than the number of items: the sum is fixed."""
+        return self.dimension - 1
+
+    @property
+    def center(self) -> Vector:
+        """The mean weight for every item; read-only."""
+        return self._center
+
+    @property
+    def inner_radius(self) -> float:
+        """Distance from the centre to the nearest facet, the sum of some s coordinates at its largest."""
+        return permutations.inner_radius(self.weights)
+
+    @property
+    def outer_radius(self) -> float:
+        """Distance from the centre to every ranking."""
+        return permutations.outer_radius(self.weights)
+
+    @property
+    def diameter(self) -> float:
+        """Distance of a ranking and its reverse."""
+        return permutations.diameter(self.weights)
+
+    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Subtract the mean."""
+        rows = self._vectors(vectors)
+        rows -= rows.mean(axis=-1, keepdims=True)
+        return rows
+
+    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
+        """Say whether `x` is within the distance `tolerance` of the set, from its exact projection."""
+        x = vector("x", x, self.dimension)
+        return permutations.distance(x, self.weights) <= number("tolerance", tolerance, above=0.0)
