@@ -33,19 +33,21 @@ def version(storage):
 
 
 def test_a_new_storage_has_the_newest_version(stored):
-    assert version(stored) == VERSION == len(MIGRATIONS)
+    assert version(stored) == VERSION == 1 + len(MIGRATIONS)
 
 
 def test_an_older_version_is_led_up_in_one_transaction(stored, url, opened):
     ladder = [*MIGRATIONS, more("one"), more("two")]
     with stored.transaction() as connection:
         migrate(connection, ladder)
-    assert version(stored) == len(ladder)
+    assert version(stored) == 1 + len(ladder)
     with stored.transaction() as connection:
         row = connection.execute(text("SELECT one, two, told FROM sottovoce_heads")).one()
         assert tuple(row) == (7, 7, 17)
         migrate(connection, ladder)  # nothing is left to do
-    with pytest.raises(StorageError, match=f"schema version {len(ladder)}, and this sottovoce knows up to {VERSION}"):
+    with pytest.raises(
+        StorageError, match=f"schema version {1 + len(ladder)}, and this sottovoce knows up to {VERSION}"
+    ):
         opened(url)
 
 

@@ -66,7 +66,9 @@ def create(
         "drift": drift,
     }
     created = not _exists(url, name)
-    with Study.open(url, name=name, deadline=deadline, seed=seed, **options) as study:
+    if deadline is not None:
+        options["deadline"] = deadline
+    with Study.open(url, name=name, seed=seed, **options) as study:
         facts = {"study": name, "created": created, "privacy": study.privacy.headline, "remaining": study.remaining}
         word = "Created" if created else "There already is"
         show(as_json, facts, f"{word} study {name!r}.\n{study.privacy}\n\n{study.plan}")

@@ -20,31 +20,32 @@ __all__ = ["LEASE_SECONDS", "tend"]
 LEASE_SECONDS = 30.0
 
 
-def tend(core: Core, deadline: float | None) -> None:
+def tend(core: Core) -> None:
     """Do what is due: close rounds that are complete or overdue, and erase what they leave behind."""
     with core.committer.turn:  # the replica stands still meanwhile
-        forget_overdue(core, deadline)
+        forget_overdue(core)
         close_complete_rounds(core)
         erase(core)
 
 
-def forget_overdue(core: Core, deadline: float | None) -> None:
-    """Count losses as missing whose round was asked to its end more than `deadline` seconds ago."""
+def forget_overdue(core: Core) -> None:
+    """Count losses as missing whose round was asked to its end longer ago than the study's deadline."""
+    deadline = core.replica.head.deadline
     if deadline is None:
         return
     guess = time.time()  # looks only whether to look closer; the storage's own clock decides
     if any(_overdue(live, guess, deadline) for live in core.replica.rounds.values()):
-        core.submit(lambda connection: _forget_overdue(core, connection, deadline))
+        core.submit(lambda connection: _forget_overdue(core, connection))
 
 
 def _overdue(live: LiveRound, now: float, deadline: float) -> bool:
     return not live.closed and live.full_at is not None and not live.complete and now > live.full_at + deadline
 
 
-def _forget_overdue(core: Core, connection: Connection, deadline: float) -> None:
-    now = core.storage.now(connection)
+def _forget_overdue(core: Core, connection: Connection) -> None:
+    now, deadline = core.storage.now(connection), core.replica.head.deadline
     for live in list(core.replica.rounds.values()):
-        if _overdue(live, now, deadline):
+        if deadline is not None and _overdue(live, now, deadline):  # another process may have lifted it
             core.replica.tell(connection, live, live.pending(), None)
 
 

@@ -4,9 +4,8 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select, text
+from sqlalchemy import Connection, insert, select
 
-from sottovoce._checks import number
 from sottovoce._records import checksum, pack, part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
@@ -15,15 +14,17 @@ from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.epoch import next_epoch, public_coins
 from sottovoce.learning.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
-from sottovoce.studies.head import Head
-from sottovoce.studies.migrations import migrate
+from sottovoce.studies.head import AUTO, Head
+from sottovoce.studies.migrations import migrate, one_at_a_time
 from sottovoce.studies.storage import Storage
 from sottovoce.studies.stored import read
 from sottovoce.studies.tables import heads
+from sottovoce.studies.waiting import checked_waiting, in_words
 
 __all__ = ["Found", "Wish", "create_or_resume"]
 
 _NEEDED = ("domain", "horizon", "loss_range", "privacy")
+_CHANGE = "; patience and deadline of a study that exists are changed with study.change(...)"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Wish:
 
     name: str
     given: dict[str, Any]
-    deadline: float | None
+    waiting: dict[str, Any]  # patience, deadline
     seed: int | None
     noise: NoiseSource | None
     ledger: Ledger | None
@@ -46,26 +47,19 @@ class Found:
     key: bytes
     identity: str
     configuration: Configuration
-    deadline: float | None
     source: NoiseSource
 
 
 def create_or_resume(storage: Storage, wish: Wish) -> Found:
     """Return a study's making, from the storage or put there."""
     with storage.transaction() as connection:
-        _one_at_a_time(storage, connection)
+        one_at_a_time(connection)
         migrate(connection)
         row = connection.execute(select(heads).where(heads.c.name == wish.name)).one_or_none()
     if row is not None:
         return _resumed(storage, row, wish)
     found = _create(storage, wish)
     return create_or_resume(storage, wish) if found is None else found  # None: another process was quicker
-
-
-def _one_at_a_time(storage: Storage, connection: Connection) -> None:
-    """Let one process at a time create tables and studies; on SQLite every transaction is alone."""
-    if not storage.is_sqlite:
-        connection.execute(text("SELECT pg_advisory_xact_lock(7597116)"))
 
 
 def _create(storage: Storage, wish: Wish) -> Found | None:
@@ -79,7 +73,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         )
     configuration = Configuration(**wish.given)
     source = SecureNoise() if wish.noise is None else wish.noise
-    deadline = None if wish.deadline is None else number("deadline", wish.deadline, above=0)
+    waiting = {"patience": AUTO, **checked_waiting(wish.waiting)}
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), first=0, previous=None)
     refuse_secrets(trial)  # before anything is written
     identity = secrets.token_hex(16)
@@ -88,14 +82,13 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         "format": "sottovoce study",
         "identity": identity,
         "key_check": checksum(key).hex(),  # `verify` sees whether the key is still this one
-        "deadline": deadline,
         "simulated": bool(source.simulated),
         "seed": wish.seed,
         **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
     }
-    head = Head(0, coins=pack(coins_record(public_coins(wish.seed))))
+    head = Head(0, coins=pack(coins_record(public_coins(wish.seed))), **waiting)
     with storage.transaction() as connection:
-        _one_at_a_time(storage, connection)
+        one_at_a_time(connection)
         if connection.execute(select(heads.c.id).where(heads.c.name == wish.name)).one_or_none() is not None:
             return None
         # Charged and used at once, before the study exists: any process may then tell it losses. Not any earlier, or
@@ -103,7 +96,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         if wish.ledger is not None:
             _charge(wish.ledger, wish.name, identity, configuration.privacy, source)
         study = _insert(connection, wish.name, pack(record), key, head)
-    return Found(study, key, identity, configuration, deadline, source)
+    return Found(study, key, identity, configuration, source)
 
 
 def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, head: Head) -> int:
@@ -124,9 +117,13 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
         raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
     stored = _stored_configuration(record, domain)
     different = replace(stored, **wish.given).differences(stored)
-    deadline = record["deadline"]
-    if wish.deadline is not None and wish.deadline != deadline:
-        different.append(f"deadline is {deadline!r}, not {wish.deadline!r}")
+    waiting = checked_waiting(wish.waiting)
+    changeable = [
+        f"{name} is {in_words(getattr(row, name))!r}, not {in_words(value)!r}"
+        for name, value in waiting.items()
+        if getattr(row, name) != value
+    ]
+    different += changeable
     if wish.seed is not None and wish.seed != record["seed"]:
         different.append(f"seed is {record['seed']!r}, not {wish.seed!r}")
     if wish.noise is not None and wish.noise.simulated and not record["simulated"]:
@@ -134,12 +131,12 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     if different:
         raise ConfigurationMismatch(
             f"study {wish.name!r} at {storage.name} was created otherwise: {'; '.join(different)}. "
-            "Leave these out to resume it, or choose another name"
+            f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
         )
     source = source_for(wish.noise, simulated=record["simulated"])
     if wish.ledger is not None:
         _charge(wish.ledger, wish.name, record["identity"], stored.privacy, source)
-    return Found(row.id, bytes(row.key), record["identity"], stored, deadline, source)
+    return Found(row.id, bytes(row.key), record["identity"], stored, source)
 
 
 def _stored_configuration(record: Record, domain: Domain | None) -> Configuration:

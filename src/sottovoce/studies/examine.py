@@ -126,7 +126,12 @@ class Examiner:
     def _full(self, what: str, row: Any, public: Record) -> None:
         if row.state == OPEN:
             asked_all = self.rows.head.asked >= public["first"] + public["size"]
-            self.expect((row.full_at is not None) == asked_all, f"{what}: when it was asked to its end is not in order")
+            noted = (row.full_at is not None) and (row.full_after is not None)
+            in_order = (asked_all and noted) or (not asked_all and row.full_at is None and row.full_after is None)
+            self.expect(in_order, f"{what}: when it was asked to its end is not in order")
+            if asked_all and row.full_after is not None:
+                possible = public["first"] + public["size"] <= row.full_after <= self.rows.head.asked
+                self.expect(possible, f"{what} was asked to its end by event {row.full_after}, which cannot be")
 
     def _release(self, what: str, row: Any, public: Record) -> None:
         """Check that a closed round has one release, or says why it has none; and an open one has nothing."""

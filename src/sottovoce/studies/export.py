@@ -14,6 +14,7 @@ from sottovoce.learning.saved_state import adopt
 from sottovoce.studies.snapshot import Snapshot, take_snapshot
 from sottovoce.studies.stored import read
 from sottovoce.studies.tables import OPEN
+from sottovoce.studies.waiting import in_words
 
 if TYPE_CHECKING:
     from sottovoce.studies.study import Study
@@ -78,7 +79,8 @@ def _configuration(study: "Study", snapshot: Snapshot) -> dict[str, Any]:
     record = read("the configuration", snapshot.head.configuration)
     made = part(record, "configuration")
     made.pop("fingerprint", None)
-    facts = {"identity": record["identity"], "deadline": record["deadline"], "simulated_noise": record["simulated"]}
+    waiting = {name: in_words(getattr(snapshot.head, name)) for name in ("patience", "deadline")}
+    facts = {"identity": record["identity"], **waiting, "simulated_noise": record["simulated"]}
     return _mapping({**made, **facts})
 
 

@@ -9,15 +9,17 @@ from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.studies.tables import heads
 
-__all__ = ["Head", "load_head", "save_head"]
+__all__ = ["AUTO", "Head", "load_head", "save_head"]
 
 _COUNTERS = ("structure", "generation", "asked", "told", "forgotten", "closed", "erased", "fence")
-_SEALED = ("version", *_COUNTERS, "coins", "closer", "lease")
+_SEALED = ("version", *_COUNTERS, "coins", "closer", "lease", "patience", "deadline")
+
+AUTO = -1  # a patience that follows from the number of events
 
 
 @dataclass(slots=True)
 class Head:
-    """What changes with every call. All of it is public: counts, public coins, and who closes rounds."""
+    """What changes with every call, or may. All of it is public: counts, public coins, who closes rounds, and when."""
 
     id: int
     version: int = 0
@@ -32,11 +34,14 @@ class Head:
     coins: bytes = b""
     closer: str | None = None
     lease: float = 0.0
+    patience: int | None = None
+    deadline: float | None = None
 
     def seal(self) -> bytes:
         """Return a checksum of everything."""
         counters = "|".join(str(getattr(self, name)) for name in ("id", "version", *_COUNTERS))
-        return checksum(counters.encode(), self.coins, repr((self.closer, self.lease)).encode())
+        closing, waiting = repr((self.closer, self.lease)), repr((self.patience, self.deadline))
+        return checksum(counters.encode(), self.coins, closing.encode(), waiting.encode())
 
 
 _columns = [heads.c[name] for name in ("id", *_SEALED, "seal")]

@@ -26,6 +26,7 @@ class LiveRound:
     first: int
     open: OpenRound
     full_at: float | None = None
+    full_after: int | None = None  # events that were asked by then
     closed: bool = False
     blocks: list[Block] = field(default_factory=list)
     forgotten: list[Integers] = field(default_factory=list)

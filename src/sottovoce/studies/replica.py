@@ -121,8 +121,9 @@ class Replica:
             taken.append(Taken(live, block, within))
             left -= within.stop - within.start
             if block.first + within.stop == live.end and not live.closed:
-                live.full_at = now
-                connection.execute(round_row(rounds.update(), self.head.id, live.number).values(full_at=now))
+                live.full_at, live.full_after = now, self.head.asked + size
+                full = {"full_at": now, "full_after": live.full_after}
+                connection.execute(round_row(rounds.update(), self.head.id, live.number).values(**full))
                 self.head.structure += 1
             if not left:
                 break

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Table, select
 from sottovoce._records import DamagedRecord, unpack
 from sottovoce.errors import StudyNotFound
 from sottovoce.exploration import Record
-from sottovoce.studies.migrations import version_of
+from sottovoce.studies.migrations import VERSION, migrate, one_at_a_time, version_of
 from sottovoce.studies.tables import blocks, epochs, heads, rounds, tells
 
 __all__ = ["Snapshot", "take_snapshot", "tried"]
@@ -30,6 +30,17 @@ class Snapshot:
 
 def take_snapshot(connection: Connection, name: str, *, losses: bool = True) -> Snapshot:
     """Read a study; within a transaction, so that nothing changes meanwhile."""
+    if not 0 < version_of(connection) < VERSION:
+        return _read(connection, name, losses)
+    with connection.begin_nested() as attempt:  # an older storage is read as if it were led up, and left as it is
+        one_at_a_time(connection)
+        migrate(connection)
+        snapshot = _read(connection, name, losses)
+        attempt.rollback()
+    return snapshot
+
+
+def _read(connection: Connection, name: str, losses: bool) -> Snapshot:
     head = None
     if version_of(connection):
         locked = select(heads).where(heads.c.name == name).with_for_update()  # SQLite has the lock already

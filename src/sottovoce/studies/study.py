@@ -93,7 +93,8 @@ class Study:
         seed: int | None = None,
         noise: NoiseSource | None = None,
         ledger: Ledger | None = None,
-        deadline: float | None = None,
+        patience: int | str | None = _NOT_PASSED,
+        deadline: float | None = _NOT_PASSED,
         repeat: str = "error",
         restored: bool = False,
         **choices: Any,
@@ -113,9 +114,12 @@ class Study:
             As for `PrivateBandit`. Noise is never stored, nor is anything that it could be derived from.
         ledger
             Charges the guarantee, once for the life of the study.
+        patience
+            Events that are asked after a round's last action was, after which losses that did not come count as the
+            middle of the range; None to wait for ever. "auto", the default, is a tenth of the horizon up to 10,000
+            events, and never less than a hundredth of it.
         deadline
-            Seconds after a round's last action was asked, after which losses that did not come count as the middle of
-            the range.
+            The same in seconds; None, the default, for no clock. Both can be changed later: see `change`.
         repeat
             What a second loss for one action does: "error", or "ignore", for callers that repeat what they are not
             sure of.
@@ -140,11 +144,11 @@ class Study:
             "channel": channel,
             "choices": choices or _NOT_PASSED,
         }
-        given = {key: value for key, value in given.items() if value is not _NOT_PASSED}
+        given, waiting = _passed(given), _passed({"patience": patience, "deadline": deadline})
         storage = Storage(url, create=bool(given))
         try:
             storage.check()
-            found = create_or_resume(storage, Wish(name, given, deadline, seed, noise, ledger))
+            found = create_or_resume(storage, Wish(name, given, waiting, seed, noise, ledger))
             study = cls(storage, name, found, repeat)
             study._core.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:
@@ -228,7 +232,7 @@ class Study:
     # ------------------------------------------------------------------ closing rounds
 
     def _tend(self) -> None:
-        tend(self._core, self._found.deadline)
+        tend(self._core)
 
     def _tend_quietly(self) -> None:
         """After a call that is on record: should this fail, the call has not; what is due is tried again later."""
@@ -347,3 +351,7 @@ class Study:
 
     def __reduce__(self) -> Any:
         raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")
+
+
+def _passed(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if value is not _NOT_PASSED}

@@ -2,7 +2,7 @@
 
 | table    | a row for each            | holds                                                           | private |
 |----------|---------------------------|-----------------------------------------------------------------|---------|
-| heads    | study                     | configuration, counters, public coins, lease                    | no      |
+| heads    | study                     | configuration, counters, public coins, lease, patience          | no      |
 | epochs   | planned stretch of events | plan, coordinates, and what was learned from released rounds    | no      |
 | rounds   | round                     | its point, its probes; once released, the numbers with noise    | no      |
 | blocks   | stretch of an open round  | the actions, public; deleted once the round is released         | no      |
@@ -51,6 +51,8 @@ heads = Table(
     Column("lease", Float(53), nullable=False),  # when it ends
     Column("fence", _Number, nullable=False),
     Column("seal", LargeBinary, nullable=False),
+    Column("patience", _Number),  # positions that a full round waits for its losses; NULL for ever, -1 by default
+    Column("deadline", Float(53)),  # the same in seconds
 )
 
 epochs = Table(
@@ -73,6 +75,7 @@ rounds = Table(
     Column("full_at", Float(53)),  # when its last action was asked
     Column("public", LargeBinary, nullable=False),
     Column("released", LargeBinary),
+    Column("full_after", _Number),  # events that were asked by then, with all of the call that asked its last action
 )
 
 blocks = Table(
