@@ -8,10 +8,9 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dnrm2
 
-Vector = NDArray[np.float64]
+from sottovoce._arrays import Vector as Vector
 
 
 def number(name: str, value: Any, *, above: float = -math.inf, at_most: float = math.inf) -> float:

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sottovoce.projection import blended_pairwise, minimum_norm_point, project
-from sottovoce.projection.corral import Corral
-from sottovoce.projection.pairwise_kernels import enter, exchange
-from sottovoce.projection.pool import Pool
+from sottovoce.projection._active_atoms import ActiveAtoms
+from sottovoce.projection._atom_pool import AtomPool
+from sottovoce.projection._pairwise_kernels import enter, exchange
 
 
 def choose(k):
@@ -24,7 +24,7 @@ def choose(k):
 
 
 def pool_of(atoms):
-    pool = Pool(atoms[0])
+    pool = AtomPool(atoms[0])
     for atom in atoms[1:]:
         pool.add(atom)
     return pool
@@ -117,7 +117,7 @@ def test_oracle_calls_are_much_the_same_as_the_minimum_norm_points():
 
 
 def test_large_dimensions_choose_the_pairwise_method():
-    for n, kind in ((1000, Corral), (1001, Pool)):
+    for n, kind in ((1000, ActiveAtoms), (1001, AtomPool)):
         assert isinstance(project(choose(3), np.linspace(0, 1, n), gap=1e-3).active, kind)
 
 

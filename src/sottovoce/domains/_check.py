@@ -4,9 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import Oracle
 from sottovoce.domains.base import Domain
 from sottovoce.errors import DomainError
@@ -23,8 +22,8 @@ _FALSE_ALARM = 1e-9  # probability with which honest rounding would be accused, 
 class Answers:
     """Costs that an oracle was asked about, and the points that it returned."""
 
-    costs: NDArray[np.float64]
-    points: NDArray[np.float64]
+    costs: Floats
+    points: Floats
 
     @property
     def slack(self) -> float:
@@ -97,7 +96,7 @@ def probe_oracle(oracle: Oracle, dimension: int, probes: int = 4) -> Answers:
     return both
 
 
-def _asked(oracle: Oracle, costs: NDArray[np.float64]) -> Answers:
+def _asked(oracle: Oracle, costs: Floats) -> Answers:
     kept = [_ask(oracle, cost) for cost in costs]
     return Answers(costs, np.array(kept).reshape(len(costs), costs.shape[1]))
 
@@ -262,7 +261,7 @@ def _widths(domain: Domain) -> Vector:
     return np.array([axis @ (domain.extreme_point(-axis) - domain.extreme_point(axis)) for axis in axes])
 
 
-def _unit(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit(rows: Floats) -> Floats:
     lengths = np.linalg.norm(rows, axis=1)
-    kept: NDArray[np.float64] = rows[lengths > 1e-6] / lengths[lengths > 1e-6, None]
+    kept: Floats = rows[lengths > 1e-6] / lengths[lengths > 1e-6, None]
     return kept

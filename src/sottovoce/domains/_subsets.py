@@ -3,14 +3,14 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-__all__ = ["Mask", "Order", "all_masks", "as_mask", "as_order", "components_of"]
+from sottovoce._arrays import Integers, Mask
 
-Mask = NDArray[np.bool_]
-Order = NDArray[np.int64]
+__all__ = ["Order", "all_masks", "as_mask", "as_order", "components_of"]
+
+Order = Integers
 
 
 def as_mask(name: str, value: Any, size: int) -> Mask:

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains._geometry import outer_bounds
@@ -115,7 +116,7 @@ class Domain(RemembersArguments, ABC):
         """Certified upper bound (D) on the distance of any two points of the set."""
         return self._diameter
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Project vectors, of shape (n,) or (m, n), on the direction space of the affine hull."""
         rows, basis = self._vectors(vectors), self._hull.basis
         return rows if len(basis) == self.dimension else (rows @ basis.T) @ basis
@@ -147,7 +148,7 @@ class Domain(RemembersArguments, ABC):
             f"{max(apart - nearest.gap / apart, 0.0):.3g} and {apart:.3g}; allow a larger tolerance"
         )
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw random vertices with mean `x`: one of shape (n,), or `size` of them, (size, n).
 
         The default draws from the convex decomposition that projecting x on the set gives.
@@ -157,7 +158,7 @@ class Domain(RemembersArguments, ABC):
         picks = rng.choice(len(atoms), p=weights, size=count)
         return self._drawn(atoms[picks], size)
 
-    def decompose(self, x: ArrayLike) -> tuple[NDArray[np.float64], Vector]:
+    def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
         """Return vertices and positive weights, summing to 1, with mean `x`; refuse an x outside the set."""
         nearest = self._decompose(vector("x", x, self.dimension))
         assert nearest.atoms is not None
@@ -172,7 +173,7 @@ class Domain(RemembersArguments, ABC):
             raise self._outside(apart)
         return nearest
 
-    def _vectors(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def _vectors(self, vectors: ArrayLike) -> Floats:
         """Return a fresh array of shape (n,) or (m, n), or say what is wrong."""
         rows = np.array(vectors, dtype=np.float64)
         if rows.ndim not in (1, 2) or rows.shape[-1] != self.dimension:
@@ -187,7 +188,7 @@ class Domain(RemembersArguments, ABC):
         )
 
     @staticmethod
-    def _drawn(rows: NDArray[np.float64], size: int | None) -> NDArray[np.float64]:
+    def _drawn(rows: Floats, size: int | None) -> Floats:
         return rows[0] if size is None else rows
 
 

@@ -6,7 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector, whole
 from sottovoce.domains._check import probe_oracle
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.polytopes.convex_hull import ConvexHull

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Matrix, Vector
 from sottovoce._threads import single_threaded
 from sottovoce.domains._geometry.hull import SEED, both_ways
 from sottovoce.domains.base import Domain
@@ -21,7 +21,6 @@ from sottovoce.errors import DomainError
 
 __all__ = ["Design", "d_optimal_design", "optimal_weights"]
 
-Matrix = NDArray[np.float64]
 
 _ROUNDS = 40  # of solving and climbing
 _QUIET = 2  # rounds in a row that must find nothing better

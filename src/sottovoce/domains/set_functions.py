@@ -5,11 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Mask, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains._arguments import RemembersArguments
-from sottovoce.domains._subsets import Mask, Order, as_mask, as_order, components_of
+from sottovoce.domains._subsets import Order, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed, read_only
 from sottovoce.errors import DomainError
 
@@ -291,7 +292,7 @@ def _added(places: Order, weights: Vector, count: int) -> Vector:
     return np.bincount(places, weights, minlength=count + 1)[:count].astype(np.float64, copy=False)
 
 
-def _not_negative(name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _not_negative(name: str, values: Floats) -> Floats:
     """Return a read-only copy, or name the entry that is negative: the function would not be submodular."""
     if (values < 0.0).any():
         raise DomainError(f"{name} must not be negative, or the function is not submodular; got {values.min():g}")

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce import domains
+from sottovoce._arrays import Floats
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains.base import Domain
 
@@ -66,17 +66,17 @@ def build(data: dict[str, Any]) -> Domain:
     return domain
 
 
-def fingerprint(domain: Domain) -> NDArray[np.float64]:
+def fingerprint(domain: Domain) -> Floats:
     """Return the oracle's answers to a few costs, which are fixed for ever (no generator of random numbers is)."""
     return np.array([domain.extreme_point(_cost(domain.dimension, i)) for i in range(_QUESTIONS)], dtype=np.float64)
 
 
-def same_answers(one: NDArray[np.float64], other: NDArray[np.float64]) -> bool:
+def same_answers(one: Floats, other: Floats) -> bool:
     """Say whether two fingerprints are of one domain."""
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-6, atol=1e-9))
 
 
-def _cost(dimension: int, number: int) -> NDArray[np.float64]:
+def _cost(dimension: int, number: int) -> Floats:
     """Return a cost with entries between -1 and 1, by hashing: the same on every machine, in every version."""
     words = b"".join(hashlib.blake2b(b"%d %d" % (number, i)).digest() for i in range(math.ceil(dimension / 8)))
     return np.frombuffer(words, dtype="<u8")[:dimension] / 2.0**63 - 1.0

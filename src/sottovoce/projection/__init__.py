@@ -6,7 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sottovoce._checks import Vector, choice, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import choice, vector, whole
 from sottovoce.errors import DomainError
 from sottovoce.projection.frank_wolfe import conditional_gradient
 from sottovoce.projection.min_norm_point import minimum_norm_point

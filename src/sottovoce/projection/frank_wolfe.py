@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
-from sottovoce._checks import Vector, choice, number, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import choice, number, vector, whole
+from sottovoce.projection._stopping import checked_gap
 from sottovoce.projection.objective import Objective, Quadratic
 from sottovoce.projection.result import Oracle, Projection
-from sottovoce.projection.stopping import checked_gap
 
 __all__ = ["conditional_gradient"]
 

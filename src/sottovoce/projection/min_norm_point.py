@@ -8,18 +8,19 @@ as one of them promises nearly as much as the oracle's last answer did, the orac
 
 import numpy as np
 
-from sottovoce._checks import Vector, vector, whole
-from sottovoce.projection.corral import Corral
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector, whole
+from sottovoce.projection._active_atoms import ActiveAtoms
+from sottovoce.projection._dropped_atoms import DroppedAtoms
+from sottovoce.projection._stopping import Stopping
 from sottovoce.projection.result import Oracle, Projection, first_vertex, same_shape
-from sottovoce.projection.spares import Spares
-from sottovoce.projection.stopping import Stopping
 
 __all__ = ["minimum_norm_point"]
 
-# A spare atom is tried if its gap is this fraction of the oracle's last one. When the target has moved, old atoms save
-# up to half of the calls; from cold they hardly ever do, and cost time.
+# A dropped atom is tried if its gap is this fraction of the oracle's last one. When the target has moved, old atoms
+# save up to half of the calls; from cold they hardly ever do, and cost time.
 _PROMISE_WARM, _PROMISE_COLD = 0.1, 0.5
-_TURNS = 10  # spare atoms tried in a row: more would save few calls
+_TURNS = 10  # dropped atoms tried in a row: more would save few calls
 _NOTHING = np.zeros(1)
 
 
@@ -71,7 +72,7 @@ def minimum_norm_point(
     stopping = Stopping(gap, 0.0 if warm is None else warm.scale)
     walk, calls = _start(oracle, target, warm)
     while True:
-        walk.try_spares(stopping)
+        walk.try_dropped(stopping)
         vertex = np.asarray(oracle(walk.away))
         calls += 1
         if stopping.judge(walk.point, walk.away, vertex) or calls >= budget:
@@ -81,7 +82,7 @@ def minimum_norm_point(
         walk.descend()
     walk.point.setflags(write=False)
     return Projection(
-        walk.point, stopping.certificate(), stopping.tolerance, calls, walk.corral, walk.weights, walk.spares
+        walk.point, stopping.certificate(), stopping.tolerance, calls, walk.active, walk.weights, walk.dropped
     )
 
 
@@ -89,45 +90,52 @@ def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_W
     """Return where the walk begins, and the oracle calls spent."""
     if warm is None or warm.active is None or warm.weights is None:
         vertex = first_vertex(oracle, target)
-        return _Walk(Corral(vertex), np.ones(1), vertex, target, Spares()), 1
+        return _Walk(ActiveAtoms(vertex), np.ones(1), vertex, target, DroppedAtoms()), 1
     same_shape(warm, target)
-    if isinstance(warm.active, Corral):
-        walk = _Walk(warm.active, warm.weights, warm.point, target, warm.spares or Spares(), shared=True)
+    if isinstance(warm.active, ActiveAtoms):
+        walk = _Walk(warm.active, warm.weights, warm.point, target, warm.dropped or DroppedAtoms(), shared=True)
         walk.descend()
         return walk, 0
     atoms, heaviest = warm.active.atoms, int(warm.weights.argmax())
-    spares = Spares(np.delete(atoms, heaviest, axis=0))  # there is no factor: begin at one atom, try the others again
-    return _Walk(Corral(atoms[heaviest]), np.ones(1), atoms[heaviest], target, spares), 0
+    # There is no factor: begin at one atom, and try the others again.
+    dropped = DroppedAtoms(np.delete(atoms, heaviest, axis=0))
+    return _Walk(ActiveAtoms(atoms[heaviest]), np.ones(1), atoms[heaviest], target, dropped), 0
 
 
 class _Walk:
     """The point on its way to the target, as a mean of atoms."""
 
-    __slots__ = ("_promise", "_shared", "away", "corral", "point", "spares", "target", "weights")
+    __slots__ = ("_promise", "_shared", "active", "away", "dropped", "point", "target", "weights")
 
     def __init__(
-        self, corral: Corral, weights: Vector, point: Vector, target: Vector, spares: Spares, shared: bool = False
+        self,
+        active: ActiveAtoms,
+        weights: Vector,
+        point: Vector,
+        target: Vector,
+        dropped: DroppedAtoms,
+        shared: bool = False,
     ) -> None:
-        self.corral, self.weights, self.point, self.target = corral, weights, point, target
+        self.active, self.weights, self.point, self.target = active, weights, point, target
         self.away = point - target
-        self.spares, self._shared = spares, shared
+        self.dropped, self._shared = dropped, shared
         self._promise = _PROMISE_WARM if shared else _PROMISE_COLD
 
     def _go(self, weights: Vector) -> None:
         self.weights = weights / weights.sum()
-        self.point = self.corral.mean(self.weights)
+        self.point = self.active.mean(self.weights)
         self.away = self.point - self.target
 
     def _own(self) -> None:
         """Leave the result that this walk started from as it was."""
         if self._shared:
-            self.corral, self.spares = self.corral.copy(), self.spares.copy()
+            self.active, self.dropped = self.active.copy(), self.dropped.copy()
             self._shared = False
 
     def add(self, atom: Vector) -> bool:
         """Take in an atom, with weight 0; return False if it adds nothing to the affine hull."""
         self._own()
-        if not self.corral.add(atom):
+        if not self.active.add(atom):
             return False
         self.weights = np.concatenate((self.weights, _NOTHING))
         return True
@@ -135,7 +143,7 @@ class _Walk:
     def descend(self) -> None:
         """Take minor steps until the point is the nearest to the target in the affine hull of its own atoms."""
         while True:
-            change = self.corral.toward(-self.away)
+            change = self.active.toward(-self.away)
             wanted = self.weights + change
             if wanted.min() >= 0.0:
                 return self._go(wanted)
@@ -145,18 +153,18 @@ class _Walk:
             gone = int(shrinking[first])
             weights = np.maximum(self.weights + ratios[first] * change, 0.0)
             self._own()
-            self.spares.put(self.corral.drop(gone))
+            self.dropped.put(self.active.drop(gone))
             self._go(np.concatenate((weights[:gone], weights[gone + 1 :])))
 
-    def try_spares(self, stopping: Stopping) -> None:
+    def try_dropped(self, stopping: Stopping) -> None:
         """Walk on over atoms that are known already, while they promise enough."""
         asked = stopping.found < np.inf
         least = self._promise * stopping.found if asked else 0.0
-        for _ in range(min(len(self.spares), _TURNS) if asked else len(self.spares)):
+        for _ in range(min(len(self.dropped), _TURNS) if asked else len(self.dropped)):
             stopping.look(self.point, self.away)
-            index, cost = self.spares.cheapest(self.away)
+            index, cost = self.dropped.cheapest(self.away)
             if self.away.dot(self.point) - cost <= max(least, stopping.tolerance, stopping.rounding):
                 return
             self._own()
-            if self.add(self.spares.take(index)):
+            if self.add(self.dropped.take(index)):
                 self.descend()

@@ -5,7 +5,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from sottovoce._checks import Vector, vector
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector
 
 __all__ = ["Entropy", "Objective", "Quadratic"]
 

@@ -10,18 +10,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from sottovoce._checks import Vector, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector, whole
+from sottovoce.projection._atom_pool import AtomPool
+from sottovoce.projection._pairwise_kernels import enter, exchange
+from sottovoce.projection._stopping import Stopping
 from sottovoce.projection.min_norm_point import minimum_norm_point
-from sottovoce.projection.pairwise_kernels import enter, exchange
-from sottovoce.projection.pool import Pool
 from sottovoce.projection.result import Oracle, Projection, first_vertex, same_shape
-from sottovoce.projection.stopping import Stopping
 
 __all__ = ["blended_pairwise"]
 
 _LAZY = 0.1  # known atoms are exchanged until they offer less than this fraction of the oracle's last gap
 _STEPS = 50  # exchanges in a row for every atom: beyond that a new atom helps more
-_SPARES = 100  # atoms out of use that are remembered
+_UNUSED = 100  # atoms out of use that are remembered
 _PATIENCE = 3  # answers in a row without a new atom: exchanges alone do not get any further
 
 
@@ -100,12 +101,12 @@ def blended_pairwise(
 def _start(oracle: Oracle, target: Vector, warm: Projection | None) -> tuple["_Blend", int]:
     """Return the first mean of atoms, and the oracle calls spent."""
     if warm is None or warm.active is None or warm.weights is None:
-        return _Blend(Pool(first_vertex(oracle, target)), np.ones(1), target), 1
+        return _Blend(AtomPool(first_vertex(oracle, target)), np.ones(1), target), 1
     same_shape(warm, target)
-    if isinstance(warm.active, Pool):
+    if isinstance(warm.active, AtomPool):
         pool = warm.active.copy()
     else:
-        pool = Pool(warm.active.atoms[0])
+        pool = AtomPool(warm.active.atoms[0])
         for atom in warm.active.atoms[1:]:
             pool.add(atom)
     return _Blend(pool, np.append(warm.weights, np.zeros(len(pool) - len(warm.weights))), target), 0
@@ -116,7 +117,7 @@ class _Blend:
 
     __slots__ = ("away", "point", "pool", "slopes", "target", "weights")
 
-    def __init__(self, pool: Pool, weights: Vector, target: Vector) -> None:
+    def __init__(self, pool: AtomPool, weights: Vector, target: Vector) -> None:
         self.pool, self.weights, self.target = pool, weights, target
         self._go()
 
@@ -138,7 +139,7 @@ class _Blend:
         enter(self.pool.gram, self.weights, self.slopes)
         return True
 
-    def sorted(self) -> tuple[Pool, Vector]:
+    def sorted(self) -> tuple[AtomPool, Vector]:
         """Return a pool with the atoms in use at the front, and their weights."""
         used, unused = np.flatnonzero(self.weights > 0.0), np.flatnonzero(self.weights == 0.0)
         return self.pool.pick(np.concatenate((used, unused))) if len(unused) else self.pool, self.weights[used]
@@ -150,7 +151,7 @@ class _Blend:
         enough = max(wanted, stopping.tolerance / 4, stopping.rounding / 4)
         exchange(self.pool.gram, self.weights, self.slopes, enough, _STEPS * len(self.pool))
         used, unused = np.flatnonzero(self.weights > 0.0), np.flatnonzero(self.weights == 0.0)
-        if len(unused) > len(used) + _SPARES:  # seldom, so that copying does not count
-            kept = np.concatenate((used, unused[-_SPARES:]))
+        if len(unused) > len(used) + _UNUSED:  # seldom, so that copying does not count
+            kept = np.concatenate((used, unused[-_UNUSED:]))
             self.pool, self.weights = self.pool.pick(kept), self.weights[kept]
         self._go()

@@ -5,13 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.errors import DomainError
-from sottovoce.projection.corral import Corral
-from sottovoce.projection.pool import Pool
-from sottovoce.projection.spares import Spares
+from sottovoce.projection._active_atoms import ActiveAtoms
+from sottovoce.projection._atom_pool import AtomPool
+from sottovoce.projection._dropped_atoms import DroppedAtoms
 
 __all__ = ["Oracle", "Projection", "first_vertex", "same_shape"]
 
@@ -36,7 +35,7 @@ class Projection:
         Oracle calls that were spent.
     atoms, weights : arrays of shape (k, n) and (k,), or None
         Vertices and their weights with mean `point`, where the method keeps them.
-    active, spares : Corral or Pool, Spares
+    active, dropped : ActiveAtoms or AtomPool, DroppedAtoms
         The same atoms with their factor or inner products, and atoms out of use: what a warm start takes over.
     """
 
@@ -44,9 +43,9 @@ class Projection:
     gap: float
     tolerance: float
     calls: int
-    active: Corral | Pool | None = field(default=None, repr=False)
+    active: ActiveAtoms | AtomPool | None = field(default=None, repr=False)
     weights: Vector | None = field(default=None, repr=False)
-    spares: Spares | None = field(default=None, repr=False)
+    dropped: DroppedAtoms | None = field(default=None, repr=False)
 
     @property
     def converged(self) -> bool:
@@ -68,7 +67,7 @@ class Projection:
         return 0.0 if self.active is None or len(self.active) == 1 else self.active.scale
 
     @property
-    def atoms(self) -> NDArray[np.float64] | None:
+    def atoms(self) -> Floats | None:
         """The vertices of which the point is a mean; None if the method does not keep them."""
         if self.active is None or self.weights is None:
             return None

@@ -7,9 +7,8 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, affine_hull, both_ways
 from sottovoce.domains._geometry.inner_ball import Core, inner_ball
 from sottovoce.domains._subsets import Order
@@ -17,7 +16,7 @@ from sottovoce.domains._subsets import Order
 __all__ = ["less_block_means", "product_core", "zero_sum_hull"]
 
 
-def less_block_means(rows: NDArray[np.float64], labels: Order) -> NDArray[np.float64]:
+def less_block_means(rows: Floats, labels: Order) -> Floats:
     """Return the rows, of shape (n,) or (m, n), with the mean of each block subtracted from its coordinates.
 
     Examples
@@ -28,7 +27,7 @@ def less_block_means(rows: NDArray[np.float64], labels: Order) -> NDArray[np.flo
     _, where, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     order = np.argsort(where, kind="stable")
     starts = np.concatenate(([0], np.cumsum(sizes)[:-1]))
-    means: NDArray[np.float64] = np.add.reduceat(rows[..., order], starts, axis=-1) / sizes
+    means: Floats = np.add.reduceat(rows[..., order], starts, axis=-1) / sizes
     return rows - means[..., where]
 
 

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.projection import project
 

@@ -8,13 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["CAUTION", "SEED", "Hull", "Matrix", "Oracle", "affine_hull", "both_ways"]
+__all__ = ["CAUTION", "SEED", "Hull", "Oracle", "affine_hull", "both_ways"]
 
-Matrix = NDArray[np.float64]
 Oracle = Callable[[Vector], Vector]
 
 SEED = 20_210_204

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce._checks import Vector
-from sottovoce.domains._geometry.hull import SEED, Hull, Matrix, Oracle, both_ways
+from sottovoce._arrays import Matrix, Vector
+from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, both_ways
 from sottovoce.projection import project
 
 __all__ = ["Core", "inner_ball"]

@@ -3,18 +3,17 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains._geometry.inner_ball import Core
 
 __all__ = ["largest_ball"]
 
 
-def largest_ball(rows: NDArray[np.float64], bounds: Vector, total: float | None = None) -> Core | None:
+def largest_ball(rows: Floats, bounds: Vector, total: float | None = None) -> Core | None:
     """Return the largest ball in {rows x <= bounds}, or within {sum of x = total} in it; None if the solver fails.
 
     The facet of a row is (bound - <row, c>) / ||row|| from c, where within the hyperplane the row loses its mean first.
@@ -36,7 +35,7 @@ def largest_ball(rows: NDArray[np.float64], bounds: Vector, total: float | None 
     return Core(center, radius * (1 - CAUTION)) if radius > 0.0 else None
 
 
-def _center(rows: NDArray[np.float64], bounds: Vector, lengths: Vector, total: float | None) -> Vector | None:
+def _center(rows: Floats, bounds: Vector, lengths: Vector, total: float | None) -> Vector | None:
     """Maximise the radius r subject to <row, c> + r length <= bound; the solver sees bounds near 1."""
     n = rows.shape[1]
     scale = float(np.abs(bounds).max()) or 1.0

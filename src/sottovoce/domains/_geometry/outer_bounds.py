@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce._checks import Vector
-from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, Matrix, Oracle
+from sottovoce._arrays import Matrix, Vector
+from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, Oracle
 
 __all__ = ["Frame", "diameter", "frames", "outer_radius"]
 

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 
 __all__ = ["diameter", "distance", "inner_radius", "nearest", "outer_radius"]
 

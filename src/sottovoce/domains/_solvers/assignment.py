@@ -1,17 +1,16 @@
 """Doubly stochastic matrices as mixtures of permutations."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Positions, Vector
 
 __all__ = ["permutation_mixture"]
 
 _NOTHING = 1e-13  # an entry that rounding left over
 
 
-def permutation_mixture(matrix: NDArray[np.float64]) -> tuple[NDArray[np.intp], Vector]:
+def permutation_mixture(matrix: Floats) -> tuple[Positions, Vector]:
     """Write a doubly stochastic matrix as a mixture of permutations (Birkhoff, 1946; von Neumann, 1953).
 
     Returns the column of every row, one permutation a line, and the weights. Each permutation lies in what is left of

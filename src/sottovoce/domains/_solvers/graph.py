@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
+from sottovoce._arrays import Indices, Mask
 from sottovoce.errors import DomainError
 
 __all__ = ["Graph", "Network", "acyclic_part", "read_graph"]
-
-Indices = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +61,7 @@ class Graph:
         ends = (heads, tails) if backwards else (tails, heads)
         return csr_array((np.ones(len(tails)), ends), shape=(len(self.nodes),) * 2)
 
-    def reachable(self, node: int, *, backwards: bool = False) -> NDArray[np.bool_]:
+    def reachable(self, node: int, *, backwards: bool = False) -> Mask:
         """Mark the nodes that a path leads to from `node` (backwards: from which one leads to it)."""
         marks = np.zeros(len(self.nodes), dtype=bool)
         marks[breadth_first_order(self.adjacency(backwards=backwards), node, return_predecessors=False)] = True

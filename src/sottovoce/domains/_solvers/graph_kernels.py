@@ -5,14 +5,11 @@ the result is cached on disk) or loads it from the cache (some 20 ms, once a pro
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
-from sottovoce.domains._solvers.compiled import compiled
+from sottovoce._arrays import Floats, Indices, Positions, Vector
+from sottovoce._compiled import compiled
 
 __all__ = ["cheapest_path", "cheapest_tree", "walks"]
-
-Indices = NDArray[np.int32]
 
 
 @compiled
@@ -41,7 +38,7 @@ def cheapest_path(cost: Vector, edges: Indices, tails: Indices, heads: Indices, 
 
 
 @compiled
-def cheapest_tree(order: NDArray[np.intp], tails: Indices, heads: Indices, nodes: int) -> Vector:
+def cheapest_tree(order: Positions, tails: Indices, heads: Indices, nodes: int) -> Vector:
     """Return the indicator of the spanning tree that takes edges in the given order (Kruskal, 1956)."""
     above = np.arange(nodes, dtype=np.int32)
     vertex = np.zeros(len(order))
@@ -64,9 +61,7 @@ def cheapest_tree(order: NDArray[np.intp], tails: Indices, heads: Indices, nodes
 
 
 @compiled
-def walks(
-    flow: Vector, starts: Indices, edges: Indices, heads: Indices, uniforms: NDArray[np.float64], dimension: int
-) -> NDArray[np.float64]:
+def walks(flow: Vector, starts: Indices, edges: Indices, heads: Indices, uniforms: Floats, dimension: int) -> Floats:
     """Walk from node 0 to the last node, once for each row of `uniforms`, leaving nodes in proportion to the flow.
 
     The edges out of node i have the positions starts[i] to starts[i + 1]; `flow` is by position, and non-negative.

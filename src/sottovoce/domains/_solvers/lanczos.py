@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 
 __all__ = ["leading_eigenvector"]
 

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from sottovoce import _fork
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.errors import DomainError
 
 __all__ = ["LinearProgram"]
@@ -170,7 +169,7 @@ class _Live:
     last: Vector | None = None
 
 
-def _least_squares(rows: NDArray[np.float64], wanted: Vector) -> Vector:
+def _least_squares(rows: Floats, wanted: Vector) -> Vector:
     """Solve; where more constraints are tight than needed, by least squares."""
     if rows.shape[0] == rows.shape[1]:
         try:

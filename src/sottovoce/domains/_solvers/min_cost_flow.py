@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.domains._solvers.graph import Graph
 from sottovoce.domains._solvers.network_simplex import Arcs, Tree, optimize, potentials
 from sottovoce.errors import DomainError

@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
-from sottovoce.domains._solvers.compiled import compiled
+from sottovoce._arrays import Indices, Vector
+from sottovoce._compiled import compiled
 
 __all__ = ["Arcs", "Tree", "optimize", "potentials"]
 
-Indices = NDArray[np.int32]
 
 _ROUNDING = 32 * 2.0**-52  # reduced costs below this fraction of their terms count as 0
 

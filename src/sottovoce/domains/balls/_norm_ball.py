@@ -1,9 +1,8 @@
 """What the balls of all norms share: a centre, a radius, and room in every direction."""
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains.base import Domain, Fixed
 
 __all__ = ["NormBall"]
@@ -35,6 +34,6 @@ class NormBall(Fixed, Domain):
         """Distance of opposite points."""
         return 2 * self.radius
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Return a copy: the ball is full."""
         return self._vectors(vectors)

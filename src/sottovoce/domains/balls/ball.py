@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
@@ -73,7 +74,7 @@ class Ball(NormBall):
         x = vector("x", x, self.dimension)
         return math.dist(x, self._center) <= self.radius + number("tolerance", tolerance, above=0.0)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw points of the sphere with mean `x`: an end of the chord that a random line through x cuts."""
         offset = vector("x", x, self.dimension) - self._center
         count = how_many(size)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.errors import DomainError
 
@@ -93,7 +94,7 @@ class Box(Fixed, Domain):
         """The diagonal."""
         return math.dist(self.low, self.high)
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Set the fixed coordinates to zero."""
         return self._vectors(vectors) * (self.low < self.high)
 
@@ -109,7 +110,7 @@ class Box(Fixed, Domain):
     def _distance(self, x: Vector) -> float:
         return math.dist(x, np.clip(x, self.low, self.high))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw corners with mean `x`: an independent coin for every coordinate."""
         x = vector("x", x, self.dimension)
         count = how_many(size)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Mask, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
@@ -94,7 +95,7 @@ class KSparse(NormBall):
             return False
         return super().contains(x, tolerance)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw k-sparse vectors of length `radius` with mean `x`.
 
         The largest coordinates, the head, stay. The others are all moved to one level, and drawn with the probability
@@ -122,7 +123,7 @@ class KSparse(NormBall):
         signs = np.where(rng.random(count) * 2 < 1 + min(length / self.radius, 1.0), 1.0, -1.0)
         return self._drawn(points * signs[:, None], size)
 
-    def _split(self, sizes: Vector) -> tuple[NDArray[np.bool_], float, int]:
+    def _split(self, sizes: Vector) -> tuple[Mask, float, int]:
         """Return which coordinates make the head, the level of all others, and how many of those are drawn at a time.
 
         The head is the least number of largest coordinates such that the rest, shared equally among the places that are
@@ -139,5 +140,5 @@ class KSparse(NormBall):
         return head, float(totals[count] / slots[count]), int(slots[count])
 
     @staticmethod
-    def _length(sizes: Vector, head: NDArray[np.bool_], level: float) -> float:
+    def _length(sizes: Vector, head: Mask, level: float) -> float:
         return math.sqrt(float(sizes[head] @ sizes[head]) + level * float(sizes[~head].sum()))

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Positions, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
@@ -66,7 +67,7 @@ class L1Ball(NormBall):
         offset = vector("x", x, self.dimension) - self._center
         return l1_distance(np.abs(offset), self.radius) <= number("tolerance", tolerance, above=0.0)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw vertices with mean `x`: axis i with probability |x_i|/radius; what is left, on any axis, cancels."""
         offset = vector("x", x, self.dimension) - self._center
         count = how_many(size)
@@ -79,7 +80,7 @@ class L1Ball(NormBall):
         return self._drawn(vertices, size)
 
 
-def signed_choices(shares: Vector, rng: np.random.Generator, count: int) -> tuple[NDArray[np.intp], Vector]:
+def signed_choices(shares: Vector, rng: np.random.Generator, count: int) -> tuple[Positions, Vector]:
     """Draw indices i and signs whose mean is `shares` (non-negative, of sum at most 1): E[sign, i drawn] = shares_i.
 
     The rest of the probability is spread over all indices, with a fair sign.

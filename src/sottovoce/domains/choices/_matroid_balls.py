@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains._geometry.inner_ball import Core
 from sottovoce.domains._geometry.largest_ball import largest_ball
@@ -76,9 +75,7 @@ def _density(matroid: AbstractMatroid, block: Order) -> float:
     return 0.0  # then every rank is still known to be at least 1
 
 
-def _inequalities(
-    matroid: AbstractMatroid, block: Order, whole: bool = False
-) -> tuple[NDArray[np.float64], Vector] | None:
+def _inequalities(matroid: AbstractMatroid, block: Order, whole: bool = False) -> tuple[Floats, Vector] | None:
     """Return rows and bounds of x(A) <= rank(A) and x >= 0, within a block; None if no list is short."""
     sets = matroid.facet_sets()
     if sets is not None:

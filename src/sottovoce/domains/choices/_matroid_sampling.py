@@ -8,10 +8,8 @@ sets are quotas of intervals once the elements stand in a suitable line.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
-from sottovoce.domains._subsets import Mask
+from sottovoce._arrays import Floats, Mask, Vector
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
 from sottovoce.domains.matroids import Laminar, Partition
 
@@ -20,9 +18,7 @@ __all__ = ["along_a_line", "group_by_group"]
 _SURE = 1e-6  # points this near to the set count as in it
 
 
-def group_by_group(
-    matroid: Partition, x: Vector, rng: np.random.Generator, count: int, *, bases: bool
-) -> NDArray[np.float64]:
+def group_by_group(matroid: Partition, x: Vector, rng: np.random.Generator, count: int, *, bases: bool) -> Floats:
     """Draw independent sets with mean x, or bases, each group on its own."""
     drawn = np.zeros((count, matroid.ground_size))
     for group, capacity in zip(matroid.groups(), matroid.capacities.tolist(), strict=True):
@@ -30,9 +26,7 @@ def group_by_group(
     return drawn
 
 
-def along_a_line(
-    matroid: Laminar, x: Vector, rng: np.random.Generator, count: int, *, bases: bool
-) -> NDArray[np.float64]:
+def along_a_line(matroid: Laminar, x: Vector, rng: np.random.Generator, count: int, *, bases: bool) -> Floats:
     """Draw independent sets with mean x, or bases; x is in the polytope up to rounding."""
     line, rank = matroid.line(), matroid.rank()
     drawn = np.zeros((count, matroid.ground_size))
@@ -43,7 +37,7 @@ def along_a_line(
     return drawn
 
 
-def _systematic(x: Vector, rng: np.random.Generator, count: int, most: int, *, exactly: bool) -> NDArray[np.float64]:
+def _systematic(x: Vector, rng: np.random.Generator, count: int, most: int, *, exactly: bool) -> Floats:
     """Draw 0/1 rows with mean x and at most, or exactly, `most` ones; what is missing goes to one more, silent item."""
     x = np.clip(x, 0.0, 1.0)
     total = most if exactly else min(most, math.ceil(float(x.sum()) - _SURE))

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.domains._subsets import Mask, all_masks
+from sottovoce._arrays import Mask
+from sottovoce.domains._subsets import all_masks
 from sottovoce.domains.set_functions import FromCallable, SetFunction
 from sottovoce.errors import DomainError
 

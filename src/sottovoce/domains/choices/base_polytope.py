@@ -5,15 +5,16 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Floats, Mask, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry import permutations
 from sottovoce.domains._geometry.block_sums import less_block_means, product_core, zero_sum_hull
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import Core
 from sottovoce.domains._geometry.largest_ball import largest_ball
-from sottovoce.domains._subsets import Mask, Order, all_masks
+from sottovoce.domains._subsets import Order, all_masks
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.choices._submodularity import as_set_function, check_submodular
 from sottovoce.domains.set_functions import (
@@ -128,7 +129,7 @@ class BasePolytope(Fixed, Domain):
             return super().affine_dimension
         return self.dimension - len(np.unique(self._components))
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean of each class between which F merely adds up."""
         if self._components is None:
             return super().tangent(vectors)

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 
 __all__ = ["Hypersimplex"]
@@ -78,7 +79,7 @@ class Hypersimplex(Fixed, Domain):
         """Distance of two choices that have as little in common as can be."""
         return math.sqrt(2 * min(self.k, self.dimension - self.k))
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean."""
         rows = self._vectors(vectors)
         rows -= rows.mean(axis=-1, keepdims=True)
@@ -89,7 +90,7 @@ class Hypersimplex(Fixed, Domain):
         x = vector("x", x, self.dimension)
         return within(x, self.k, number("tolerance", tolerance, above=0.0))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw choices with mean `x` by systematic sampling (Madow, 1949).
 
         Lay the coordinates end to end on [0, k], and choose the items hit by the grid u, u + 1, ..., with u uniform in
@@ -107,7 +108,7 @@ class Hypersimplex(Fixed, Domain):
         return self._drawn(picks, size)
 
 
-def _hits(ends: Vector, grid: Vector) -> NDArray[np.float64]:
+def _hits(ends: Vector, grid: Vector) -> Floats:
     """Return how many points of {u, u + 1, ...} each interval holds, one row for every u in `grid`."""
     below = np.ceil(ends - grid[:, None])  # grid points below an end; all exact integers
     below[:, 0], below[:, -1] = 0.0, round(float(ends[-1]))

@@ -6,13 +6,13 @@ from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Floats, Mask, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.block_sums import product_core
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import Core
-from sottovoce.domains._subsets import Mask
 from sottovoce.domains.base import Domain, Fixed, how_many
 from sottovoce.domains.choices import hypersimplex
 from sottovoce.domains.choices._matroid_balls import ball_in_independent_sets
@@ -97,7 +97,7 @@ class IndependentSets(Fixed, Domain):
         """Number of elements that are not loops."""
         return int(self._possible.sum())
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Set the coordinates of loops to zero."""
         return self._vectors(vectors) * self._possible
 
@@ -108,7 +108,7 @@ class IndependentSets(Fixed, Domain):
         x = vector("x", x, self.dimension)
         return _distance(self.matroid, x) <= number("tolerance", tolerance, above=0.0)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw sets with mean `x`: by systematic sampling in partition and laminar matroids, else the default."""
         x, matroid = vector("x", x, self.dimension), self.matroid
         if isinstance(matroid, Partition):

@@ -6,9 +6,10 @@ from functools import cached_property, partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.block_sums import less_block_means, product_core, zero_sum_hull
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import Core
@@ -104,7 +105,7 @@ class MatroidBases(Fixed, Domain):
         """Number of elements less the number of connected components: each has a fixed number of elements chosen."""
         return self.dimension - len(np.unique(self._components))
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean of each component."""
         return less_block_means(self._vectors(vectors), self._components)
 
@@ -115,7 +116,7 @@ class MatroidBases(Fixed, Domain):
         x = vector("x", x, self.dimension)
         return _distance(self.matroid, x) <= number("tolerance", tolerance, above=0.0)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw bases with mean `x`: by systematic sampling in partition and laminar matroids, else the default."""
         x, matroid = vector("x", x, self.dimension), self.matroid
         if isinstance(matroid, Partition):

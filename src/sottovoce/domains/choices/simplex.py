@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance, within
 
@@ -74,7 +75,7 @@ class Simplex(Fixed, Domain):
         """Distance of any two vertices."""
         return math.sqrt(2)
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean."""
         rows = self._vectors(vectors)
         rows -= rows.mean(axis=-1, keepdims=True)
@@ -92,7 +93,7 @@ class Simplex(Fixed, Domain):
         """Say whether `x` is within the distance `tolerance` of the simplex."""
         return within(vector("x", x, self.dimension), 1, number("tolerance", tolerance, above=0.0))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw vertices with mean `x`: coordinate i with probability x_i."""
         x = vector("x", x, self.dimension)
         count = how_many(size)

@@ -5,9 +5,10 @@ from abc import abstractmethod
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Matrix, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import Core, inner_ball
@@ -15,7 +16,6 @@ from sottovoce.domains.base import Domain, Fixed, read_only
 
 __all__ = ["Image"]
 
-Matrix = NDArray[np.float64]
 _EQUAL = 1 - 1e-12
 
 

@@ -5,9 +5,10 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Matrix, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, read_only
@@ -15,8 +16,6 @@ from sottovoce.domains.choices.simplex import Simplex
 from sottovoce.domains.combinators._image import Image
 
 __all__ = ["Affine"]
-
-Matrix = NDArray[np.float64]
 
 
 class Affine(Image):

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
@@ -100,7 +100,7 @@ class Counting(Fixed, Domain):
         """That of the original."""
         return self.domain.diameter
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Ask the original."""
         return self.domain.tangent(vectors)
 
@@ -108,7 +108,7 @@ class Counting(Fixed, Domain):
         """Ask the original."""
         return self.domain.contains(x, tolerance)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Ask the original."""
         return self.domain.round(x, rng, size)
 

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
@@ -52,11 +53,11 @@ class Product(Fixed, Domain):
         two = cls([Simplex(3), Ball(2, 3.0)])
         return two, cls([Box(-1, 1, 2), Box([7.0], [7.0]), Simplex(3)]), cls([cls([Simplex(2), Ball(1)]), Simplex(2)])
 
-    def split(self, x: ArrayLike) -> list[NDArray[np.float64]]:
+    def split(self, x: ArrayLike) -> list[Floats]:
         """Cut a point, or rows of points, into the parts that belong to each domain."""
         return np.split(np.asarray(x, dtype=np.float64), self._ends[:-1], axis=-1)
 
-    def _each(self, method: Callable[..., Any], rows: ArrayLike) -> NDArray[np.float64]:
+    def _each(self, method: Callable[..., Any], rows: ArrayLike) -> Floats:
         """Apply to every domain and its part of the rows; put the answers side by side."""
         parts = zip(self.domains, self.split(rows), strict=True)
         return np.concatenate([method(domain, part) for domain, part in parts], axis=-1)
@@ -90,7 +91,7 @@ class Product(Fixed, Domain):
         """By Pythagoras, from those of the parts."""
         return math.hypot(*(part.diameter for part in self.domains))
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Project part by part."""
         return self._each(lambda part, own: part.tangent(own), self._vectors(vectors))
 
@@ -105,12 +106,12 @@ class Product(Fixed, Domain):
             return False
         return super().contains(x, tolerance)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw vertices with mean `x`: part by part, independently."""
         count = how_many(size)
         x = vector("x", x, self.dimension)
 
-        def rounded(part: Domain, own: Vector) -> NDArray[np.float64]:
+        def rounded(part: Domain, own: Vector) -> Floats:
             if part.affine_dimension > 0:
                 return part.round(own, rng, count)
             away = math.dist(own, part.center)  # a point has no size to compare rounding errors with; the product has

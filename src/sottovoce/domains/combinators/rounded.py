@@ -5,8 +5,9 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sottovoce._arrays import Floats, Matrix
 from sottovoce.domains._geometry.hull import CAUTION, Hull
 from sottovoce.domains._geometry.inner_ball import Core, _reach
 from sottovoce.domains.balls.box import Box
@@ -17,7 +18,6 @@ from sottovoce.domains.design import Design, d_optimal_design
 
 __all__ = ["Rounded"]
 
-Matrix = NDArray[np.float64]
 _REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at a few projections each
 
 
@@ -68,7 +68,7 @@ class Rounded(Image):
         """Map points in round position back."""
         return self.design.mean + np.asarray(z, dtype=np.float64) @ self.design.factor.T
 
-    def _pull(self, cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _pull(self, cost: Floats) -> Floats:
         return cost @ self.design.whitening
 
     @cached_property

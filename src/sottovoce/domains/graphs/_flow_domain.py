@@ -3,9 +3,9 @@
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._geometry.inner_ball import Core
 from sottovoce.domains.graphs._flow_space import FlowSpace, chebyshev_ball
@@ -37,7 +37,7 @@ class FlowDomain(Faceted):
         """Number of independent cycles of the free edges, their directions forgotten."""
         return self._space.dimension
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Project vectors, of shape (n,) or (m, n), on the circulations of the free edges."""
         return self._space.project(self._vectors(vectors))
 

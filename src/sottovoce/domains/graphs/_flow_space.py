@@ -4,13 +4,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import csc_array, hstack
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Floats, Mask, Vector
 from sottovoce.domains._geometry.inner_ball import Core
 from sottovoce.domains._solvers.graph import Graph
 from sottovoce.errors import DomainError
@@ -27,7 +26,7 @@ class FlowSpace:
     I - B' (B B')^-1 B. Here B B' is a graph Laplacian without those nodes: sparse, positive definite, factored once.
     """
 
-    def __init__(self, graph: Graph, free: NDArray[np.bool_]) -> None:
+    def __init__(self, graph: Graph, free: Mask) -> None:
         self.graph = graph
         self.free = np.flatnonzero(free)
 
@@ -55,7 +54,7 @@ class FlowSpace:
         """Number of independent cycles."""
         return int(len(self.free) - self.incidence.shape[0])
 
-    def project(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def project(self, rows: Floats) -> Floats:
         """Project vectors, (n,) or (m, n), on the space."""
         result = np.zeros_like(rows)
         columns = rows[..., self.free].T

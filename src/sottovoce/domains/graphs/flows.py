@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Mask, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._solvers.graph import Graph, read_graph, topological_ranks
 from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
 from sottovoce.domains.base import read_only
@@ -117,7 +118,7 @@ def _refuse_unbounded(graph: Graph, capacity: Vector) -> None:
         raise DomainError(f"capacities must be finite somewhere on every directed cycle: {error}") from None
 
 
-def _free(graph: Graph, flow: Vector, capacity: Vector) -> NDArray[np.bool_]:
+def _free(graph: Graph, flow: Vector, capacity: Vector) -> Mask:
     """Mark the edges that are not at the same bound in every flow.
 
     An edge at a bound can leave it exactly if a cycle of the residual graph goes through it: if both of its ends are in
@@ -130,5 +131,5 @@ def _free(graph: Graph, flow: Vector, capacity: Vector) -> NDArray[np.bool_]:
     residual = Graph(graph.nodes, tails, heads).adjacency()
     _, component = connected_components(residual, directed=True, connection="strong")
     together = component[graph.tails] == component[graph.heads]
-    free: NDArray[np.bool_] = (can_rise & can_fall) | (together & (capacity > tiny))
+    free: Mask = (can_rise & can_fall) | (together & (capacity > tiny))
     return free

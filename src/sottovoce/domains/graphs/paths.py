@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, vector
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import vector
 from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_path, walks
 from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
@@ -95,7 +96,7 @@ class Paths(FlowDomain):
         copies = np.repeat((-1.0, 1.0), m)
         return math.sqrt(max(-float(copies @ MinCostFlow(double, *ends, 2.0, capacity).cheapest(copies)), 0.0))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw paths with mean `x`: walk the flow, leaving each node by an edge in proportion to its flow."""
         x = vector("x", x, self.dimension)
         count = how_many(size)

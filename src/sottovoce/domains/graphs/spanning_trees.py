@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, vector
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector
 from sottovoce.domains._solvers.graph import read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_tree
 from sottovoce.domains.choices.matroid_bases import MatroidBases

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains._solvers.lanczos import leading_eigenvector
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
@@ -90,7 +91,7 @@ class NuclearBall(NormBall):
         values = np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
         return l1_distance(values, self.radius) <= tolerance
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw rank-one matrices with mean `x`: singular pairs, by their values; the rest, with fair signs, cancels."""
         matrix = vector("x", x, self.dimension).reshape(self.rows, self.columns)
         count = how_many(size)
@@ -103,7 +104,7 @@ class NuclearBall(NormBall):
         return self._drawn(pairs.reshape(count, self.dimension), size)
 
 
-def leading_pair(matrix: NDArray[np.float64]) -> tuple[Vector, Vector]:
+def leading_pair(matrix: Floats) -> tuple[Vector, Vector]:
     """Return unit vectors u, v with u' matrix v the largest singular value."""
     wide = matrix.shape[0] < matrix.shape[1]
     tall = matrix.T if wide else matrix  # iterate on the shorter side
@@ -118,7 +119,7 @@ def leading_pair(matrix: NDArray[np.float64]) -> tuple[Vector, Vector]:
     return (right, left) if wide else (left, right)
 
 
-def nearest_in_nuclear_ball(matrix: NDArray[np.float64], radius: float) -> NDArray[np.float64]:
+def nearest_in_nuclear_ball(matrix: Floats, radius: float) -> Floats:
     """Return the nearest matrix of nuclear norm `radius` at most: shrink all singular values by the same amount.
 
     Examples
@@ -132,5 +133,5 @@ def nearest_in_nuclear_ball(matrix: NDArray[np.float64], radius: float) -> NDArr
         return matrix
     excess = (np.cumsum(values) - radius) / np.arange(1, len(values) + 1)
     shrunk = np.maximum(values - excess[values > excess][-1], 0.0)
-    result: NDArray[np.float64] = (left * shrunk) @ right
+    result: Floats = (left * shrunk) @ right
     return result

@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains._solvers.lanczos import leading_eigenvector
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance
@@ -91,7 +92,7 @@ class Spectrahedron(Fixed, Domain):
         """Distance of two orthogonal matrices of rank one."""
         return self.trace * math.sqrt(2)
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Take the symmetric part, and subtract its trace."""
         rows = self._vectors(vectors)
         matrices = rows.reshape(-1, self.n, self.n)
@@ -106,7 +107,7 @@ class Spectrahedron(Fixed, Domain):
         tolerance = number("tolerance", tolerance, above=0.0)
         return math.hypot(skew, self._distance(np.linalg.eigvalsh(symmetric))) <= tolerance
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw matrices of rank one with mean `x`: eigenvectors, by their eigenvalues."""
         symmetric, skew = self._parts(vector("x", x, self.dimension))
         count = how_many(size)
@@ -119,7 +120,7 @@ class Spectrahedron(Fixed, Domain):
         pairs = self.trace * chosen[:, :, None] * chosen[:, None, :]
         return self._drawn(pairs.reshape(count, self.dimension), size)
 
-    def _parts(self, x: Vector) -> tuple[NDArray[np.float64], float]:
+    def _parts(self, x: Vector) -> tuple[Floats, float]:
         """Return the symmetric part, and the length of the other."""
         matrix = x.reshape(self.n, self.n)
         return (matrix + matrix.T) / 2, float(np.linalg.norm(matrix - matrix.T)) / 2

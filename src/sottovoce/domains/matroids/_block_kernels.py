@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from sottovoce.domains._solvers.compiled import compiled
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce._arrays import Mask
+from sottovoce._compiled import compiled
+from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids._kernels import find_root
 
 __all__ = ["blocks"]

@@ -6,8 +6,9 @@ the result is cached on disk) or loads it from the cache (about 10 ms, once a pr
 
 import numpy as np
 
-from sottovoce.domains._solvers.compiled import compiled
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce._arrays import Mask
+from sottovoce._compiled import compiled
+from sottovoce.domains._subsets import Order
 
 __all__ = ["find_root", "forest", "nested", "quotas", "transversal"]
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce._arrays import Mask
 from sottovoce.domains._arguments import RemembersArguments
-from sottovoce.domains._subsets import Mask, Order, as_mask, as_order, components_of
+from sottovoce.domains._subsets import Order, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed
 
 __all__ = ["AbstractMatroid"]

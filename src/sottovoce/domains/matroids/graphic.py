@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce._arrays import Mask
 from sottovoce.domains._solvers.graph import read_graph
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _block_kernels, _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 

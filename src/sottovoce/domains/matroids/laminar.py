@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from sottovoce._checks import Vector, whole
-from sottovoce.domains._subsets import Mask, Order, as_mask, components_of
+from sottovoce._arrays import Mask, Vector
+from sottovoce._checks import whole
+from sottovoce.domains._subsets import Order, as_mask, components_of
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError

@@ -3,10 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sottovoce._arrays import Floats, Mask
 from sottovoce._checks import choice, number
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids.base import AbstractMatroid
 
 __all__ = ["Linear"]
@@ -79,14 +80,14 @@ class Linear(AbstractMatroid):
         return kept
 
 
-def _unit_columns(matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit_columns(matrix: Floats) -> Floats:
     """Return the columns as rows of length 1; a zero column stays one."""
     scaled = matrix / np.where(matrix.any(axis=0), np.abs(matrix).max(axis=0), 1.0)
     lengths = np.linalg.norm(scaled, axis=0)
     return np.ascontiguousarray((scaled / np.where(lengths > 0.0, lengths, 1.0)).T)
 
 
-def _bits(matrix: NDArray[np.float64]) -> tuple[int, ...]:
+def _bits(matrix: Floats) -> tuple[int, ...]:
     """Return each column as a whole number with its entries as bits."""
     if not np.isin(matrix, (0.0, 1.0)).all():
         wrong = matrix[~np.isin(matrix, (0.0, 1.0))][0]

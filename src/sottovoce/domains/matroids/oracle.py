@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce._arrays import Mask
 from sottovoce._checks import whole
-from sottovoce.domains._subsets import Mask, Order, all_masks, as_mask
+from sottovoce.domains._subsets import Order, all_masks, as_mask
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError
 

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sottovoce._arrays import Mask
 from sottovoce._checks import whole
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from sottovoce._arrays import Mask
 from sottovoce._checks import whole
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
 

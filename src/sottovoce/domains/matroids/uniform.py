@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from sottovoce._arrays import Mask
 from sottovoce._checks import whole
-from sottovoce.domains._subsets import Mask, Order
+from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids.partition import Partition
 
 __all__ = ["Uniform"]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sottovoce._checks import Vector, vector
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector
 from sottovoce.domains._solvers.linear_program import LinearProgram
 from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError

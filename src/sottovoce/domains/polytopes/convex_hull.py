@@ -6,9 +6,10 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, vector
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import vector
 from sottovoce.domains._geometry.hull import CAUTION
 from sottovoce.domains.base import Domain, Fixed
 
@@ -73,7 +74,7 @@ class ConvexHull(Fixed, Domain):
         return math.sqrt(squared) * (1 + CAUTION)
 
 
-def _squared_distances(rows: NDArray[np.float64], point: Vector) -> Vector:
+def _squared_distances(rows: Floats, point: Vector) -> Vector:
     apart = rows - point
     squared: Vector = np.einsum("ij,ij->i", apart, apart)
     return squared

@@ -6,10 +6,11 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg, sparse
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Mask, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
 from sottovoce.domains._geometry.inner_ball import Core
 from sottovoce.domains._geometry.outer_bounds import Frame, frames
@@ -109,7 +110,7 @@ class Polytope(Fixed, Domain):
         return self._program.solve(vector("cost", cost, self.dimension))
 
     @cached_property
-    def _flat(self) -> NDArray[np.bool_]:
+    def _flat(self) -> Mask:
         """Which inequalities hold with equality everywhere.
 
         Ask for the vertex with most room in all of those in doubt together. Each answer clears some of them, until one

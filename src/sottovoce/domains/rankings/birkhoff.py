@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from sottovoce._checks import Vector, vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import vector, whole
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
@@ -82,7 +83,7 @@ class Birkhoff(Faceted):
         """Distance of two permutations that agree nowhere."""
         return math.sqrt(2 * self.n)
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the means of rows and of columns, and add back the mean of all."""
         flat = self._vectors(vectors)
         tables = flat.reshape(*flat.shape[:-1], self.n, self.n)
@@ -94,7 +95,7 @@ class Birkhoff(Faceted):
         flat = self._center + self.tangent(x - self._center)
         return bracket(x, flat, lambda point: point, (self.n - 1) / self.n, self._center)
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw permutations with mean `x`, from Birkhoff's and von Neumann's decomposition."""
         x = vector("x", x, self.dimension)
         count = how_many(size)

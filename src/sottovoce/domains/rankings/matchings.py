@@ -6,11 +6,12 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array
 
-from sottovoce._checks import Vector, vector, whole
+from sottovoce._arrays import Floats, Positions, Vector
+from sottovoce._checks import vector, whole
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
@@ -125,7 +126,7 @@ class Matchings(Faceted):
         assert found.x is not None
         return math.sqrt(round(float(found.x.sum())))
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Return the vectors as they are: the set is not flat."""
         return self._vectors(vectors)
 
@@ -136,7 +137,7 @@ class Matchings(Faceted):
     def _slacks(self, x: Vector) -> Vector:
         return np.concatenate((x, 1.0 - self._members @ x))
 
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> NDArray[np.float64]:
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
         """Draw matchings with mean `x`.
 
         Beside a copy of itself, turned over, and the chances of every member to stay alone, x becomes a doubly
@@ -155,7 +156,7 @@ class Matchings(Faceted):
         return self._drawn(matchings[rng.choice(len(weights), p=weights, size=count)], size)
 
 
-def _checked(pairs: Any, left: int, right: int) -> NDArray[np.intp]:
+def _checked(pairs: Any, left: int, right: int) -> Positions:
     """Return the pairs as an array of shape (m, 2), or say what is wrong."""
     if pairs is None:
         return np.stack(np.divmod(np.arange(left * right), right), axis=1)

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from sottovoce._checks import Vector, number, vector
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry import permutations
 from sottovoce.domains.base import Domain, Fixed, read_only
 from sottovoce.errors import DomainError
@@ -86,7 +87,7 @@ class Permutahedron(Fixed, Domain):
         """Distance of a ranking and its reverse."""
         return permutations.diameter(self.weights)
 
-    def tangent(self, vectors: ArrayLike) -> NDArray[np.float64]:
+    def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean."""
         rows = self._vectors(vectors)
         rows -= rows.mean(axis=-1, keepdims=True)

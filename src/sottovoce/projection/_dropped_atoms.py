@@ -1,19 +1,17 @@
 """Atoms that were let go of: trying one again costs an inner product, asking for a new one costs an oracle call."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["Spares"]
+__all__ = ["DroppedAtoms"]
 
-Matrix = NDArray[np.float64]
 
 _NONE: Matrix = np.empty((0, 0))
-LIMIT = 512  # each look costs time in proportion, and few sets have that many atoms to spare
+LIMIT = 512  # each look costs time in proportion, and few walks drop that many
 
 
-class Spares:
+class DroppedAtoms:
     """A bounded store of atoms; when it is full, a new one takes the place of one that has long been there.
 
     `put` and `take` change the store in place: work on a `copy` of one that others hold.
@@ -37,16 +35,16 @@ class Spares:
         return self.atoms
 
     def __setstate__(self, atoms: Matrix) -> None:
-        Spares.__init__(self, atoms)
+        DroppedAtoms.__init__(self, atoms)
 
     @property
     def atoms(self) -> Matrix:
         """The atoms, one a row."""
         return self._rows[: self.count]
 
-    def copy(self) -> "Spares":
+    def copy(self) -> "DroppedAtoms":
         """Return a store of its own, with the same atoms."""
-        return Spares(self.atoms.copy())
+        return DroppedAtoms(self.atoms.copy())
 
     def put(self, atom: Vector) -> None:
         """Keep one more atom."""

@@ -1,21 +1,19 @@
 """The atoms of the pairwise method, with their inner products: a local step never touches a vector of the space."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.blas import dnrm2
 
-from sottovoce._checks import Vector
-from sottovoce.projection.rows import DenseRows, Indices, Rows, SparseRows
+from sottovoce._arrays import Matrix, Positions, Vector
+from sottovoce.projection._rows import DenseRows, Rows, SparseRows
 
-__all__ = ["Pool"]
+__all__ = ["AtomPool"]
 
-Matrix = NDArray[np.float64]
 
 _ROOM = 16
 _SPARSE = 0.1  # up to this share of nonzero coordinates, rows are kept by their nonzero coordinates
 
 
-class Pool:
+class AtomPool:
     """Atoms, as displacements from an origin, and the Gram matrix of these displacements.
 
     Displacements keep their inner products exact to the scale of the set, however far it is from the origin. Where
@@ -75,17 +73,17 @@ class Pool:
         table.add(row)
         self.count = k + 1
 
-    def pick(self, indices: Indices) -> "Pool":
+    def pick(self, indices: Positions) -> "AtomPool":
         """Return a new pool of some of the atoms, in the given order."""
         k = len(indices)
-        picked = Pool(self.origin)
+        picked = AtomPool(self.origin)
         picked.count, picked.scale = k, self.scale
         picked._gram = np.zeros((k + _ROOM, k + _ROOM))
         picked._gram[:k, :k] = self._gram[np.ix_(indices, indices)]
         picked._rows = None if self._rows is None else self._rows.pick(indices)
         return picked
 
-    def copy(self) -> "Pool":
+    def copy(self) -> "AtomPool":
         """Return a pool of its own, with the same atoms."""
         return self.pick(np.arange(self.count))
 

@@ -5,7 +5,8 @@ import math
 import numpy as np
 from scipy.linalg.blas import dnrm2
 
-from sottovoce._checks import Vector, number
+from sottovoce._arrays import Vector
+from sottovoce._checks import number
 from sottovoce.errors import DomainError
 
 __all__ = ["Stopping", "checked_gap"]

@@ -1,29 +1,27 @@
 """The active atoms of the minimum-norm-point method, with a factor that survives a change of target."""
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import qr_delete
 from scipy.linalg.blas import dnrm2
 from scipy.linalg.lapack import dtrtrs
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["Corral"]
+__all__ = ["ActiveAtoms"]
 
-Matrix = NDArray[np.float64]
 
 _DEPENDENT = 1e-14
 _ROOM = 8  # atoms for which there is room at first; small sets never need more
 
 
-class Corral:
-    """Affinely independent atoms (Wolfe's word for them), and a QR factor of their affine hull.
+class ActiveAtoms:
+    """Affinely independent atoms of which a point is the mean (Wolfe's corral), and a QR factor of their affine hull.
 
     Each atom p becomes the column (scale, p - origin) of a matrix A = QR. Affine independence of atoms is linear
     independence of columns, and nothing here knows the target: the factor is kept from one projection to the next.
     Orthogonal factors, rather than a Cholesky factor of the Gram matrix, keep the condition number from being squared.
 
-    `add` and `drop` change a corral in place, in arrays with room to grow: work on a `copy` of one that others hold.
+    `add` and `drop` change them in place, in arrays with room to grow: work on a `copy` of what others hold.
 
     Parameters
     ----------
@@ -72,9 +70,9 @@ class Corral:
         mean: Vector = weights.dot(self._atoms[: self.count])
         return mean
 
-    def copy(self) -> "Corral":
-        """Return a corral of its own, with the same atoms."""
-        other = Corral.__new__(Corral)
+    def copy(self) -> "ActiveAtoms":
+        """Return arrays of its own, with the same atoms."""
+        other = ActiveAtoms.__new__(ActiveAtoms)
         other.__setstate__(self.__getstate__())
         other._resize(self.count + _ROOM)
         return other

@@ -5,26 +5,15 @@ on disk, in `NUMBA_CACHE_DIR` if the package's own folder cannot be written to) 
 milliseconds, once a process).
 """
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
-import numba
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Matrix, Vector
+from sottovoce._compiled import compiled
 
 __all__ = ["enter", "exchange"]
 
-Matrix = NDArray[np.float64]
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-def _compiled(function: Function) -> Function:
-    return cast(Function, numba.njit(cache=True)(function))
-
-
-@_compiled
+@compiled
 def exchange(gram: Matrix, weights: Vector, slopes: Vector, enough: float, limit: int) -> int:
     """Move weight from the dearest atom in use to the cheapest atom, until no exchange gains more than `enough`.
 
@@ -55,7 +44,7 @@ def exchange(gram: Matrix, weights: Vector, slopes: Vector, enough: float, limit
     return limit
 
 
-@_compiled
+@compiled
 def enter(gram: Matrix, weights: Vector, slopes: Vector) -> None:
     """Take the best step from the mean toward the last atom: a Frank-Wolfe step, in place."""
     k = len(weights)

@@ -3,15 +3,12 @@
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Matrix, Positions, Vector
 
-__all__ = ["DenseRows", "Indices", "Rows", "SparseRows"]
+__all__ = ["DenseRows", "Rows", "SparseRows"]
 
-Matrix = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _ROOM = 16
 
@@ -28,7 +25,7 @@ class Rows(Protocol):
     def combine(self, weights: Vector) -> Vector:
         """Return the weighted sum of the rows."""
 
-    def pick(self, indices: Indices) -> "Rows":
+    def pick(self, indices: Positions) -> "Rows":
         """Return a new table of some rows, in the given order."""
 
     def dense(self) -> Matrix:
@@ -78,7 +75,7 @@ class DenseRows:
         total: Vector = weights.dot(self._rows[: self.count])
         return total
 
-    def pick(self, indices: Indices) -> "DenseRows":
+    def pick(self, indices: Positions) -> "DenseRows":
         """Return a new table of some rows, in the given order."""
         picked = DenseRows(self._rows.shape[1], room=0)
         picked._rows, picked.count = self._rows[indices], len(indices)
@@ -104,7 +101,7 @@ class SparseRows:
 
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
-        self._where: list[Indices] = []
+        self._where: list[Positions] = []
         self._values: list[Vector] = []
         self._matrix: csr_array | None = None
 
@@ -132,7 +129,7 @@ class SparseRows:
         total: Vector = self._table().T @ weights
         return total
 
-    def pick(self, indices: Indices) -> "SparseRows":
+    def pick(self, indices: Positions) -> "SparseRows":
         """Return a new table of some rows, in the given order."""
         picked = SparseRows(self.dimension)
         picked._where = [self._where[index] for index in indices]
