@@ -1,9 +1,11 @@
 """One source of noise for many short-lived optimizers."""
 
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Self
 
 from sottovoce import _fork
-from sottovoce.privacy import Noise, NoiseSource, SecureNoise
+from sottovoce.privacy import Noise, NoiseSource, SecureNoise, SimulatedNoise
 from sottovoce.privacy.noise import Sampler
 
 __all__ = ["Pooled", "secure_pool"]
@@ -13,7 +15,7 @@ class Pooled:
     """Hands out one sampler per distribution, to however many optimizers ask.
 
     Noise is drawn in blocks of hundreds, and an audited run uses a handful: with a sampler of its own, each run would
-    throw nearly all of a block away. No draw is ever handed out twice, so runs stay independent.
+    throw nearly all of a block away. No draw is ever handed out twice, in no thread, so runs stay independent.
 
     Examples
     --------
@@ -28,6 +30,11 @@ class Pooled:
         self._source = source
         self._samplers: dict[Noise, Sampler] = {}
 
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test."""
+        return [cls(SecureNoise()), cls(SimulatedNoise(7))]
+
     @property
     def simulated(self) -> bool:
         """Whether an adversary who knows the program could reproduce the noise."""
@@ -36,7 +43,7 @@ class Pooled:
     def sampler(self, noise: Noise) -> Sampler:
         """Return the sampler of one distribution."""
         if noise not in self._samplers:
-            self._samplers[noise] = self._source.sampler(noise)
+            self._samplers.setdefault(noise, self._source.sampler(noise))  # one for all, whichever thread is quicker
         return self._samplers[noise]
 
     def __repr__(self) -> str:

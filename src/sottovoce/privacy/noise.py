@@ -8,13 +8,22 @@ the low-order bits of a released number say nothing about the sum behind it (Mir
 `add` itself cut off at 2^62 or beyond lands on the bound whatever the sum was. So saturation is post-processing, and
 the guarantee is exact even in the far tail.
 
-Tests: tests/privacy/test_noise.py.
+No draw is handed out twice: the differences of two numbers under one noise are those of the sums behind them, exactly.
+What is drawn ahead waits in a deque, and is only ever taken out of it by `popleft`, which removes what it returns in
+one indivisible step. So two threads, or a signal handler and what it interrupted, never take the same number; an
+exception at any moment loses noise at worst. There is no lock that an exception could leave closed, or that a forked
+child could inherit closed; a child refuses what its parent drew.
+
+Tests: tests/privacy/test_noise.py, tests/privacy/test_noise_sharing.py (threads, forks, an exception at every
+instruction; all sources, found by discovery).
 """
 
 import math
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,7 +71,7 @@ class Sampler(Protocol):
     """Draws integers from one distribution."""
 
     def draw(self, size: int) -> Integers:
-        """Return `size` fresh integers; no two calls ever return the same draw."""
+        """Return `size` fresh integers; no two calls ever return the same draw, whatever threads they are made in."""
         ...
 
 
@@ -93,6 +102,11 @@ class SecureNoise:
 
     simulated = False
 
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test."""
+        return [cls()]
+
     def sampler(self, noise: Noise) -> Sampler:
         """Return a sampler of one distribution."""
         return _SecureSampler(_measurement(noise.family, noise.scale))
@@ -121,12 +135,19 @@ class SimulatedNoise:
 
     def __init__(self, seed: int) -> None:
         self.seed = whole("seed", seed, least=0)
-        self._samplers = 0
+        self._taken: dict[int, object] = {}  # numbers of samplers
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test."""
+        return [cls(7)]
 
     def sampler(self, noise: Noise) -> Sampler:
         """Return a sampler of one distribution, with a stream of its own."""
-        self._samplers += 1
-        sequence = np.random.SeedSequence(self.seed, spawn_key=(self._STREAM, self._samplers))
+        number, mine = len(self._taken) + 1, object()
+        while self._taken.setdefault(number, mine) is not mine:  # another thread was quicker
+            number += 1
+        sequence = np.random.SeedSequence(self.seed, spawn_key=(self._STREAM, number))
         return _SimulatedSampler(noise, np.random.Generator(np.random.SFC64(sequence)))
 
     def __repr__(self) -> str:
@@ -136,20 +157,25 @@ class SimulatedNoise:
 class _SecureSampler:
     def __init__(self, measurement: Any) -> None:
         self._measurement = measurement
-        self._block: Integers = np.empty(0, dtype=np.int64)
+        self._ahead: deque[int] = deque()  # drawn, and not handed out
         self._next_block = _FIRST_BLOCK
         self._generation = _fork.generation()
 
     def draw(self, size: int) -> Integers:
         if self._generation != _fork.generation():
-            self._block = self._block[:0]
+            self._ahead = deque()
             raise ForkRefused("this noise belongs to the parent process; create the optimizer after the fork")
-        if len(self._block) < size:
-            fresh = self._measurement([0] * max(size, self._next_block))
-            self._next_block = min(2 * self._next_block, _LAST_BLOCK)
-            self._block = np.concatenate([self._block, np.array(fresh, dtype=np.int64)])
-        drawn, self._block = self._block[:size].copy(), self._block[size:]
-        return drawn
+        drawn: list[int] = []
+        while len(drawn) < size:
+            try:
+                drawn.append(self._ahead.popleft())  # looking and removing are one step: see the top of this file
+            except IndexError:
+                missing, block = size - len(drawn), self._next_block
+                self._next_block = min(2 * block, _LAST_BLOCK)
+                fresh = self._measurement([0] * max(missing, block))
+                drawn += fresh[:missing]
+                self._ahead.extend(fresh[missing:])
+        return np.array(drawn, dtype=np.int64)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise CopyRefused(
@@ -158,15 +184,27 @@ class _SecureSampler:
 
 
 class _SimulatedSampler:
+    """Draws nothing ahead; numpy's generators have a lock of their own, so that no two threads get the same draw."""
+
     def __init__(self, noise: Noise, generator: np.random.Generator) -> None:
         self._noise, self._generator = noise, generator
+        self._generation = _fork.generation()
 
     def draw(self, size: int) -> Integers:
+        if self._generation != _fork.generation():
+            self._renew_lock()
         if self._noise.family == "laplace":
             values = self._generator.laplace(scale=self._noise.scale, size=size)
         else:
             values = self._generator.normal(scale=self._noise.scale, size=size)
         return np.rint(np.clip(values, -_CUT, _CUT)).astype(np.int64)
+
+    def _renew_lock(self) -> None:
+        """Go on, in a forked child, with a copy of the stream: its lock may have been held when the parent forked."""
+        bits: np.random.BitGenerator = np.random.SFC64()
+        bits.state = self._generator.bit_generator.state
+        self._generator = np.random.Generator(bits)
+        self._generation = _fork.generation()
 
 
 def add(sums: Integers, noise: Integers) -> Integers:

@@ -1,0 +1,289 @@
+"""No noise is handed out twice: not to two threads, not after an exception, not to parent and child.
+
+All sources are found by discovery, so that a new one is tested the moment it exists.
+"""
+
+import importlib
+import inspect
+import itertools
+import os
+import pkgutil
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import sottovoce
+from sottovoce.auditing.pooled import secure_pool
+from sottovoce.errors import ForkRefused
+from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise, noise
+from sottovoce.privacy.local import CHANNELS
+
+HUGE = Noise("laplace", 2.0**56)  # 10^4 draws: two are equal by chance with probability below 1e-9
+PRIVACY = os.path.dirname(noise.__file__)
+
+
+def sources():
+    """Return every class of this package that hands out samplers."""
+    found = {}
+    for module in pkgutil.walk_packages(sottovoce.__path__, "sottovoce."):
+        if not module.name.endswith("__main__"):
+            for _, kind in inspect.getmembers(importlib.import_module(module.name), inspect.isclass):
+                if hasattr(kind, "sampler") and hasattr(kind, "simulated") and not getattr(kind, "_is_protocol", False):
+                    found[kind.__qualname__] = kind
+    return found
+
+
+EXAMPLES = [(f"{name} {i}", one) for name, kind in sources().items() for i, one in enumerate(kind.examples())]
+EXAMPLES.append(("secure_pool", secure_pool()))
+
+
+def drawing(example):
+    """Ways to get noise from a source: by one sampler that all share, and by samplers made on the spot."""
+    shared = example.sampler(HUGE)
+    return {
+        "shared": lambda: shared.draw(1).tolist(),
+        "several": lambda: shared.draw(12).tolist(),
+        "fresh": lambda: example.sampler(HUGE).draw(1).tolist(),
+    }
+
+
+def channel_of(kind):
+    """A channel whose noise dwarfs the losses: equal reports mean equal noise."""
+    return kind((0.0, 1.0), epsilon=2.0**-35, bits=20)
+
+
+NOISY_CHANNELS = [kind for kind in CHANNELS.values() if hasattr(kind, "noise")]
+
+
+def before_every_step(act):
+    """Return a trace function that calls `act` before every instruction of the files that draw noise."""
+    folders = (PRIVACY, os.path.dirname(sottovoce.auditing.__file__))
+
+    def tracing(frame, event, argument):
+        if not frame.f_code.co_filename.startswith(folders):
+            return None
+        frame.f_trace_opcodes = True  # an exception, or another thread's turn, does not wait for the end of a line
+        if event == "opcode":
+            act()
+        return tracing
+
+    return tracing
+
+
+def hammer(draw, *, threads=8, each=20):
+    """Draw in many threads at once, each losing its turn as often as can be; return all that was drawn."""
+    drawn = [[] for _ in range(threads)]
+    start = threading.Barrier(threads)
+
+    def work(mine):
+        sys.settrace(before_every_step(os.sched_yield))
+        start.wait()
+        for _ in range(each):
+            mine.extend(draw())
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        workers = [threading.Thread(target=work, args=(mine,)) for mine in drawn]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(interval)
+    return list(itertools.chain(*drawn))
+
+
+def repeated(values):
+    return len(values) - len(set(values))
+
+
+def test_discovery_finds_the_sources_that_there_are():
+    assert {"SecureNoise", "SimulatedNoise", "Pooled"} <= set(sources())
+    assert len(NOISY_CHANNELS) >= 1
+
+
+@pytest.mark.parametrize("way", ["shared", "several", "fresh"])
+@pytest.mark.parametrize("example", [one for _, one in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+def test_no_two_threads_share_their_noise(example, way):
+    values = hammer(drawing(example)[way], each=5 if way == "fresh" else 20)
+    assert repeated(values) == 0
+
+
+@pytest.mark.parametrize("kind", NOISY_CHANNELS)
+def test_no_two_people_share_their_noise(kind):
+    channel = channel_of(kind)
+    assert repeated(hammer(lambda: [channel.privatise(0.5)], each=60)) == 0
+
+
+def counting_measurement():
+    """Noise that counts up: what comes twice is seen with certainty, whatever the sizes of the calls."""
+    counter = itertools.count()
+    return lambda zeros: [next(counter) for _ in zeros]
+
+
+def test_threads_that_draw_in_all_sizes_share_nothing():
+    sampler = noise._SecureSampler(counting_measurement())
+    sizes = itertools.cycle([1, 3, 200, 1, 700, 1, 2, 90])
+    values = hammer(lambda: sampler.draw(next(sizes)).tolist(), each=25)
+    assert repeated(values) == 0
+
+
+class Interrupt(BaseException):
+    """Stands for KeyboardInterrupt, MemoryError and whatever else may come at any moment."""
+
+
+def interrupted(draw, at):
+    """Draw, and raise before the `at`-th instruction; return what was drawn, or None if it was interrupted."""
+    steps = itertools.count()
+
+    def interrupt():
+        if next(steps) == at:
+            raise Interrupt
+
+    before = sys.gettrace()
+    sys.settrace(before_every_step(interrupt))
+    try:
+        return draw()
+    except Interrupt:
+        return None
+    finally:
+        sys.settrace(before)
+
+
+def interrupt_everywhere(draw):
+    """Interrupt a draw at each of its instructions; draw in between, here and elsewhere. Return all that came out."""
+    values, at = draw(), 0
+
+    def draw_more():
+        values.extend(draw())
+
+    while (drawn := interrupted(draw, at)) is None:
+        draw_more()
+        elsewhere = threading.Thread(target=draw_more)
+        elsewhere.start()
+        elsewhere.join()  # for ever, if the exception has left a lock closed
+        at += 1
+    assert at > 20  # it was interrupted
+    return values + drawn
+
+
+@pytest.mark.parametrize("way", ["shared", "several", "fresh"])
+@pytest.mark.parametrize("example", [one for _, one in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+def test_no_noise_comes_twice_after_an_exception_anywhere(example, way):
+    assert repeated(interrupt_everywhere(drawing(example)[way])) == 0
+
+
+@pytest.mark.parametrize("size", [1, 12, 256])
+def test_no_block_of_noise_comes_twice_after_an_exception_anywhere(size):
+    sampler = noise._SecureSampler(counting_measurement())
+    assert repeated(interrupt_everywhere(lambda: sampler.draw(size).tolist())) == 0
+
+
+@pytest.mark.parametrize("kind", NOISY_CHANNELS)
+def test_no_person_gets_the_noise_of_a_report_that_was_interrupted(kind):
+    channel = channel_of(kind)
+    assert repeated(interrupt_everywhere(lambda: [channel.privatise(0.5)])) == 0
+
+
+def test_a_draw_within_a_draw_gets_noise_of_its_own():
+    """A signal handler may draw too, in the middle of another draw."""
+    sampler = noise._SecureSampler(counting_measurement())
+    values = []
+
+    def draw_another():
+        sys.settrace(None)
+        values.extend(sampler.draw(3).tolist())
+        sys.settrace(nested)
+
+    nested = before_every_step(draw_another)
+    for _ in range(10):
+        sys.settrace(nested)
+        try:
+            drawn = sampler.draw(4)
+        finally:
+            sys.settrace(None)
+        values.extend(drawn.tolist())
+    assert len(values) > 200
+    assert repeated(values) == 0
+
+
+def in_child(work, seconds=30):
+    """Return what a forked child writes; it dies if it hangs."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            signal.alarm(seconds)
+            os.write(writer, repr(work()).encode())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        written = pipe.read()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    return eval(written)  # a list of numbers, or the name of an error
+
+
+def refusal_or(draw):
+    try:
+        return draw()
+    except ForkRefused:
+        return "refused"
+
+
+@pytest.mark.parametrize("example", [one for _, one in EXAMPLES], ids=[name for name, _ in EXAMPLES])
+def test_a_fork_while_other_threads_draw_leaves_a_child_that_neither_hangs_nor_repeats(example):
+    shared, stop = example.sampler(HUGE), threading.Event()
+    shared.draw(5)
+
+    def work():
+        while not stop.is_set():
+            shared.draw(7)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    try:
+        for _ in range(4):
+            outcome = in_child(lambda: refusal_or(lambda: shared.draw(3).tolist()))
+            assert (outcome == "refused") != example.simulated
+    finally:
+        stop.set()
+        for worker in workers:
+            worker.join()
+    assert shared.draw(2).shape == (2,)  # the parent goes on
+
+
+def test_children_and_parent_draw_secure_noise_of_their_own():
+    """New samplers after a fork: the random numbers beneath them are not those of the parent, or of a brother."""
+    SecureNoise().sampler(HUGE).draw(10)
+
+    def fresh():
+        return [*SecureNoise().sampler(HUGE).draw(50).tolist(), *secure_pool().sampler(HUGE).draw(50).tolist()]
+
+    values = [*in_child(fresh), *in_child(fresh), *fresh()]
+    assert repeated(values) == 0
+
+
+def test_reports_of_children_and_parent_have_noise_of_their_own():
+    for kind in NOISY_CHANNELS:
+        channel = channel_of(kind)
+
+        def report(channel=channel):
+            return [channel.privatise(0.5) for _ in range(20)]
+
+        values = [*report(), *in_child(report), *in_child(report), *report()]
+        assert repeated(values) == 0
+
+
+def test_a_lock_that_is_held_at_the_fork_does_not_stop_the_child():
+    sampler = SimulatedNoise(3).sampler(HUGE)
+    expected = SimulatedNoise(3).sampler(HUGE).draw(4).tolist()
+    with sampler._generator.bit_generator.lock:  # as a thread in the middle of a draw would
+        assert in_child(lambda: sampler.draw(4).tolist()) == expected
+    assert np.array_equal(sampler.draw(4), expected)
