@@ -4,6 +4,7 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from sottovoce.errors import (
@@ -74,6 +75,7 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iter
 
 def _fields(lines: Iterator[str], column: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the number of each line and what it holds by name."""
+    # Errors are raised outside `except`: what was caught holds the line, and would travel along as their context.
     try:
         for number, first in enumerate(lines, start=1):
             if first.strip():
@@ -82,8 +84,10 @@ def _fields(lines: Iterator[str], column: str) -> Iterator[tuple[int, dict[str, 
                 else:
                     yield from _csv_lines(first, lines, number, column)
                 return
+        return
     except UnicodeDecodeError:
-        raise LineError("the file: it is not text in UTF-8") from None
+        pass
+    raise LineError("the file: it is not text in UTF-8")
 
 
 def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -92,7 +96,7 @@ def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[
             continue
         try:
             fields = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
             raise LineError(f'line {number + shift}: it is not a JSON object such as {{"id": ..., "loss": ...}}')
@@ -110,8 +114,10 @@ def _csv_lines(first: str, rest: Iterator[str], number: int, column: str) -> Ite
             if column not in names and not _wants_none(fields):
                 raise LineError(f"line {number}: no column {column}; columns are {_columns(names)}")
             yield number + reader.line_num - 1, fields
+        return
     except csv.Error:
-        raise LineError(f"line {number + reader.line_num}: it is not CSV") from None
+        pass
+    raise LineError(f"line {number + reader.line_num}: it is not CSV")
 
 
 def _columns(names: list[str]) -> str:
@@ -137,12 +143,10 @@ def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
         if _wants_none(fields):
             return None
         raise LineError(f"line {number}: it has no {column}")
-    try:
-        if isinstance(value, bool | list | dict):
-            raise ValueError
-        return Line(number, name.strip(), float(value))
-    except ValueError:
-        raise LineError(f"line {number}: its {column} is not a number") from None
+    if not isinstance(value, bool | list | dict):
+        with suppress(ValueError, OverflowError):
+            return Line(number, name.strip(), float(value))
+    raise LineError(f"line {number}: its {column} is not a number")
 
 
 def tell_stream(

@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,10 +71,11 @@ def _source(file: str | None, one: list[str] | None, report: bool) -> Iterator[A
     if one:
         if len(one) != 2:
             raise ValueError(f"pass ID and LOSS, two arguments, got {len(one)}")
-        try:
+        value = None
+        with suppress(ValueError):  # its words quote the loss, and raising inside `except` would carry them along
             value = float(one[1])
-        except ValueError:
-            raise ValueError(f"{'the report' if report else 'LOSS'} is not a number") from None
+        if value is None:
+            raise ValueError(f"{'the report' if report else 'LOSS'} is not a number")
         yield [json.dumps({"id": one[0], "report" if report else "loss": value})]
     elif file == "-":
         yield sys.stdin

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.errors import AlreadyTold, InvalidLoss, UnknownAction
+from sottovoce._losses import as_floats
+from sottovoce.errors import AlreadyTold, UnknownAction
 from sottovoce.learning.rounds import Action, Actions, Block, OpenRound
 
-__all__ = ["OpenRounds", "as_array", "as_float", "as_ids", "refuse_actions"]
+__all__ = ["OpenRounds", "as_ids", "refuse_actions"]
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Place = tuple[Block, NDArray[np.bool_] | slice, Integers]  # a block, which of the ids are its own, their slots
 
@@ -139,32 +139,6 @@ class OpenRounds:
             block = self._blocks[int(index)]
             picked = whose == index
             yield block, picked, ids[picked] - block.first
-
-
-def as_float(loss: Any) -> float:
-    """Return a loss as a float. The error is raised outside `except`, so that no context carries the value along."""
-    try:
-        return float(loss)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InvalidLoss("the loss is not a number; it was not recorded")
-
-
-def as_array(losses: Any) -> NDArray[Any]:
-    """Return losses as an array, of floats if that is possible: those that nobody wants may be anything."""
-    try:
-        return np.asarray(losses, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        return np.asarray(losses, dtype=object)
-
-
-def as_floats(losses: Any) -> Floats:
-    """Return losses as an array of floats, with the same discretion."""
-    try:
-        return np.asarray(losses, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
 
 
 def refuse_actions(ids: Any) -> None:

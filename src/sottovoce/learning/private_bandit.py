@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sottovoce import _fork
 from sottovoce._checks import whole
+from sottovoce._losses import as_array, as_float
 from sottovoce.domains import Domain
 from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached, StateRefused
 from sottovoce.learning import saved_state
@@ -24,7 +25,7 @@ from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.describe import describe
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch, next_epoch, public_coins
-from sottovoce.learning.open_rounds import OpenRounds, as_array, as_float, as_ids
+from sottovoce.learning.open_rounds import OpenRounds, as_ids
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.rounds import TOLD, UNWANTED, Action, Actions, Block
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, SecureNoise

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._losses import as_floats
 from sottovoce.errors import InvalidLoss
 
 __all__ = ["ReportGrid"]
@@ -43,7 +44,7 @@ class ReportGrid:
 
     def quantise(self, losses: Any) -> NDArray[np.int64]:
         """Return reports as integers; refuse what the channel cannot have sent, a raw loss above all."""
-        reports = np.asarray(losses, dtype=np.float64)
+        reports = as_floats(losses)
         integers = np.where(np.isfinite(reports), reports, 0.5).astype(np.int64)
         if not (integers == reports).all() or not self.channel.valid(integers):
             raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")

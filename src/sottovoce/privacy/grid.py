@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import number, whole
+from sottovoce._losses import as_floats
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy.noise import LARGEST_SUM
 
@@ -80,7 +81,7 @@ class LossGrid:
 
     def quantise(self, losses: Any) -> Integers:
         """Return the integers of a block of losses. Refuses NaN and infinity, without saying which or what."""
-        values = np.asarray(losses, dtype=np.float64)
+        values = as_floats(losses)
         if not np.isfinite(values).all():
             raise InvalidLoss(
                 "a loss is not a finite number; nothing of this block was recorded. Fix it, and tell again"

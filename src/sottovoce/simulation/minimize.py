@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from sottovoce._checks import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
@@ -97,5 +95,5 @@ def minimize(
     while optimizer.remaining:
         actions = optimizer.ask_round(most=BLOCK)
         losses = loss(actions.x) if vectorized else [loss(action) for action in actions.x]
-        optimizer.tell(actions.ids, np.asarray(losses, dtype=np.float64))
+        optimizer.tell(actions.ids, losses)
     return Minimized(optimizer.point, optimizer, optimizer.privacy)

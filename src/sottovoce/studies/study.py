@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sottovoce._checks import choice, whole
+from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import HorizonReached, StorageError
 from sottovoce.learning.describe import describe
-from sottovoce.learning.open_rounds import as_array
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.rounds import Action, Actions

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
+from sottovoce._losses import as_floats
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
-from sottovoce.learning.open_rounds import as_floats
 from sottovoce.learning.rounds import PENDING, TOLD
 from sottovoce.studies.core import Refusal
 from sottovoce.studies.ids import Place

@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import whole
+from sottovoce._losses import as_float, as_floats
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import HorizonReached, UnknownAction
 from sottovoce.exploration import Sphere
 from sottovoce.learning.baselines.pending import Pending, Round
 from sottovoce.learning.baselines.plans import BaselinePlan
-from sottovoce.learning.open_rounds import as_float, as_floats, as_ids
+from sottovoce.learning.open_rounds import as_ids
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import Action, Actions
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state

@@ -1,9 +1,11 @@
 """What all channels have in common, and how to make, ship and use one."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sottovoce._checks import choice
+from sottovoce._losses import as_float
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy.guarantees import LocalDP
 from sottovoce.privacy.local.laplace import LaplaceChannel
@@ -117,9 +119,7 @@ def privatise(loss: float, channel: Channel) -> int:
     >>> privatise(0.7, OneBitChannel((0.0, 1.0), epsilon=1.0)) in (-1, 1)
     True
     """
-    try:
-        return channel.privatise(loss)
-    except InvalidLoss:
-        raise
-    except ValueError as refused:
-        raise InvalidLoss(str(refused)) from None
+    value = as_float(loss)
+    if not math.isfinite(value):
+        raise InvalidLoss("the loss is not a finite number; nothing was reported. Fix it, and privatise again")
+    return channel.privatise(value)

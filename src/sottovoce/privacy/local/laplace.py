@@ -23,6 +23,7 @@ from typing import Any
 
 from sottovoce import _fork
 from sottovoce._checks import number, whole
+from sottovoce._losses import as_float
 from sottovoce.privacy.grid import LossGrid
 from sottovoce.privacy.noise import Noise, Sampler, SecureNoise, laplace_for
 
@@ -112,7 +113,7 @@ class LaplaceChannel:
 
     def privatise(self, loss: float) -> int:
         """Return the report of a loss: all that may leave its owner's hands. Send one report per loss, once."""
-        exact = self.grid.quantiser()(_as_float(loss))
+        exact = self.grid.quantiser()(as_float(loss))
         noise = int(_sampler(self.noise, _fork.generation()).draw(1)[0])
         return min(max(exact + noise, self.least_report), self.most_report)
 
@@ -140,13 +141,6 @@ class LaplaceChannel:
             raise ValueError(f"kind must be {cls.kind!r}, got {plain.get('kind')!r}")
         low, high = plain["loss_range"]
         return cls((low, high), plain["epsilon"], plain["bits"])
-
-
-def _as_float(loss: Any) -> float:
-    try:
-        return float(loss)
-    except (TypeError, ValueError):
-        raise TypeError("the loss is not a number; nothing was reported") from None
 
 
 @lru_cache(maxsize=64)

@@ -22,6 +22,7 @@ interpreter without any package).
 import math
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -102,12 +103,7 @@ class OneBitChannel:
     def threshold(self, loss: float) -> int:
         """How many of the 2^64 random words make the report +1. Private: never show it."""
         low, high = self.loss_range
-        try:
-            value = float(loss)
-        except (TypeError, ValueError):
-            raise TypeError("the loss is not a number; nothing was reported") from None
-        if not math.isfinite(value):
-            raise ValueError("the loss is not a finite number; nothing was reported. Fix it, and privatise again")
+        value = _finite(loss)
         fraction: float = (min(max(value, low), high) - low) / (high - low)
         spread = _WORDS - 2 * self.least
         return self.least + (spread * int(fraction * 2**_LOSS_BITS) >> _LOSS_BITS)
@@ -139,6 +135,17 @@ class OneBitChannel:
             raise ValueError(f"kind must be {cls.kind!r}, got {plain.get('kind')!r}")
         low, high = plain["loss_range"]
         return cls((low, high), plain["epsilon"])
+
+
+def _finite(loss: Any) -> float:
+    value = None
+    with suppress(Exception):  # it may quote the loss; raising inside `except` would carry it along as the context
+        value = float(loss)
+    if value is None:
+        raise TypeError("the loss is not a number; nothing was reported")
+    if not math.isfinite(value):
+        raise ValueError("the loss is not a finite number; nothing was reported. Fix it, and privatise again")
+    return value
 
 
 def _least_threshold(epsilon: float) -> int:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce._losses import as_floats
 from sottovoce.privacy.local.channels import Channel
 from sottovoce.privacy.local.laplace import LaplaceChannel
 from sottovoce.privacy.local.one_bit import OneBitChannel
@@ -23,7 +24,7 @@ def simulate_reports(losses: Any, channel: Channel, generator: np.random.Generat
     0.2
     """
     low, high = channel.loss_range
-    values = np.clip(np.asarray(losses, dtype=np.float64), low, high)
+    values = np.clip(as_floats(losses), low, high)
     if isinstance(channel, OneBitChannel):
         chance = 0.5 + (values - channel.low) / (2 * channel.step)
         return np.where(generator.random(values.shape) < chance, 1, -1).astype(np.int64)

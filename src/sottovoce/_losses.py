@@ -1,0 +1,44 @@
+"""From what a caller calls a loss to a float: the one place where a conversion may fail on a private value.
+
+The reason why it fails is dropped, whatever it is: the errors of numpy and of Python quote the value. It is dropped
+before ours is raised, outside `except`: `raise ... from None` hides the context of an error, and yet carries it along.
+
+Tests: tests/test_discretion.py.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.errors import InvalidLoss
+
+__all__ = ["as_array", "as_float", "as_floats"]
+
+
+def as_float(loss: Any) -> float:
+    """Return a loss as a float, or refuse it without showing it."""
+    try:
+        return float(loss)
+    except Exception:  # an owner's own type may raise anything
+        pass
+    raise InvalidLoss("the loss is not a number; it was not recorded")
+
+
+def as_array(losses: Any) -> NDArray[Any]:
+    """Return losses as an array, of floats if that is possible: those that nobody wants may be anything."""
+    for kind in (np.float64, object):
+        try:
+            return np.asarray(losses, dtype=kind)
+        except Exception:
+            pass
+    raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
+
+
+def as_floats(losses: Any) -> NDArray[np.float64]:
+    """Return losses as an array of floats, with the same discretion."""
+    try:
+        return np.asarray(losses, dtype=np.float64)
+    except Exception:
+        pass
+    raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")

@@ -1,0 +1,238 @@
+"""No error shows a loss: not in its words, not in its arguments, not in the errors behind it.
+
+Logs, trackers and debuggers print the whole chain of an exception, `from None` or not.
+"""
+
+import decimal
+import fractions
+from functools import cache
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli.app import app
+from sottovoce.errors import InvalidLoss
+from sottovoce.learning.reports import ReportGrid
+from sottovoce.privacy import LossGrid
+
+MARK = "715517155"  # stands in every bad loss below
+
+
+class Raising:
+    """A number of the owner's own making, whose conversion quotes it."""
+
+    def __init__(self, error):
+        self._error = error
+
+    def __float__(self):
+        raise self._error(MARK)
+
+    def __array__(self, dtype=None, copy=None):
+        raise self._error(MARK)
+
+    def __repr__(self):
+        return MARK
+
+
+class Own(Exception):
+    pass
+
+
+class Text(str):
+    pass
+
+
+class Shown:
+    def __repr__(self):
+        return MARK
+
+
+class Wrong:
+    def __float__(self):
+        return MARK
+
+    def __repr__(self):
+        return MARK
+
+
+BAD = {
+    "text": MARK + "x",
+    "a text of its own": Text(MARK + "y"),
+    "bytes": MARK.encode() + b"\xff",
+    "too large": int(MARK) * 10**400,
+    "too large a fraction": fractions.Fraction(int(MARK) * 10**400),
+    "a signalling NaN": decimal.Decimal(f"sNaN{MARK}"),
+    "complex": complex(float(MARK), 1),
+    "a list": [MARK + "x"],
+    "a ragged list": [[1, MARK], 2],
+    "a dictionary": {MARK: MARK},
+    "an object": Shown(),
+    "no float": Wrong(),
+    "numpy's text": np.str_(MARK + "z"),
+    "numpy's bytes": np.bytes_(MARK + "z"),
+    "an array of objects": np.array([Shown()], dtype=object),
+    "an array of texts": np.array([MARK + "x"]),
+    **{f"raises {error.__name__}": Raising(error) for error in (ValueError, TypeError, KeyError, RuntimeError, Own)},
+}
+
+
+def shows(problem, seen=None):
+    """Say where an exception, or one behind it, shows the mark; None if nowhere."""
+    seen = set() if seen is None else seen
+    if problem is None or id(problem) in seen:
+        return None
+    seen.add(id(problem))
+    looks = [str(problem), repr(problem), repr(problem.args), repr(vars(problem)), repr(getattr(problem, "object", ""))]
+    if any(MARK in look for look in looks):
+        return repr(problem)
+    behind = [problem.__cause__, problem.__context__, *(one for one in problem.args if isinstance(one, BaseException))]
+    return next((found for one in behind if (found := shows(one, seen))), None)
+
+
+def refused(call):
+    """Make a call that must fail, and return its error."""
+    with pytest.raises((InvalidLoss, TypeError, ValueError)) as failed:
+        call()
+    return failed.value
+
+
+@cache
+def asked(privacy=None, **options):
+    """Return an optimizer that waits for three losses; all of what follows is refused, and leaves it as it is."""
+    ball, privacy = sv.domains.Ball(3), privacy or sv.PureDP(1.0)
+    made = sv.PrivateBandit(ball, horizon=1000, loss_range=(0.0, 1.0), privacy=privacy, **options)
+    return made, made.ask(3).ids
+
+
+@cache
+def asked_baseline():
+    made = sv.baselines.FKM(sv.domains.Ball(3), horizon=100, loss_range=(0.0, 1.0))
+    return made, made.ask(3).ids
+
+
+def tell(first, count, losses):
+    made, ids = first
+    made.tell(int(ids[0]) if count == 1 else ids[:count], losses)
+
+
+def report(first, count, reports):
+    made, ids = first
+    made.tell(int(ids[0]) if count == 1 else ids[:count], report=reports)
+
+
+def array_of(bad):
+    losses = np.empty(2, dtype=object)
+    losses[:] = 0.5
+    losses[1] = bad
+    return losses
+
+
+def minimise(loss, **options):
+    sv.minimize(
+        loss, sv.domains.Ball(2), horizon=50, loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), batch_size=10, **options
+    )
+
+
+CHANNELS = {kind: sv.local.CHANNELS[kind]((0.0, 1.0), epsilon=1.0) for kind in sv.local.CHANNELS}
+CALLS = {
+    "tell": lambda bad: tell(asked(), 1, bad),
+    "tell a block": lambda bad: tell(asked(), 3, [0.5, bad, 0.5]),
+    "tell an array": lambda bad: tell(asked(), 2, array_of(bad)),
+    "tell in place of a block": lambda bad: tell(asked(), 3, bad),
+    "a raw loss under LocalDP": lambda bad: tell(asked(sv.LocalDP(1.0)), 1, bad),
+    "report": lambda bad: report(asked(sv.LocalDP(1.0)), 1, bad),
+    "reports": lambda bad: report(asked(sv.LocalDP(1.0), channel="laplace"), 2, [1, bad]),
+    "minimize": lambda bad: minimise(lambda x: bad),
+    "minimize in blocks": lambda bad: minimise(lambda x: [bad] * len(x), vectorized=True),
+    "a baseline": lambda bad: tell(asked_baseline(), 1, bad),
+    "a baseline, in a block": lambda bad: tell(asked_baseline(), 2, [0.5, bad]),
+    "a loss grid": lambda bad: LossGrid(0.0, 1.0).quantise([bad]),
+    **{f"privatise by {kind}": lambda bad, c=c: sv.local.privatise(bad, c) for kind, c in CHANNELS.items()},
+    **{f"{kind}.privatise": lambda bad, c=c: c.privatise(bad) for kind, c in CHANNELS.items()},
+    **{f"a grid of {kind}": lambda bad, c=c: ReportGrid(c).quantise([bad]) for kind, c in CHANNELS.items()},
+    "simulated reports": lambda bad: sv.local.simulate_reports([bad], CHANNELS["one-bit"], np.random.default_rng(0)),
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_no_error_shows_a_loss(call):
+    shown = {what: shows(refused(lambda bad=bad: call(bad))) for what, bad in BAD.items()}
+    assert not {what: where for what, where in shown.items() if where}
+
+
+@pytest.mark.parametrize("report", [False, True], ids=["losses", "reports"])
+def test_no_error_of_a_study_shows_a_loss(tmp_path, report):
+    privacy = sv.LocalDP(1.0) if report else sv.PureDP(1.0)
+    options = {"domain": sv.domains.Ball(3), "horizon": 1000, "loss_range": (0.0, 1.0), "privacy": privacy}
+    with sv.Study.open(f"sqlite:///{tmp_path / 'study.db'}", name="s", **options) as study:
+        one, block = study.ask().id, study.ask(2).ids
+        word = "report" if report else "losses"
+        good = 1 if report else 0.5
+        shown = {}
+        for what, bad in BAD.items():
+            shown[what] = shows(refused(lambda bad=bad: study.tell(one, **{word: bad})))
+            shown[f"{what} in a block"] = shows(refused(lambda bad=bad: study.tell(block, **{word: [good, bad]})))
+        assert study.status().told == 0
+    assert not {what: where for what, where in shown.items() if where}
+
+
+LINES = {
+    "csv": f"id,loss\nID,{MARK}x\n",
+    "csv, two": f"id,loss\nID,0.5\nID,{MARK}x\n",
+    "csv without the column": f"id,{MARK}x\nID,{MARK}x\n",
+    "csv with a zero byte": f"id,loss\nID,{MARK}\0\n",
+    "csv without end": f'id,loss\nID,"{MARK}' + "x" * 200_000,
+    "not utf-8": f"id,loss\nID,{MARK}".encode() + b"\xff\xfe\n",
+    "json": f'{{"id": "ID", "loss": "{MARK}x"}}',
+    "json, a list": f'{{"id": "ID", "loss": [{MARK}]}}',
+    "json, large": f'{{"id": "ID", "loss": {MARK}{"0" * 400}}}',
+    "json, larger": f'{{"id": "ID", "loss": {MARK}{"0" * 5000}}}',
+    "json, cut off": f'{{"id": "ID", "loss": {MARK}',
+    "json, deep": f'{{"id": "ID", "loss": {"[" * 100_000}{MARK}',
+}
+
+
+@pytest.fixture(scope="module")
+def study_on_disk(tmp_path_factory):
+    """The id of an action of a study that all commands below are refused by; it stays as it is."""
+    folder = tmp_path_factory.mktemp("study")
+    options = {"domain": sv.domains.Ball(3), "horizon": 1000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
+    url = f"sqlite:///{folder / 'study.db'}"
+    with pytest.MonkeyPatch.context() as patch, sv.Study.open(url, name="s", **options) as study:
+        patch.setenv("SOTTOVOCE_STORAGE", url)
+        yield study.ask().id
+
+
+def command(*arguments):
+    return lambda: app(args=["study", "tell", "s", *arguments], prog_name="sottovoce", standalone_mode=False)
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_no_error_of_the_command_line_shows_a_line(study_on_disk, tmp_path, capfd, kind):
+    text = LINES[kind]
+    data = text if isinstance(text, bytes) else text.encode()
+    (tmp_path / "losses").write_bytes(data.replace(b"ID", study_on_disk.encode()))
+    problem = refused(command("--file", str(tmp_path / "losses")))
+    printed = capfd.readouterr()
+    assert MARK not in printed.out + printed.err
+    assert shows(problem) is None
+
+
+def test_no_error_of_the_command_line_shows_an_argument(study_on_disk, capfd):
+    assert shows(refused(command(study_on_disk, MARK + "x"))) is None
+    assert shows(refused(command(study_on_disk, MARK + "x", "--report"))) is None
+    printed = capfd.readouterr()
+    assert MARK not in printed.out + printed.err
+
+
+def test_the_search_sees_what_is_hidden():
+    """`from None` sets a flag for whoever prints; the error itself stays where it was."""
+
+    def hide():
+        try:
+            float(MARK + "x")
+        except ValueError:
+            raise ValueError("nothing to see") from None
+
+    assert shows(refused(hide))
