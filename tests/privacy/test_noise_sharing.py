@@ -136,6 +136,15 @@ class Interrupt(BaseException):
     """Stands for KeyboardInterrupt, MemoryError and whatever else may come at any moment."""
 
 
+def elsewhere(call):
+    """Return what a call in a thread of its own returns. It never returns if an exception has left a lock closed."""
+    returned = []
+    thread = threading.Thread(target=lambda: returned.append(call()))
+    thread.start()
+    thread.join()
+    return returned[0]
+
+
 def interrupted(draw, at):
     """Draw, and raise before the `at`-th instruction; return what was drawn, or None if it was interrupted."""
     steps = itertools.count()
@@ -144,28 +153,21 @@ def interrupted(draw, at):
         if next(steps) == at:
             raise Interrupt
 
-    before = sys.gettrace()
     sys.settrace(before_every_step(interrupt))
     try:
         return draw()
     except Interrupt:
         return None
     finally:
-        sys.settrace(before)
+        sys.settrace(None)
 
 
 def interrupt_everywhere(draw):
     """Interrupt a draw at each of its instructions; draw in between, here and elsewhere. Return all that came out."""
     values, at = draw(), 0
-
-    def draw_more():
-        values.extend(draw())
-
-    while (drawn := interrupted(draw, at)) is None:
-        draw_more()
-        elsewhere = threading.Thread(target=draw_more)
-        elsewhere.start()
-        elsewhere.join()  # for ever, if the exception has left a lock closed
+    # In threads of their own: raising between the instructions of an `except` leaves Python's own books untidy.
+    while (drawn := elsewhere(lambda at=at: interrupted(draw, at))) is None:
+        values += draw() + elsewhere(draw)
         at += 1
     assert at > 20  # it was interrupted
     return values + drawn
