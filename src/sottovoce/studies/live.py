@@ -28,6 +28,7 @@ class LiveRound:
     full_at: float | None = None
     full_after: int | None = None  # events that were asked by then
     closed: bool = False
+    learned: int | None = None  # rounds that its epoch had learned from when it began; studies of old do not say
     blocks: list[Block] = field(default_factory=list)
     forgotten: list[Integers] = field(default_factory=list)
 

@@ -95,6 +95,7 @@ def _rebuild_round(replica: "Replica", row: Any, public: Record) -> None:
     if unfinished.opened < unfinished.size:
         epoch.reopen(unfinished)
     live = LiveRound(row.number, public["epoch"], public["first"], unfinished, row.full_at, row.full_after)
+    live.learned = public.get("learned")
     live.closed = row.state != tables.OPEN
     if live.closed == (row.released is None):
         raise StudyDamaged(f"round {row.number} is stored as {row.state}, and what is stored with it says otherwise")

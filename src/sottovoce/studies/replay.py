@@ -10,18 +10,17 @@ from sottovoce._records import part
 from sottovoce.exploration import Record
 from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.estimates import ReleasedRound
-from sottovoce.learning.noisy_oco import MirrorStep
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.saved_state import adopt
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.studies.examine import Examiner
+from sottovoce.studies.points import Points
 from sottovoce.studies.tables import DROPPED, RELEASED
 
 __all__ = ["Replay"]
 
 Floats = NDArray[np.float64]
-_POINT_ROUNDING = 1e-7
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 
 
@@ -42,10 +41,13 @@ class Replay:
     released: int = 0
     distance: float = 0.0  # of a stored point from the one that is computed again, at most
     tolerance: float = 0.0
-    _points: dict[int, "_Points"] = field(default_factory=dict)
+    _points: dict[int, Points] = field(default_factory=dict)
+    _mine: dict[int, list[Any]] = field(default_factory=dict)  # rows of rounds, by epoch
 
     def replay(self) -> None:
         """Go through all epochs; compare what was learned, where each began, and the point of every round."""
+        for row in self.examiner.rows.rounds:
+            self._mine.setdefault(self.examiner.public[row.number]["epoch"], []).append(row)
         for number in sorted(self.examiner.made):
             self._epoch(number)
             self._check_points(number)
@@ -59,14 +61,14 @@ class Replay:
         epoch = Epoch(problem, plan, SimulatedNoise(0), first=made["first"], center=center)  # no noise is drawn
         self._center(number, epoch, center)
         duals = [epoch.learner._duals[-1]]
-        for row in self.examiner.rows.rounds:
-            public = self.examiner.public[row.number]
-            if public["epoch"] == number and row.state in (RELEASED, DROPPED):
-                self._take_in(epoch, row, public)
+        for row in self._mine.get(number, []):
+            if row.state in (RELEASED, DROPPED):
+                self._take_in(epoch, row, self.examiner.public[row.number])
                 duals.append(epoch.learner._duals[-1])
         while epoch.learner.observed < min(learned["learner.observed"], self.examiner.rows.epochs[number].opened):
             epoch.take_in(None, center)  # rounds that were never to be released, passed over by a restoration
-        self._points[number] = _Points(epoch, duals)
+            duals.append(epoch.learner._duals[-1])
+        self._points[number] = Points(epoch, duals)
         self._compare(number, epoch.state(), learned)
 
     def _take_in(self, epoch: Epoch, row: Any, public: Record) -> None:
@@ -90,52 +92,40 @@ class Replay:
 
     def _center(self, number: int, epoch: Epoch, center: Floats) -> None:
         """Check that an epoch began where it had to: in the middle, or at a point of the epoch before it."""
-        middle, before = epoch.stage.working.center, self._points.get(number - 1)
-        if center.shape == middle.shape and _close(center, middle):
-            return
-        fits = before is not None and before.find(center, 0, before.count - 1)[0] <= before.tolerance
+        made, middle, before = self.examiner.made[number], epoch.stage.working.center, self._points.get(number - 1)
+        after = made.get("after")
+        if after is not None:
+            fits = before is not None and self._follows(before, number - 1, after, center)
+        elif "after" in made or before is None:
+            fits = center.shape == middle.shape and _close(center, middle)
+        else:  # studies of old do not say
+            known = center.shape == middle.shape and _close(center, middle)
+            fits = known or before.oldest(center, 0, before.count - 1)[1] is not None
         self.examiner.expect(fits, f"epoch {number} begins at a point that nothing stored leads to")
 
+    def _follows(self, points: Points, number: int, after: int, center: Floats) -> bool:
+        index = points.index(after, len(self._mine.get(number, [])))
+        return 0 <= index < points.count and points.distance(center, index)[1]
+
     def _check_points(self, number: int) -> None:
-        """Check that every round played the newest point, or an earlier one if losses were outstanding then."""
+        """Check that every round played the newest point that was known when it began."""
         points, least = self._points[number], 0
-        mine = [one for one in self.examiner.public.values() if one["epoch"] == number]
-        for before, public in enumerate(mine):
-            distance, index = points.find(public["point"], least, min(before, points.count - 1))
-            words = f"the point of round {public['number']} does not follow from the released rounds"
-            if self.examiner.expect(distance <= points.tolerance, words):
-                least = index  # a later round does not go back
-            self.distance, self.tolerance = max(self.distance, distance), max(self.tolerance, points.tolerance)
-
-
-class _Points:
-    """The points of an epoch: one for each number of rounds that were taken in."""
-
-    def __init__(self, epoch: Epoch, duals: list[Floats]) -> None:
-        self._map, self._duals, self._found = epoch.learner.point_map, duals, dict[int, Floats]()
-        self.count = len(duals)
-        assert isinstance(self._map, MirrorStep)
-        exact = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
-        # By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
-        # strongly convex function.
-        error = 0.0 if exact else 2 * float(np.sqrt(self._map.gap))
-        self.tolerance = error + _POINT_ROUNDING * epoch.stage.working.diameter
-
-    def find(self, point: Floats, least: int, most: int) -> tuple[float, int]:
-        """Return how far a point is from those after `least` to `most` rounds, and which it is; the newest first."""
-        nearest = (np.inf, least)
-        for index in range(most, least - 1, -1):
-            right = self._after(index)
-            if right.shape == point.shape:
-                nearest = min(nearest, (float(np.linalg.norm(right - point)), index))
-            if nearest[0] <= self.tolerance:
-                break
-        return nearest
-
-    def _after(self, index: int) -> Floats:
-        if index not in self._found:
-            self._found[index] = self._map(self._duals[index])
-        return self._found[index]
+        for before, row in enumerate(self._mine.get(number, [])):
+            public = self.examiner.public[row.number]
+            what, learned = f"round {row.number}", public.get("learned")
+            if learned is None:  # studies of old do not say how many rounds were released by then
+                distance, found = points.oldest(public["point"], least, min(before, points.count - 1))
+                fits, least = found is not None, least if found is None else found
+            else:
+                known = least <= learned <= min(before, points.count - 1)
+                words = f"{what} says that it began after {learned} rounds of its epoch were learned from"
+                if not self.examiner.expect(known, f"{words}, which cannot be"):
+                    continue
+                distance, fits = points.distance(public["point"], points.index(learned, before))
+                least = learned
+            self.examiner.expect(fits, f"the point of {what} does not follow from the released rounds")
+            self.distance = max(self.distance, distance)
+        self.tolerance = max(self.tolerance, points.tolerance)
 
 
 def _close(one: Any, other: Any) -> bool:

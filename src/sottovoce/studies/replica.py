@@ -159,7 +159,7 @@ class Replica:
         live = next((one for one in reversed(self.rounds.values()) if one.open is opened), None)
         is_new = live is None
         if live is None:
-            live = LiveRound(self.rounds_opened, number, first, opened)
+            live = LiveRound(self.rounds_opened, number, first, opened, learned=epoch.learner.observed)
             self.rounds[live.number] = live
             self.rounds_opened += 1
             self.point = self.original(number, opened.point)
@@ -182,6 +182,7 @@ class Replica:
     def public_record(self, live: LiveRound) -> Record:
         """Return what is stored of a round before it is released."""
         exploration = {f"exploration.{name}": value for name, value in live.open.exploration.record().items()}
+        learned = {} if live.learned is None else {"learned": live.learned}  # which point it plays: for `verify`
         return {
             "number": live.number,
             "epoch": live.epoch,
@@ -190,6 +191,7 @@ class Replica:
             "last": live.open.last,
             "opened": live.open.opened,
             "point": live.open.point,
+            **learned,
             **exploration,
         }
 
@@ -207,7 +209,9 @@ class Replica:
         previous = self.epochs.get(number - 1)
         epoch = next_epoch(self.problem_of(number), self.configuration, self.source, first=first, previous=previous)
         refuse_secrets(epoch)
-        made = {"plan": epoch.plan.to_dict(), "first": first, **design_record(epoch)}
+        follows = previous is not None and previous.plan.position == epoch.plan.position
+        after = previous.learner.observed if previous is not None and follows else None  # where it begins: for `verify`
+        made = {"plan": epoch.plan.to_dict(), "first": first, "after": after, **design_record(epoch)}
         connection.execute(
             insert(epochs).values(
                 study=self.head.id, number=number, made=pack(made), learned=pack(epoch.state()), passed=0, opened=0

@@ -1,0 +1,71 @@
+"""The points of an epoch, computed again: one for each number of rounds that it had learned from."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.noisy_oco import MirrorStep
+
+__all__ = ["Points"]
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-7  # relative to the diameter
+
+
+class Points:
+    """Compares stored points with those that follow from what was learned; each is computed once, if it is needed.
+
+    Parameters
+    ----------
+    epoch
+        That has learned again.
+    duals
+        What it had come to after 0, 1, 2, ... rounds.
+    """
+
+    def __init__(self, epoch: Epoch, duals: list[Floats]) -> None:
+        assert isinstance(epoch.learner.point_map, MirrorStep)
+        self._map, self._delay = epoch.learner.point_map, epoch.learner.delay
+        self._duals, self._found = duals, dict[int, tuple[Floats, float]]()
+        self._rounding = _ROUNDING * epoch.stage.working.diameter
+        self._exact = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
+        self.count = len(duals)
+        self.tolerance = self._rounding  # the largest that was granted so far
+
+    def index(self, learned: int, before: int) -> int:
+        """Return which point a round plays that began with `before` others before it, `learned` of them learned."""
+        return max(0, min(learned, before - self._delay))
+
+    def distance(self, point: Floats, index: int) -> tuple[float, bool]:
+        """Return how far a point is from number `index`, and whether it may be that far."""
+        right, tolerance = self._after(index)
+        if right.shape != point.shape:
+            return np.inf, False
+        distance = float(np.linalg.norm(right - point))
+        return distance, distance <= tolerance
+
+    def oldest(self, point: Floats, least: int, most: int) -> tuple[float, int | None]:
+        """Return how far a point is from numbers `least` to `most`, and the oldest that it may be.
+
+        Rounds do not go back. Whichever of several equal points a round has played, to suppose the oldest of them
+        leaves all that is possible open to the rounds that follow; to suppose the newest does not.
+        """
+        nearest = np.inf
+        for index in range(least, most + 1):
+            distance, fits = self.distance(point, index)
+            nearest = min(nearest, distance)
+            if fits:
+                return distance, index
+        return nearest, None
+
+    def _after(self, index: int) -> tuple[Floats, float]:
+        if index not in self._found:
+            point = self._map(self._duals[index])
+            # By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
+            # strongly convex function. One that ran out of oracle calls has a larger gap, and so had the other.
+            error = 0.0 if self._exact else self._map.gap
+            if not self._exact and self._map._last is not None:
+                error = max(error, self._map._last.gap)
+            self._found[index] = point, 2 * float(np.sqrt(error)) + self._rounding
+            self.tolerance = max(self.tolerance, self._found[index][1])
+        return self._found[index]

@@ -1,0 +1,240 @@
+"""Random honest histories of a study: late, lost and repeated losses, deaths, lives, deadlines, several at work."""
+
+import contextlib
+import random
+import time
+
+import networkx as nx
+import numpy as np
+from killing import outstanding
+from sqlalchemy import event
+from study_tools import sums
+
+import sottovoce as sv
+from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, StudyBehind, UnknownAction
+
+_PLAIN = {"horizon": 4000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
+_BALL = _PLAIN | {"domain": sv.domains.Ball(2), "batch_size": 4}
+CASES = {
+    "frames": _BALL,
+    "frames in a box, all directions": _BALL | {"domain": sv.domains.Box([0.0] * 3, [1.0, 2.0, 3.0]), "directions": 3},
+    "corners": _BALL | {"domain": sv.domains.Box([0.0] * 2, [1.0] * 2), "batch_size": 2, "exploration": "frames", "step": 9.0},
+    "odd rounds": _BALL | {"batch_size": 5, "loss_range": (-2.0, 1.0)},
+    "approximate": _BALL | {"privacy": sv.ApproxDP(0.5, 1e-6)},
+    "no privacy": _BALL | {"privacy": sv.NoPrivacy()},
+    "local": _BALL | {"privacy": sv.LocalDP(1.0)},
+    "integral": _PLAIN | {"domain": sv.domains.Hypersimplex(4, 2), "batch_size": 4, "integral": True},
+    "unknown horizon": _BALL | {"horizon": None, "batch_size": 16},
+    "a short horizon": _BALL | {"horizon": 61},
+    "fresh noise": _BALL | {"exploration": "sphere", "mechanism": "fresh"},
+    "fresh noise, a lag": _BALL | {"exploration": "sphere", "mechanism": "fresh", "delay": 2},
+    "designs": sums(reuse=False, privacy=sv.PureDP(1.0)),
+    "designs, every loss": sums(privacy=sv.PureDP(1.0), horizon=4000),
+    "designs, unknown horizon": sums(reuse=False, privacy=sv.PureDP(1.0), horizon=None, probe_events=4),
+    "designs on a ball": _PLAIN | {"domain": sv.domains.Ball(3), "losses": "linear", "rate": 0.25, "probe_events": 2},
+    "an oracle": _BALL | {"domain": sv.domains.SpanningTrees(nx.complete_graph(3)), "batch_size": 6},
+    "an oracle, unknown horizon": _BALL
+    | {"domain": sv.domains.SpanningTrees(nx.complete_graph(3)), "batch_size": 24, "horizon": None},
+}
+DELAYS = (0, 0, 2, 6, 20)  # how many turns a loss takes, at most
+HABITS = ("binary", "any", "one")  # of losses
+
+
+class Death(BaseException):
+    """A process ends here."""
+
+
+class History:
+    """One study, what its callers still owe it, and the dice that say what happens next.
+
+    Parameters
+    ----------
+    url
+        Where it lives.
+    case
+        A name in `CASES`.
+    seed
+        Of everything but the noise of the operating system, which is simulated here.
+    """
+
+    def __init__(self, url, case, seed):
+        self.url, self.case, self.rng = url, case, random.Random(f"{case} {seed}")
+        self.delay = self.rng.choice(DELAYS)
+        self.steady = self.rng.random() < 0.5  # all losses take as long
+        self.deadline = self.rng.choice((None, None, 50.0))
+        self.lost = self.rng.choice((0.0, 0.0, 0.05))
+        self.danger = self.rng.choice((0.0, 0.03)), self.rng.choice((0.0, 0.0, 0.02))
+        self.habit = self.rng.choice(HABITS)
+        self.size = self.rng.choice((3, 12, 40)) if CASES[case]["horizon"] is not None else 60
+        self.now, self.turn, self.done = 1e9, 0, dict.fromkeys(("deaths", "lives", "over"), 0)
+        self.owed = []  # (due, id)
+        self.studies = [self._open(seed=self.rng.randrange(2**32), deadline=self.deadline, **CASES[case])]
+        if self.rng.random() < 0.5:
+            self.studies.append(self._open())
+
+    def go_on(self, turns):
+        """Let some time pass."""
+        with _clock(lambda: self.now):
+            for _ in range(turns):
+                self.turn += 1
+                self.now += self.rng.choice((0.1, 5.0))
+                self._one_turn()
+        return self
+
+    def verify(self):
+        """Return what `verify` finds."""
+        return self.rng.choice(self.studies).verify()
+
+    def close(self):
+        """Let go of the file."""
+        for study in self.studies:
+            study.close()
+
+    def _open(self, **arguments):
+        noise = sv.SimulatedNoise(self.rng.randrange(2**32))
+        return sv.Study.open(self.url, name="study", repeat="ignore", noise=noise, **arguments)
+
+    def _one_turn(self):
+        what = self.rng.random()
+        if what < 0.5:
+            self._ask(self.rng.choice(self.studies))
+        elif what < 0.9:
+            self._pay(self.rng.choice(self.studies))
+        elif what < 0.92:
+            self._move(self.rng.randrange(len(self.studies)))
+        elif what < 0.93:
+            self.now += 60.0
+            self.studies[0].status()
+        elif what < 0.95:
+            self._give_up(self.rng.choice(self.studies))
+        elif what < 0.95 + self.danger[0]:
+            self._die(self.rng.randrange(len(self.studies)))
+        elif what > 1 - self.danger[1]:
+            self._end_a_life()
+
+    def _ask(self, study):
+        try:
+            if self.rng.random() < 0.2:
+                asked = study.ask_round(self.rng.choice((None, 3)))
+            else:
+                asked = study.ask(self.rng.randint(1, self.size))
+        except HorizonReached:
+            self.done["over"] += 1
+            return
+        for one in asked.ids.tolist():
+            if self.rng.random() >= self.lost:
+                self.owed.append((self.turn + (self.delay if self.steady else self.rng.randint(0, self.delay)), one))
+
+    def _pay(self, study):
+        self.rng.shuffle(self.owed)
+        due = [one for when, one in self.owed if when <= self.turn]
+        self.owed = [(when, one) for when, one in self.owed if when > self.turn]
+        if due and self.rng.random() < 0.15:
+            some = due[: self.rng.randint(1, len(due))]
+            due = due[len(some) :]
+            with contextlib.suppress(AlreadyTold, RoundClosed, UnknownAction):
+                study.forget(some)
+        for mine in (due[::2], due[1::2]):
+            if mine:
+                with contextlib.suppress(AlreadyTold, RoundClosed, UnknownAction):  # given up by a deadline, or a life
+                    self._tell(study, mine)
+
+    def _give_up(self, study):
+        """Forget all that nobody will ever tell."""
+        owed = {one for _, one in self.owed}
+        gone = [one for one in outstanding(study) if one not in owed]
+        if gone:
+            with contextlib.suppress(RoundClosed):
+                study.forget(gone)
+
+    def _tell(self, study, ids):
+        losses = [self._loss() for _ in ids]
+        if study._local:
+            study.tell(ids, report=[sv.local.privatise(one, study.channel) for one in losses])
+        else:
+            study.tell(ids, losses)
+
+    def _loss(self):
+        if self.habit == "binary":
+            return float(self.rng.random() < 0.3)
+        return self.rng.random() if self.habit == "any" else 0.25
+
+    def _move(self, index):
+        """Close a study, and open it again."""
+        self.studies[index].close()
+        self.studies[index] = self._open()
+
+    def _die(self, index):
+        """End a process at some statement of whatever it does next."""
+        study, left = self.studies[index], [self.rng.randrange(40)]
+
+        def count(*_):
+            left[0] -= 1
+            if left[0] < 0:
+                raise Death
+
+        event.listen(study._core.storage._engine, "before_cursor_execute", count)
+        with contextlib.suppress(Death):
+            for _ in range(6):
+                self._ask(study)
+                self._pay(study)
+        self.done["deaths"] += 1
+        study.close()
+        self.studies[index] = self._open()
+
+    def _end_a_life(self):
+        self.done["lives"] += 1
+        if self.rng.random() < 0.5:
+            for study in self.studies:
+                study.close()
+            self.studies[:] = [self._open(restored=True), *(self._open() for _ in self.studies[1:])]
+        else:  # an id that the storage does not know yet: it must have been put back
+            study = self.studies[0]
+            newer = sv.studies.ids.sign(study._found.key, study.status().generation, 10**6, [0])
+            with contextlib.suppress(StudyBehind):
+                study.forget(newer)
+
+
+@contextlib.contextmanager
+def _clock(now):
+    """Let the host's clock show what a history says."""
+    true, time.time = time.time, now
+    try:
+        yield
+    finally:
+        time.time = true
+
+
+def wander(folder, case, seed, looks=(15, 45)):
+    """Return a history and what `verify` found of it, at several moments."""
+    history = History(f"sqlite:///{folder / f'{seed}.db'}", case, seed)
+    try:
+        return history, [history.go_on(turns).verify() for turns in looks]
+    finally:
+        history.close()
+
+
+if __name__ == "__main__":  # python tests/studies/histories.py FIRST LAST: false faults by case
+    import sys
+    import tempfile
+    from collections import Counter
+    from pathlib import Path
+
+    first, last = int(sys.argv[1]), int(sys.argv[2])
+    cases = sys.argv[3:] or list(CASES)
+    np.seterr(all="raise", under="ignore")
+    for case in cases:
+        wrong, words, released, total = 0, Counter(), 0, Counter()
+        began = time.process_time()
+        for seed in range(first, last):
+            with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+                history, found = wander(Path(folder), case, seed)
+            faults = [fault for one in found for fault in one.faults]
+            wrong += bool(faults)
+            released += found[-1].released
+            total.update(history.done)
+            words.update("".join(c for c in fault if not c.isdigit()) for fault in faults)
+            if faults:
+                print(f"  {case} {seed}: {faults[0]}")
+        spent = (time.process_time() - began) / (last - first)
+        print(f"{case:32} {wrong}/{last - first} wrong, {released} released, {dict(total)}, {spent:.2f} s; {words}")
