@@ -18,7 +18,8 @@ _BALL = _PLAIN | {"domain": sv.domains.Ball(2), "batch_size": 4}
 CASES = {
     "frames": _BALL,
     "frames in a box, all directions": _BALL | {"domain": sv.domains.Box([0.0] * 3, [1.0, 2.0, 3.0]), "directions": 3},
-    "corners": _BALL | {"domain": sv.domains.Box([0.0] * 2, [1.0] * 2), "batch_size": 2, "exploration": "frames", "step": 9.0},
+    "corners": _BALL
+    | {"domain": sv.domains.Box([0.0] * 2, [1.0] * 2), "batch_size": 2, "exploration": "frames", "step": 9.0},
     "odd rounds": _BALL | {"batch_size": 5, "loss_range": (-2.0, 1.0)},
     "approximate": _BALL | {"privacy": sv.ApproxDP(0.5, 1e-6)},
     "no privacy": _BALL | {"privacy": sv.NoPrivacy()},
@@ -62,13 +63,16 @@ class History:
         self.delay = self.rng.choice(DELAYS)
         self.steady = self.rng.random() < 0.5  # all losses take as long
         self.deadline = self.rng.choice((None, None, 50.0))
+        self.patience = self.rng.choice(("auto", None, 0, 30, 200))
         self.lost = self.rng.choice((0.0, 0.0, 0.05))
         self.danger = self.rng.choice((0.0, 0.03)), self.rng.choice((0.0, 0.0, 0.02))
         self.habit = self.rng.choice(HABITS)
         self.size = self.rng.choice((3, 12, 40)) if CASES[case]["horizon"] is not None else 60
         self.now, self.turn, self.done = 1e9, 0, dict.fromkeys(("deaths", "lives", "over"), 0)
         self.owed = []  # (due, id)
-        self.studies = [self._open(seed=self.rng.randrange(2**32), deadline=self.deadline, **CASES[case])]
+        self.studies = [
+            self._open(seed=self.rng.randrange(2**32), deadline=self.deadline, patience=self.patience, **CASES[case])
+        ]
         if self.rng.random() < 0.5:
             self.studies.append(self._open())
 
