@@ -157,6 +157,7 @@ def test_a_lease_of_the_dead_runs_out(url, opened, monkeypatch):
     clock = Clock(monkeypatch)
     study = opened(url, **ball())
     last = all_but_one(study)
+    study.close()
 
     def work(report):
         storage.Storage.now = lambda storage, connection: clock.now
@@ -166,6 +167,7 @@ def test_a_lease_of_the_dead_runs_out(url, opened, monkeypatch):
 
     said, killed = Child(work).finish()
     assert (said, killed) == ([], False)
+    study = opened(url)
     status = study.status()
     assert status.told == 8
     if url.startswith("sqlite"):  # all processes are on this host: that one is gone can be seen

@@ -2,14 +2,14 @@
 
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from sqlalchemy import Connection
 
-from sottovoce import _fork
-from sottovoce.errors import ForkRefused, StorageError
+from sottovoce.errors import StorageError
 from sottovoce.studies.committer import Committer, Operation
 from sottovoce.studies.head import load_head, save_head
 from sottovoce.studies.replica import Replica
@@ -42,7 +42,6 @@ class Core:
         self.owner = f"{os.getpid()}-{secrets.token_hex(8)}"  # among the processes that close rounds
         self.committer = Committer(self._carry_out)
         self.closed = False
-        self._generation = _fork.generation()
 
     def submit(self, do: Callable[[Connection], Any]) -> Any:
         """Carry out a call in a transaction, shared with whatever else is waiting; return once it is committed.
@@ -56,6 +55,13 @@ class Core:
         """Carry out a call in a transaction that it shares with nobody."""
         self.check_usable()
         return self.committer.submit_alone(do)
+
+    @contextmanager
+    def at_rest(self) -> Iterator[None]:
+        """Keep the replica as it is meanwhile. A forked child is refused: a lock held then is held for ever."""
+        self.storage.refuse_fork()
+        with self.committer.turn:
+            yield
 
     def is_dead(self, owner: str) -> bool:
         """Say whether the process of an owner is known to be gone. Should this be wrong, its fence is out of date."""
@@ -71,8 +77,7 @@ class Core:
 
     def check_usable(self) -> None:
         """Refuse a study that was closed, or was opened by another process."""
-        if self._generation != _fork.current:
-            raise ForkRefused("this study was opened in another process: open it again in this one, after the fork")
+        self.storage.refuse_fork()
         if self.closed:
             raise StorageError("the study is closed: open it again")
 

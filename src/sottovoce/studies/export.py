@@ -46,7 +46,7 @@ def export(study: "Study") -> dict[str, Any]:
     0
     """
     status = study.status()
-    with study._core.committer.turn:
+    with study._core.at_rest():
         study._core.check_usable()
         with study._core.storage.transaction() as connection:
             snapshot = take_snapshot(connection, study.name, losses=False)

@@ -8,10 +8,12 @@ import logging
 import os
 import sqlite3
 import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
@@ -25,7 +27,9 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import NullPool
 
-from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
+from sottovoce import _fork
+from sottovoce.errors import ForkRefused, SottovoceError, StorageError, StudyDamaged
+from sottovoce.studies.files import DatabaseFile, FileReplaced
 
 __all__ = ["Storage"]
 
@@ -55,12 +59,12 @@ class Storage:
     """
 
     def __init__(self, url: str, *, create: bool = True) -> None:
+        self._generation = _fork.generation()
         self.url = _parsed(url)
-        self.path = _file_of(self.url) if self.is_sqlite else None
-        if self.path is not None:
-            _prepare_file(self.path, create)
-        self._engine = _engine(self.url)
+        self.file = DatabaseFile(_path_of(self.url), create=create) if self.is_sqlite else None
+        self._engine = _engine(self.url, self.file)
         self._connection: Connection | None = None
+        _living.add(self)
 
     @property
     def is_sqlite(self) -> bool:
@@ -78,10 +82,16 @@ class Storage:
 
         On SQLite it holds the write lock from the start; on PostgreSQL its first statement must lock a row.
         """
+        self.refuse_fork()
         try:
             connection = self._connected()
             with connection.begin():
                 yield connection
+            if self.file is not None:
+                self.file.check(committed=True)
+        except FileReplaced:
+            self._abandon()
+            raise
         except SottovoceError:
             raise
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
@@ -94,18 +104,45 @@ class Storage:
             self._forget_broken()
             raise
 
+    @property
+    def path(self) -> Path | None:
+        """The file, on SQLite."""
+        return None if self.file is None else self.file.path
+
+    def refuse_fork(self) -> None:
+        """Refuse to work in a child of the process that opened this."""
+        if self._generation != _fork.generation():
+            if self.file is None:
+                raise ForkRefused("this study was opened in another process: open it again in this one, after the fork")
+            raise ForkRefused(
+                f"this study was opened before the fork, and SQLite's locks do not survive one: {self.file.path} "
+                "cannot be used in this process. Fork first, and open it in the child; or start processes with "
+                "multiprocessing's 'spawn' or 'forkserver'; or use PostgreSQL"
+            )
+
     def _connected(self) -> Connection:
-        if self._connection is None:
-            try:
-                self._connection = self._engine.connect()
-            except OperationalError as problem:
-                if self.is_sqlite:
-                    raise
-                kind = type(problem.orig).__name__
-                raise StorageError(
-                    f"{self.name} cannot be reached; nothing was changed. Check host, port, user and password ({kind})"
-                ) from None
+        """Return the connection; on SQLite, to the file that is still where it was."""
+        if self._connection is not None:
+            if self.file is not None:
+                self.file.check(committed=False)
+            return self._connection
+        if self.file is not None:
+            self.file.before_connecting()
+        self._connection = self._connect()
+        if self.file is not None:
+            self.file.connected()
         return self._connection
+
+    def _connect(self) -> Connection:
+        try:
+            return self._engine.connect()
+        except OperationalError as problem:
+            if self.is_sqlite:
+                raise
+            kind = type(problem.orig).__name__
+            raise StorageError(
+                f"{self.name} cannot be reached; nothing was changed. Check host, port, user and password ({kind})"
+            ) from None
 
     def _forget_broken(self) -> None:
         """Let go of a connection that may be broken, so that the next transaction begins with a fresh one."""
@@ -116,6 +153,11 @@ class Storage:
                 connection.close()
             except SQLAlchemyError:
                 pass
+
+    def _abandon(self) -> None:
+        """Let go of a connection without closing it: SQLite would remove the log of whatever has taken its place."""
+        connection, self._connection = self._connection, None
+        _leak(connection)
 
     def check(self) -> None:
         """Look for damage to the structure of the file; what is in the rows has checksums of its own."""
@@ -128,7 +170,9 @@ class Storage:
                 )
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; in a forked child it is the parent's, and stays as it is."""
+        if self._generation != _fork.generation():
+            return
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
@@ -147,6 +191,7 @@ class Storage:
         """
         if not self.is_sqlite:
             return True
+        self.refuse_fork()
         try:
             connection = self._connected()
             raw: Any = connection.connection.dbapi_connection
@@ -156,6 +201,9 @@ class Storage:
             finally:
                 raw.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
             return not busy
+        except FileReplaced:
+            self._abandon()
+            raise
         except (SQLAlchemyError, sqlite3.Error) as problem:
             if "locked" in str(problem) or "busy" in str(problem):
                 return False
@@ -208,7 +256,7 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
-def _file_of(url: URL) -> Path:
+def _path_of(url: URL) -> Path:
     special = str(url.database).startswith("file:") or any(name in url.query for name in _NOT_PLAIN)
     if special and url.query.get("mode") != "memory":
         raise ValueError(
@@ -220,32 +268,9 @@ def _file_of(url: URL) -> Path:
     return Path(str(url.database))
 
 
-def _prepare_file(path: Path, create: bool) -> None:
-    if not path.parent.is_dir():
-        raise StorageError(f"the folder {path.parent} does not exist: create it first")
-    if path.is_dir():
-        raise StorageError(f"{path} is a folder, not a database file")
-    if not create:
-        if not path.exists():
-            raise StorageError(f"there is no file {path}: check the path, or create the study first")
-        return
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return
-    except OSError as problem:
-        raise StorageError(f"{path} cannot be created: {problem.strerror}") from None
-    os.close(descriptor)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)  # the name of the file must survive, too
-    finally:
-        os.close(folder)
-
-
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, file: DatabaseFile | None) -> Engine:
     logging.getLogger(f"sqlalchemy.engine.Engine.{_LOG_NAME}").addFilter(_is_no_row)
-    if url.get_backend_name() != "sqlite":
+    if file is None:
         try:
             engine = create_engine(
                 url,
@@ -258,8 +283,14 @@ def _engine(url: URL) -> Engine:
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
         event.listen(engine, "connect", _set_up_postgresql)
         return engine
-    options = {"check_same_thread": False, "timeout": BUSY_SECONDS}
-    engine = create_engine(url, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME, connect_args=options)
+    place = f"file:{quote(os.fsencode(file.path))}?mode=rw"  # SQLite itself creates no file: others could read it
+
+    def connect() -> sqlite3.Connection:
+        return sqlite3.connect(place, uri=True, check_same_thread=False, timeout=BUSY_SECONDS)
+
+    engine = create_engine(
+        "sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME
+    )
     event.listen(engine, "connect", _set_up_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -279,6 +310,7 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
         (found,) = connection.execute(f"PRAGMA {name}").fetchone()
         if found != expected:
             raise sqlite3.OperationalError(f"PRAGMA {name} is {found}, not {expected}: what is told would not be safe")
+    connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log, and keeps it open
 
 
 def _set_up_postgresql(connection: Any, _record: Any) -> None:
@@ -293,6 +325,46 @@ def _set_up_postgresql(connection: Any, _record: Any) -> None:
     connection.execute(f"SET lock_timeout = {int(1000 * BUSY_SECONDS)}")
     connection.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
     connection.autocommit = False
+
+
+_living: weakref.WeakSet[Storage] = weakref.WeakSet()
+
+
+def _leak(connection: Connection | None) -> None:
+    """Keep a connection from ever being closed, by whomever."""
+    if connection is not None and not connection.closed and not connection.invalidated:
+        fairy: Any = connection.connection
+        _fork.leak(connection, fairy, fairy.dbapi_connection)
+
+
+def _keep_what_was_inherited() -> None:
+    """In a forked child: never close the parent's connections, for that would reach the parent's own.
+
+    A server's connection is cut off from the shared socket as well. Only so does the server notice that the parent is
+    gone, and nothing that is sent here by mistake can reach it.
+    """
+    for storage in list(_living):
+        connection = storage._connection
+        if connection is None or connection.closed or connection.invalidated:
+            continue
+        _leak(connection)
+        _fork.leak(storage, storage._engine)
+        if storage.file is not None and storage.file.identity is not None:
+            _fork.keep(storage.file.identity)
+        elif storage.file is None:
+            _cut_off(connection.connection.dbapi_connection)
+
+
+def _cut_off(server: Any) -> None:
+    try:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, server.fileno(), inheritable=False)
+        os.close(nothing)
+    except Exception:  # closed already: there is nothing to cut off
+        pass
+
+
+_fork.in_child(_keep_what_was_inherited)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
-from sottovoce.errors import HorizonReached, StorageError
+from sottovoce.errors import ForkRefused, HorizonReached, StorageError
 from sottovoce.learning.describe import describe
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
@@ -245,7 +245,7 @@ class Study:
         """Return where the study stands: counts and released values only."""
         self._core.submit(lambda connection: None)
         self._tend()
-        with self._core.committer.turn:
+        with self._core.at_rest():
             replica, head = self._core.replica, self._core.replica.head
             privacy = self._found.configuration.privacy
             open_rounds = [live for live in replica.rounds.values() if not live.closed]
@@ -277,7 +277,7 @@ class Study:
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        with self._core.committer.turn:
+        with self._core.at_rest():
             point = self._core.replica.point
             return self.domain.center if point is None else point
 
@@ -300,7 +300,7 @@ class Study:
     @property
     def round(self) -> int:
         """Rounds that are closed."""
-        with self._core.committer.turn:
+        with self._core.at_rest():
             return self._core.replica.head.closed
 
     @property
@@ -311,7 +311,7 @@ class Study:
     @property
     def plan(self) -> Plan:
         """The plan in force."""
-        with self._core.committer.turn:
+        with self._core.at_rest():
             replica = self._core.replica
             if replica.epochs:
                 return replica.epochs[max(replica.epochs)].plan
@@ -328,14 +328,14 @@ class Study:
     @property
     def oracle_calls(self) -> int:
         """Calls of the linear oracle that computing points has cost, in the epochs at hand."""
-        with self._core.committer.turn:
+        with self._core.at_rest():
             return sum(epoch.oracle_calls for epoch in self._core.replica.epochs.values())
 
     # ------------------------------------------------------------------ the end
 
     def close(self) -> None:
         """Close the connection. Everything is on record already; a study need not be closed."""
-        with self._core.committer.turn:
+        with suppress(ForkRefused), self._core.at_rest():  # a child leaves alone what is its parent's
             if not self._core.closed:
                 self._core.closed = True
                 self._core.storage.close()

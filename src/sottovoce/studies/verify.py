@@ -100,7 +100,7 @@ def verify(study: "Study") -> Verification:
     ...     verify(study).ok
     True
     """
-    with study._core.committer.turn:
+    with study._core.at_rest():
         study._core.check_usable()
         return _verify(study._core.storage, study.name, study.domain)
 

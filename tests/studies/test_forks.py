@@ -1,0 +1,311 @@
+"""A fork: no acknowledged loss depends on what another process does with descriptors that were inherited."""
+
+import gc
+import json
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+
+import pytest
+from killing import Child
+from study_tools import Look, losses_of, path_of, place, sums
+
+import sottovoce as sv
+from sottovoce import _fork
+from sottovoce.errors import ForkRefused
+
+
+def tries_to_open(url, **arguments):
+    """Return work that says whether a study could be opened, and tells it losses if so."""
+
+    def work(report):
+        try:
+            study = sv.Study.open(url, name="study", **arguments)
+        except ForkRefused as refused:
+            report("refused", str(refused))
+            return
+        ids = study.ask(5).ids.tolist()
+        study.tell(ids, losses_of(ids))
+        report("told", ids)
+
+    return work
+
+
+def said_by(work):
+    ((kind, what),) = Child(work).finish()[0]
+    return kind, what
+
+
+def on_record(url, ids):
+    look = Look(url)
+    stored, closed = look.told(), look.closed
+    return all(place(one)[1] in closed or place(one)[1:] in stored for one in ids)
+
+
+def test_a_child_refuses_a_file_that_was_open_at_the_fork(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    study.ask()
+    kind, words = said_by(tries_to_open(sqlite_url))
+    assert kind == "refused"
+    for advice in ("fork after it has closed the file", "spawn", "PostgreSQL"):
+        assert advice in words
+    assert study.status().asked == 1
+
+
+@pytest.mark.parametrize("way", ["symlink", "relative", "folder"])
+def test_a_file_is_known_by_more_than_its_name(way, opened, sqlite_url, shelf, monkeypatch):
+    study = opened(sqlite_url, **sums())
+    study.ask()
+    monkeypatch.chdir(shelf)
+    (shelf / "link.db").symlink_to(shelf / "study.db")
+    (shelf / "door").symlink_to(shelf)
+    other = {"symlink": f"{shelf}/link.db", "relative": "study.db", "folder": f"{shelf}/door/study.db"}[way]
+    assert said_by(tries_to_open(f"sqlite:///{other}"))[0] == "refused"
+
+
+@pytest.mark.parametrize("what", ["connection", "file", "log"])
+def test_descriptors_of_the_users_own_count(what, opened, sqlite_url):
+    """Closing any descriptor of a file drops all locks that its process has on it: so POSIX wills it."""
+    opened(sqlite_url, **sums()).close()
+    keeping = sqlite3.connect(path_of(sqlite_url))
+    keeping.execute("SELECT * FROM sottovoce_heads").fetchall()
+    held = keeping
+    if what != "connection":
+        held = open(path_of(sqlite_url) + ("-wal" if what == "log" else ""), "rb")  # noqa: SIM115
+        keeping.close() if what == "file" else None
+    kind, _ = said_by(tries_to_open(sqlite_url))
+    held.close()
+    keeping.close()
+    assert kind == "refused"
+
+
+def test_what_was_closed_before_the_fork_may_be_opened_in_parent_and_child(opened, sqlite_url):
+    opened(sqlite_url, **sums()).close()
+    for _ in range(2):
+        child = Child(tries_to_open(sqlite_url))
+        with opened(sqlite_url) as mine:
+            mine.ask(3)
+        ((kind, ids),) = child.finish()[0]
+        assert kind == "told"
+        assert on_record(sqlite_url, ids)
+
+
+def test_what_a_child_closes_itself_it_may_open(opened, sqlite_url):
+    """A descriptor of the user's own, let go of in the child, is in nobody's way."""
+    opened(sqlite_url, **sums()).close()
+
+    with open(path_of(sqlite_url), "rb") as held:
+
+        def work(report):
+            held.close()
+            tries_to_open(sqlite_url)(report)
+
+        assert said_by(work)[0] == "told"
+
+
+def test_a_server_is_opened_again_in_the_child(opened, postgres_url):
+    study = opened(postgres_url, **sums())
+    ids = study.ask(8).ids
+
+    def work(report):
+        study.close()  # ends nothing but its own use
+        tries_to_open(postgres_url)(report)
+
+    kind, theirs = said_by(work)
+    assert kind == "told"
+    study.tell(ids, losses_of(ids))  # over the connection of before
+    assert on_record(postgres_url, [*theirs, *ids])
+
+
+def test_a_child_never_closes_or_uses_what_it_inherited(opened, url):
+    """Closing would end the parent's session, or roll back what it has under way."""
+    study = opened(url, **sums())
+    ids = study.ask(5).ids
+    storage = study._core.storage
+    session = storage._connection
+    raw = session.connection.dbapi_connection
+
+    def work(report):
+        count = sys.getrefcount(raw)
+        with pytest.raises(ForkRefused):
+            study.ask()
+        with study:
+            pass
+        study.close()
+        storage.close()
+        storage._connection = None
+        gc.collect()
+        report("kept", sys.getrefcount(raw) >= count - 1)
+
+    assert said_by(work) == ("kept", True)
+    study.tell(ids, losses_of(ids))
+    assert storage._connection is session
+
+
+SCRIPT = """
+import gc, os, sys, threading
+import sottovoce as sv
+from study_tools import sums, losses_of
+
+study = sv.Study.open(sys.argv[1], name="study", **sums())
+ids = study.ask(30).ids
+study.tell(ids[:3], losses_of(ids[:3]))
+inside, go_on = threading.Event(), threading.Event()
+
+def half_way(connection):
+    connection.exec_driver_sql("UPDATE sottovoce_schema SET version = version")
+    inside.set()
+    go_on.wait()
+
+for told, end in enumerate(("exit", "close", "forget", "killed", "half-way"), start=3):
+    if end == "half-way":  # another thread is in the midst of a transaction
+        other = threading.Thread(target=study._core.submit, args=(half_way,))
+        other.start()
+        inside.wait()
+    child = os.fork()
+    if not child:
+        if end == "close":
+            study.close()
+        if end == "forget":
+            del study
+            gc.collect()
+        if end == "killed":
+            os.kill(os.getpid(), 9)
+        sys.exit(0)  # an ordinary end: everything is torn down
+    assert os.waitpid(child, 0)[1] == (9 if end == "killed" else 0)
+    if end == "half-way":
+        go_on.set()
+        other.join()
+    study.tell(ids[told], losses_of(ids)[told])
+    assert study.status().told == told + 1, end
+    assert study.verify().ok, end
+    print(end)
+"""
+
+
+@pytest.mark.timeout(120)
+def test_a_child_that_ends_does_its_parent_no_harm(url, tmp_path):
+    """It comes to an ordinary end, closes or lets go of the study, is killed, or was forked within a transaction."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(
+        [sys.executable, script, url], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    assert done.stdout.split() == ["exit", "close", "forget", "killed", "half-way"], done.stderr
+    assert done.stderr == ""
+    with sv.Study.open(url, name="study") as study:
+        assert study.status().told == 8
+
+
+def test_a_fork_that_python_has_not_seen_is_noticed(opened, sqlite_url, monkeypatch):
+    """Servers written in C may fork without telling Python: the process number gives it away."""
+    study = opened(sqlite_url, **sums())
+
+    def work(report):
+        monkeypatch.setattr(_fork, "_pid", os.getppid())
+        monkeypatch.setattr(_fork, "_descriptors", {})
+        monkeypatch.setattr(_fork, "_files", set())
+        tries_to_open(sqlite_url)(report)
+
+    study.ask()
+    assert said_by(work)[0] == "refused"
+
+
+def test_other_programs_inherit_no_descriptor(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    study.ask()
+    look = "import os, json; print(json.dumps([os.path.realpath(one) for one in os.scandir('/proc/self/fd')]))"
+    found = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, close_fds=False, check=True)
+    assert not [one for one in json.loads(found.stdout) if "study.db" in one]
+
+
+def test_two_studies_on_one_file_are_closed_one_by_one(opened, sqlite_url):
+    """SQLite keeps its locks for both: closing one takes nothing from the other."""
+    one, other = opened(sqlite_url, **sums()), opened(sqlite_url)
+    ids = one.ask(9).ids
+    other.close()
+    assert said_by(tries_to_open(sqlite_url))[0] == "refused"
+    one.tell(ids, losses_of(ids))
+    assert on_record(sqlite_url, ids)
+    one.close()
+    assert said_by(tries_to_open(sqlite_url))[0] == "told"
+
+
+@pytest.mark.timeout(120)
+def test_spawned_processes_work_beside_an_open_study(opened, sqlite_url, tmp_path):
+    """What the refusal advises: a new interpreter inherits nothing."""
+    study = opened(sqlite_url, **sums())
+    script = tmp_path / "worker.py"
+    script.write_text(
+        textwrap.dedent("""
+            import sys
+            import sottovoce as sv
+            from study_tools import losses_of
+            with sv.Study.open(sys.argv[1], name="study") as study:
+                ids = study.ask(20).ids
+                study.tell(ids, losses_of(ids))
+                print(*ids)
+        """)
+    )
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    worker = subprocess.Popen(
+        [sys.executable, script, sqlite_url], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
+    )
+    mine = study.ask(7).ids
+    study.tell(mine, losses_of(mine))
+    study.close()
+    theirs = worker.communicate()[0].split()
+    assert len(theirs) == 20
+    assert on_record(sqlite_url, [*mine, *theirs])
+
+
+def test_a_lock_that_was_held_at_the_fork_blocks_no_child(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    held, let_go = threading.Event(), threading.Event()
+
+    def hold():
+        with study._core.committer.turn:
+            held.set()
+            let_go.wait()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    held.wait()
+
+    def work(report):
+        study.close()
+        refused = 0
+        for look in ("point", "round", "oracle_calls", "plan", "privacy"):
+            try:
+                getattr(study, look)
+            except ForkRefused:
+                refused += 1
+        report("refused", refused)
+
+    assert said_by(work) == ("refused", 5)
+    let_go.set()
+    holder.join()
+
+
+def test_the_children_of_multiprocessing_lose_nothing(opened, sqlite_url):
+    """They are refused while the parent has the study open; and whoever was not refused has his losses on record."""
+    study = opened(sqlite_url, **sums())
+    study.ask()
+    context = multiprocessing.get_context("fork")
+    outcomes = context.SimpleQueue()
+
+    def work():
+        tries_to_open(sqlite_url)(lambda *message: outcomes.put(message))
+
+    children = [context.Process(target=work) for _ in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    assert [outcomes.get()[0] for _ in children] == ["refused", "refused"]

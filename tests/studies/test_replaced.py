@@ -1,0 +1,228 @@
+"""A file that is unlinked or replaced under an open study: nothing is acknowledged into nothing."""
+
+import os
+import shutil
+import sqlite3
+import stat
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from study_tools import Look, ball, losses_of, path_of, sums
+
+import sottovoce as sv
+from sottovoce._records import unpack
+from sottovoce.errors import StorageError
+
+ENDS = ("", "-wal", "-shm")
+
+
+def remove(path):
+    os.unlink(path)
+
+
+def move(path):
+    os.rename(path, path + ".moved")
+
+
+def put_a_copy(path):
+    shutil.copy(path, path + ".copy")
+    os.rename(path + ".copy", path)
+
+
+WAYS = {"rm": remove, "mv": move, "copy": put_a_copy}
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_is_acknowledged_once_a_file_is_gone(way, end, opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(9).ids
+    study.tell(ids[:3], losses_of(ids[:3]))
+    WAYS[way](path_of(sqlite_url) + end)
+    calls = (lambda: study.tell(ids[3:], losses_of(ids[3:])), study.ask, study.status, lambda: study.forget(ids[3:]))
+    for call in (*calls, study.verify):
+        with pytest.raises(StorageError, match=r"removed or replaced while the study was open .*nothing of this call"):
+            call()
+    study.close()
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_file_that_goes_in_the_midst_of_a_call_is_noticed_before_the_answer(when, end, opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(9).ids
+    engine = study._core.storage._engine
+    commit = engine.dialect.do_commit
+
+    def replaced(connection):
+        if when == "after":
+            commit(connection)
+        put_a_copy(path_of(sqlite_url) + end)
+        if when == "before":
+            commit(connection)
+
+    engine.dialect.do_commit = replaced
+    with pytest.raises(StorageError, match="this call may be recorded in the old file only"):
+        study.tell(ids, losses_of(ids))
+    engine.dialect.do_commit = commit
+    with pytest.raises(StorageError, match="removed or replaced"):
+        study.ask()
+
+
+def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monkeypatch):
+    """The round is closed in the file that was put in its place, under one noise: the other is never seen."""
+    study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
+    ids = study.ask(8).ids
+    study.tell(ids[:7], losses_of(ids[:7]))
+    before = study.point
+    draw = type(study._core.replica.rounds[0].open.epoch).draw
+    released = []
+
+    def slow(epoch, complete):
+        study._core.storage.erase()  # all of it is in the file
+        released.append(draw(epoch, complete))
+        dialect = study._core.storage._engine.dialect
+        commit = dialect.do_commit
+        dialect.do_commit = lambda connection: (put_a_copy(path_of(sqlite_url)), commit(connection))
+        return released[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+        study.tell(ids[7], losses_of(ids[7:])[0])
+    assert len(released) == 1
+    assert np.array_equal(study.point, before)
+    with pytest.raises(StorageError, match="replaced"):
+        study.ask()
+    study.close()
+    for end in ENDS[1:]:
+        Path(path_of(sqlite_url) + end).unlink(missing_ok=True)
+    monkeypatch.setattr("sottovoce.studies.storage.Storage.now", lambda *_: time.time() + 3600)  # the lease is over
+    with sv.Study.open(sqlite_url, name="study") as again:
+        assert again.status().round == 1
+        assert not np.array_equal(unpack(Look(sqlite_url).closed[0])["numbers"], released[0].numbers)
+
+
+def test_a_file_that_was_put_back_is_the_file(opened, sqlite_url):
+    """What was acknowledged is all there: the study is opened again, and goes on."""
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(9).ids
+    study.tell(ids[:3], losses_of(ids[:3]))
+    for end in ENDS:
+        move(path_of(sqlite_url) + end)
+    with pytest.raises(StorageError, match="removed or replaced"):
+        study.ask()
+    for end in ENDS:
+        os.rename(path_of(sqlite_url) + end + ".moved", path_of(sqlite_url) + end)
+    with pytest.raises(StorageError, match="removed or replaced"):
+        study.ask()
+    again = opened(sqlite_url)
+    again.tell(ids[3:], losses_of(ids[3:]))
+    assert again.status().told == 9
+    assert again.verify().ok
+
+
+def test_closing_what_was_replaced_leaves_its_successor_alone(opened, sqlite_url):
+    """SQLite removes a log by its name when the last connection goes: that of the file that is there now."""
+    study = opened(sqlite_url, **sums())
+    study.ask(3)
+    for end in ENDS:
+        move(path_of(sqlite_url) + end)
+    successor = opened(sqlite_url, **sums())
+    ids = successor.ask(5).ids
+    with pytest.raises(StorageError, match="removed or replaced"):
+        study.ask()
+    study.close()
+    successor.tell(ids, losses_of(ids))
+    assert successor.status().told == 5
+
+
+def test_a_connection_made_again_is_to_the_same_file(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    study.ask(3)
+    study._core.storage._forget_broken()
+    put_a_copy(path_of(sqlite_url))
+    with pytest.raises(StorageError, match="removed or replaced"):
+        study.ask()
+
+
+def test_a_change_of_the_working_folder_changes_nothing(opened, shelf, tmp_path, monkeypatch):
+    monkeypatch.chdir(shelf)
+    study = opened("sqlite:///study.db", **sums())
+    study.ask(3)
+    monkeypatch.chdir(tmp_path)
+    study.ask(3)
+    study._core.storage._forget_broken()  # as after an error: the next call connects again
+    assert study.status().asked == 6
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_that_is_led_elsewhere_is_noticed(opened, sqlite_url, shelf):
+    opened(sqlite_url, **sums()).close()
+    shutil.copy(shelf / "study.db", shelf / "other.db")
+    (shelf / "link.db").symlink_to("study.db")
+    study = opened(f"sqlite:///{shelf}/link.db")
+    study.ask(3)
+    (shelf / "link.db").unlink()
+    (shelf / "link.db").symlink_to("other.db")
+    with pytest.raises(StorageError, match="removed or replaced"):
+        study.ask()
+
+
+def test_a_file_with_two_names_is_refused(opened, sqlite_url, shelf):
+    """SQLite names the log after the name: under two names a file has two logs."""
+    opened(sqlite_url, **sums()).close()
+    os.link(shelf / "study.db", shelf / "twin.db")
+    for name in ("study.db", "twin.db"):
+        with pytest.raises(StorageError, match=r"has 2 names \(hard links\)"):
+            opened(f"sqlite:///{shelf}/{name}")
+    os.unlink(shelf / "twin.db")
+    assert opened(sqlite_url).status().asked == 0
+
+
+def test_a_link_to_a_file_that_is_not_there_yet_makes_a_private_one(opened, shelf):
+    (shelf / "vault").mkdir()
+    (shelf / "link.db").symlink_to(shelf / "vault" / "real.db")
+    before = os.umask(0)
+    try:
+        study = opened(f"sqlite:///{shelf}/link.db", **sums())
+        study.ask()
+        found = {one.name: stat.S_IMODE(one.stat().st_mode) for one in (shelf / "vault").iterdir()}
+    finally:
+        os.umask(before)
+    assert found == {"real.db": 0o600, "real.db-wal": 0o600, "real.db-shm": 0o600}
+
+
+@pytest.mark.parametrize("target", ["nowhere/real.db", "link.db"])
+def test_a_link_that_leads_nowhere_is_a_clear_error(target, opened, shelf):
+    (shelf / "link.db").symlink_to(shelf / target)
+    with pytest.raises(StorageError, match=r"does not exist|leads nowhere"):
+        opened(f"sqlite:///{shelf}/link.db", **sums())
+    assert [one.name for one in shelf.iterdir()] == ["link.db"]
+
+
+def test_sqlite_itself_never_creates_the_file(opened, sqlite_url, monkeypatch):
+    """Gone between the look at it and the connection: it would come back readable by everybody."""
+    study = opened(sqlite_url, **sums())
+    study._core.storage._forget_broken()
+    connect = sqlite3.connect
+
+    def vanish(*positional, **named):
+        for end in ENDS:
+            Path(path_of(sqlite_url) + end).unlink(missing_ok=True)
+        return connect(*positional, **named)
+
+    monkeypatch.setattr("sottovoce.studies.storage.sqlite3.connect", vanish)
+    with pytest.raises(StorageError):
+        study.ask()
+    assert not Path(path_of(sqlite_url)).exists()
+
+
+@pytest.mark.parametrize("name", ["a b.db", "what?.db", "100%25.db", "x#y.db", "ünï.db", "file:x.db"])
+def test_odd_names_of_files_are_names_of_files(name, opened, shelf):
+    from sqlalchemy.engine import URL
+
+    url = URL.create("sqlite", database=str(shelf / name)).render_as_string()
+    opened(url, **sums()).ask()
+    assert (shelf / name).exists()
