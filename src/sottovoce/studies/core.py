@@ -9,13 +9,19 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from sottovoce.errors import StorageError
+from sottovoce.errors import StorageError, StudyBehind
 from sottovoce.studies.committer import Committer, Operation
-from sottovoce.studies.head import load_head, save_head
+from sottovoce.studies.head import Head, load_head, save_head
+from sottovoce.studies.lives import CONSEQUENCES, begin_new_life
 from sottovoce.studies.replica import Replica
 from sottovoce.studies.storage import Storage
 
 __all__ = ["Core", "Refusal"]
+
+_WENT_BACK = (
+    "the storage is older than what this process has seen: it was restored from a backup under running processes, or "
+    "has lost its latest changes"
+)
 
 
 class Refusal(Exception):
@@ -39,6 +45,8 @@ class Core:
 
     def __init__(self, storage: Storage, replica: Replica, study: int) -> None:
         self.storage, self.replica, self.study = storage, replica, study
+        self._writer = secrets.token_bytes(8)
+        self._seen: Head | None = None  # the last head that was on record for certain
         self.owner = f"{os.getpid()}-{secrets.token_hex(8)}"  # among the processes that close rounds
         self.committer = Committer(self._carry_out)
         self.closed = False
@@ -96,21 +104,31 @@ class Core:
     def _together(self, operations: list[Operation]) -> None:
         replica = self.replica
         done: list[tuple[Operation, Any]] = []
+        behind: StudyBehind | None = None
         try:
             with self.storage.transaction() as connection:
-                replica.follow(connection, load_head(connection, self.study))
+                head = load_head(connection, self.study)
+                if self._seen is not None and head.is_older_than(self._seen):
+                    behind, replica.stale = StudyBehind(f"{_WENT_BACK}. {CONSEQUENCES}"), True
+                replica.follow(connection, head)
                 replica.stale = True  # it may be ahead of what is stored, until that is committed
                 before = replace(replica.head)
-                for one in operations:
+                if behind is not None and self._seen is not None:  # at once: two that notice must not end two lives
+                    begin_new_life(replica, connection, newest=self._seen.generation)
+                for one in operations if behind is None else ():
                     try:
                         done.append((one, one.do(connection)))
                     except Refusal as refusal:
                         one.error = refusal.error
                 if replica.head != before:
-                    save_head(connection, replica.head)
+                    save_head(connection, replica.head, self._writer)
         except BaseException:
             replica.stale = True
             raise
         replica.stale = False
+        self._seen = replica.head  # follow() puts another in its place: this one will not change
         for one, value in done:
             one.succeed(value)
+        if behind is not None:
+            for one in operations:
+                one.error = behind

@@ -40,6 +40,7 @@ class DatabaseFile:
         self._companions: dict[str, _fork.Identity] = {}
         self._seen = time.time()
         self._written: tuple[int, int] | None = None
+        self.changed = False  # by somebody else, since the last look: pages that were read may be out of date
         self.replaced: str | None = None
 
     @property
@@ -88,7 +89,8 @@ class DatabaseFile:
             Whether a transaction has just been committed, and is not acknowledged yet.
         """
         try:
-            if _fork.identity(os.stat(self.path)) != self._identity:
+            found = os.stat(self.path)
+            if _fork.identity(found) != self._identity:
                 raise self._gone(self.path, committed=committed)
             for path, before in self._companions.items():
                 if _fork.identity(os.stat(path)) != before:
@@ -96,12 +98,9 @@ class DatabaseFile:
         except FileNotFoundError as problem:
             raise self._gone(problem.filename, committed=committed) from None
         self._seen = time.time()
-
-    def written_by_others(self) -> bool:
-        """Say whether the file itself has changed since this was last asked: what was read may be out of date."""
-        found = os.stat(self.path)
-        before, self._written = self._written, (found.st_mtime_ns, found.st_size)
-        return before is not None and before != self._written
+        written = found.st_mtime_ns, found.st_size
+        self.changed = not committed and written != self._written
+        self._written = written
 
     def _gone(self, path: str | Path, *, committed: bool) -> FileReplaced:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._seen))

@@ -8,11 +8,12 @@ from sqlalchemy import Connection, bindparam, select, update
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.studies.tables import heads
+from sottovoce.studies.writers import Writers
 
 __all__ = ["AUTO", "Head", "load_head", "save_head"]
 
 _COUNTERS = ("structure", "generation", "asked", "told", "forgotten", "closed", "erased", "fence")
-_SEALED = ("version", *_COUNTERS, "coins", "closer", "lease", "patience", "deadline")
+_SEALED = ("version", *_COUNTERS, "coins", "closer", "lease", "patience", "deadline", "writers")
 
 AUTO = -1  # a patience that follows from the number of events
 
@@ -36,12 +37,22 @@ class Head:
     lease: float = 0.0
     patience: int | None = None
     deadline: float | None = None
+    writers: bytes = b""
 
     def seal(self) -> bytes:
         """Return a checksum of everything."""
         counters = "|".join(str(getattr(self, name)) for name in ("id", "version", *_COUNTERS))
         closing, waiting = repr((self.closer, self.lease)), repr((self.patience, self.deadline))
-        return checksum(counters.encode(), self.coins, closing.encode(), waiting.encode())
+        writers = (bytes(self.writers),) if self.writers else ()  # as it was before there were any
+        return checksum(counters.encode(), self.coins, closing.encode(), waiting.encode(), *writers)
+
+    def is_older_than(self, seen: "Head") -> bool:
+        """Say whether a storage with this head has gone back in time, or another way, since another head was seen."""
+        if self.generation != seen.generation:  # a new life has been begun since: nothing of the old one goes on
+            return self.generation < seen.generation
+        if self.version <= seen.version:
+            return self != seen
+        return not Writers(self.writers).follows(Writers(seen.writers))
 
 
 _columns = [heads.c[name] for name in ("id", *_SEALED, "seal")]
@@ -66,9 +77,10 @@ def load_head(connection: Connection, study: int, *, lock: bool = True) -> Head:
     return head
 
 
-def save_head(connection: Connection, head: Head) -> None:
+def save_head(connection: Connection, head: Head, writer: bytes) -> None:
     """Write the head, if nobody else has since it was read."""
     expected, head.version = head.version, head.version + 1
+    head.writers = Writers(head.writers).wrote(writer, head.version).packed
     values: dict[str, Any] = {f"new_{name}": getattr(head, name) for name in _SEALED}
     values |= {"study": head.id, "expected": expected, "new_seal": head.seal()}
     if connection.execute(_save, values).rowcount != 1:

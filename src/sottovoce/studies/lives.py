@@ -13,7 +13,11 @@ from sottovoce.studies.replica import Replica
 from sottovoce.studies.stored import epoch_row, round_row
 from sottovoce.studies.tables import blocks, epochs, rounds, tells
 
-__all__ = ["begin_new_life"]
+__all__ = ["CONSEQUENCES", "begin_new_life"]
+
+CONSEQUENCES = (
+    "Losses that were not released are dropped, and ids handed out before are refused from now on; ask for new actions"
+)
 
 _STEP = 2**24  # generations are raised by up to this much, so that two lives of one backup differ
 

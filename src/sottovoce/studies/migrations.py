@@ -47,7 +47,13 @@ def _let_studies_lose_patience(connection: Connection) -> None:
         )
 
 
-MIGRATIONS: Sequence[Migration] = (_let_studies_lose_patience,)
+def _remember_writers(connection: Connection) -> None:
+    """Version 3: the head knows its latest writers; while there are none, its seal is what it was."""
+    kind = "BLOB NOT NULL DEFAULT x''" if connection.dialect.name == "sqlite" else "BYTEA NOT NULL DEFAULT ''"
+    connection.execute(text(f"ALTER TABLE sottovoce_heads ADD COLUMN writers {kind}"))
+
+
+MIGRATIONS: Sequence[Migration] = (_let_studies_lose_patience, _remember_writers)
 """Step i leads from version i + 1 to version i + 2; each is applied once, all of them in one transaction."""
 
 VERSION = 1 + len(MIGRATIONS)

@@ -125,6 +125,9 @@ class Storage:
         if self._connection is not None:
             if self.file is not None:
                 self.file.check(committed=False)
+                if self.file.changed:  # SQLite itself would not notice bytes that were copied over the file
+                    raw: Any = self._connection.connection.dbapi_connection
+                    raw.execute("PRAGMA shrink_memory")
             return self._connection
         if self.file is not None:
             self.file.before_connecting()
@@ -200,6 +203,8 @@ class Storage:
                 busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             finally:
                 raw.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+            if self.file is not None:
+                self.file.check(committed=True)
             return not busy
         except FileReplaced:
             self._abandon()

@@ -53,6 +53,7 @@ heads = Table(
     Column("seal", LargeBinary, nullable=False),
     Column("patience", _Number),  # positions that a full round waits for its losses; NULL for ever, -1 by default
     Column("deadline", Float(53)),  # the same in seconds
+    Column("writers", LargeBinary, nullable=False),  # the latest ones, and the version that each of them wrote last
 )
 
 epochs = Table(

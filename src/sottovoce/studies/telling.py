@@ -12,7 +12,7 @@ from sottovoce.learning.rounds import PENDING, TOLD
 from sottovoce.studies.core import Refusal
 from sottovoce.studies.ids import Place
 from sottovoce.studies.live import LiveRound
-from sottovoce.studies.lives import begin_new_life
+from sottovoce.studies.lives import CONSEQUENCES, begin_new_life
 from sottovoce.studies.replica import Replica
 from sottovoce.studies.stored import read
 from sottovoce.studies.tables import DROPPED, rounds
@@ -62,8 +62,7 @@ def _check_life(replica: Replica, places: list[Place]) -> None:
         if _is_newer(replica, place):
             raise StudyBehind(
                 "an id of this study is newer than its storage: the storage was restored from a backup, or has "
-                "lost its latest changes. Losses that were not released are dropped, and ids handed out before are "
-                "refused from now on; ask for new actions"
+                f"lost its latest changes. {CONSEQUENCES}"
             )
     if any(place.generation < head.generation for place in places):
         raise UnknownAction(

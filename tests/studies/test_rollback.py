@@ -1,0 +1,246 @@
+"""A storage that goes back to an older state under running processes: they notice it, one new life begins, once.
+
+What a process has seen does not go backwards. Restored are: an SQLite file through the backup interface or by copying
+bytes over it, a server's rows by an administrator; and in between, other processes may have moved the counters on.
+"""
+
+import contextlib
+import shutil
+import sqlite3
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine, select
+from sqlalchemy.pool import NullPool
+from study_tools import Look, losses_of, path_of, place, sums
+
+from sottovoce.errors import StudyBehind, UnknownAction
+from sottovoce.studies import tables
+from sottovoce.studies.writers import MOST, Writers
+
+
+class Backup:
+    """A copy of a storage, which can be put back in place while processes have it open."""
+
+    def __init__(self, url):
+        self.url = url
+        if url.startswith("sqlite"):
+            self.copy = sqlite3.connect(":memory:")
+            with contextlib.closing(sqlite3.connect(path_of(url))) as source:
+                source.backup(self.copy)
+            return
+        with self._server() as connection:
+            self.rows = {table: connection.execute(select(table)).all() for table in tables.metadata.sorted_tables}
+
+    def put_back(self):
+        if self.url.startswith("sqlite"):
+            with contextlib.closing(sqlite3.connect(path_of(self.url))) as target:
+                self.copy.backup(target)
+            return
+        with self._server() as connection:
+            for table in reversed(tables.metadata.sorted_tables):
+                connection.execute(table.delete())
+            for table, rows in self.rows.items():
+                for row in rows:
+                    connection.execute(table.insert().values(**row._mapping))
+
+    @contextlib.contextmanager
+    def _server(self):
+        engine = create_engine(self.url, poolclass=NullPool)
+        with engine.begin() as connection:
+            yield connection
+        engine.dispose()
+
+
+def work(study, events, told=None):
+    ids = study.ask(events).ids
+    study.tell(ids[:told], losses_of(ids[:told]))
+    return ids
+
+
+def lives_of(url):
+    return Look(url).head.generation
+
+
+@pytest.mark.parametrize("call", ["ask", "tell", "status", "forget"])
+def test_a_process_notices_that_its_storage_went_back(call, opened, url):
+    study = opened(url, **sums())
+    work(study, 17)
+    backup = Backup(url)
+    ids = work(study, 30, told=20)
+    backup.put_back()
+    calls = {
+        "ask": study.ask,
+        "tell": lambda: study.tell(ids[20:], losses_of(ids[20:])),
+        "status": study.status,
+        "forget": lambda: study.forget(ids[20:]),
+    }
+    with pytest.raises(StudyBehind, match="older than what this process has seen"):
+        calls[call]()
+    status = study.status()
+    assert status.generation > 1
+    assert (status.open_rounds, status.outstanding) == (0, 0)
+    assert Look(url).tells == []  # losses that may have been released since: they are released no more
+    with pytest.raises(UnknownAction):
+        study.tell(ids[-1], 0.5)
+    fresh = work(study, 24)
+    assert not {place(one) for one in fresh} & {place(one) for one in ids}
+    assert study.status().told == 17 + 24
+    assert study.verify().ok
+
+
+def test_a_round_is_not_released_again_after_a_rollback(opened, url):
+    study = opened(url, **sums())
+    ids = work(study, 12, told=11)
+    backup = Backup(url)
+    study.tell(ids[11], losses_of(ids[11:])[0])
+    assert study.status().round == 1
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        study.tell(ids[11], losses_of(ids[11:])[0])
+    assert [row.state for row in Look(url).rounds] == [tables.DROPPED]
+
+
+def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(opened, url):
+    """Another process has moved every counter past what this one had seen."""
+    one = opened(url, **sums())
+    work(one, 5)
+    backup = Backup(url)
+    work(one, 9, told=4)
+    one_has_seen = Look(url).head.version
+    backup.put_back()
+    stranger = opened(url)  # opened after the rollback: it cannot know
+    for _ in range(8):
+        work(stranger, 6)
+    assert Look(url).head.version > one_has_seen
+    with pytest.raises(StudyBehind):
+        one.ask()
+    assert stranger.status().generation == one.status().generation > 1
+
+
+def test_what_others_had_written_counts_too(opened, url):
+    """A process that only looked has seen what another one wrote; that one is gone, and so is what it wrote."""
+    looker, writer = opened(url, **sums()), opened(url)
+    work(looker, 3)
+    backup = Backup(url)
+    work(writer, 9)
+    assert looker.status().told == 12
+    writer.close()
+    backup.put_back()
+    stranger = opened(url)
+    for _ in range(4):
+        work(stranger, 6)
+    with pytest.raises(StudyBehind):
+        looker.status()
+
+
+def test_all_that_notice_begin_one_new_life(opened, url):
+    studies = [opened(url, **sums()) for _ in range(3)]
+    for study in studies:
+        work(study, 5)
+    backup = Backup(url)
+    old = [work(study, 7, told=3) for study in studies]
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        studies[0].ask()
+    generation = lives_of(url)
+    fresh = work(studies[0], 5)
+    for study, ids in zip(studies[1:], old[1:], strict=True):
+        study.ask()
+        with pytest.raises(UnknownAction, match="before the storage was restored"):
+            study.tell(ids[-1], 0.5)
+    assert lives_of(url) == generation
+    assert len([one for one in fresh if place(one)[1:] in Look(url).told()]) == 5
+
+
+def test_a_rollback_past_the_beginning_of_a_life_begins_another(opened, url):
+    study = opened(url, **sums())
+    work(study, 5)
+    backup = Backup(url)
+    later = opened(url, restored=True)
+    ids = later.ask(4).ids
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        later.ask()
+    assert lives_of(url) > place(ids[0])[0]
+
+
+def test_the_same_count_with_another_content_is_another_history(opened, url):
+    one, other = opened(url, **sums()), opened(url)
+    work(one, 3)
+    other.status()
+    backup = Backup(url)
+    one.ask(2)
+    other.status()
+    backup.put_back()
+    stranger = opened(url)
+    stranger.ask(4)  # as many changes as there had been
+    with pytest.raises(StudyBehind):
+        other.status()
+
+
+def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
+    """The same inode with older bytes in it; nobody may do this to a live file, but it must not go unseen."""
+    study = opened(sqlite_url, **sums())
+    work(study, 12)
+    assert study._core.storage.erase()  # the log is empty
+    shutil.copy(path_of(sqlite_url), path_of(sqlite_url) + ".old")
+    ids = work(study, 24)
+    assert study._core.storage.erase()
+    with open(path_of(sqlite_url) + ".old", "rb") as old, open(path_of(sqlite_url), "r+b") as now:
+        now.truncate(0)
+        shutil.copyfileobj(old, now)
+    with pytest.raises(StudyBehind):
+        study.ask()
+    with pytest.raises(UnknownAction):
+        study.tell(ids[-1], 0.5)
+    assert study.verify().ok
+
+
+def test_a_commit_of_unknown_outcome_is_no_rollback(opened, url):
+    """The connection breaks in the commit: whether it was recorded or not, the study goes on in the same life."""
+    study = opened(url, repeat="ignore", **sums())
+    ids = study.ask(9).ids
+    dialect = study._core.storage._engine.dialect
+    commit = dialect.do_commit
+    for done in (True, False):
+
+        def broken(connection, done=done):
+            if done:
+                commit(connection)
+            raise sqlite3.OperationalError("the line is cut")
+
+        dialect.do_commit = broken
+        with pytest.raises((sqlite3.OperationalError, sqlite3.Error, psycopg.Error, OSError)):
+            study.tell(ids[:4], losses_of(ids[:4]))
+        dialect.do_commit = commit
+    study.tell(ids, losses_of(ids))
+    assert study.status().told == 9
+    assert lives_of(url) == 1
+
+
+def test_many_processes_that_come_and_go_are_no_rollback(opened, url):
+    """Only the latest writers are remembered; one that was silent for long goes on."""
+    silent = opened(url, **sums())
+    ids = work(silent, 3, told=1)
+    for _ in range(MOST + 3):
+        with opened(url) as brief:
+            brief.ask()
+    silent.tell(ids[1:], losses_of(ids[1:]))
+    assert lives_of(url) == 1
+    assert len(Look(url).head.writers) <= 16 * MOST
+
+
+def test_writers_are_compared_by_what_they_wrote():
+    first, second = b"a" * 8, b"b" * 8
+    before = Writers().wrote(first, 3).wrote(second, 4)
+    assert before.follows(before)
+    assert before.wrote(first, 5).follows(before)
+    assert not Writers().wrote(first, 3).follows(before)
+    assert not Writers().wrote(second, 4).follows(before)
+    assert not Writers().wrote(first, 2).wrote(second, 9).follows(before)
+    crowd = before
+    for number in range(MOST):
+        crowd = crowd.wrote(number.to_bytes(8, "big"), 5 + number)
+    assert crowd.follows(before)  # all have written since: who was dropped is not known any more
+    assert not Writers(crowd.packed[:-16]).follows(before)  # not full, and they are not in it
