@@ -391,7 +391,7 @@ class TestDoubling:
         optimizer.tell(later.ids, linear(later.ids, later.x))
         assert optimizer.round == 0
         optimizer.tell(early.ids, linear(early.ids, early.x))
-        assert optimizer.outstanding == 0
+        assert len(optimizer.outstanding()) == 0
 
     def test_the_budget_is_spent_once(self):
         """Every epoch alone keeps the whole guarantee; no loss is in two of them."""

@@ -98,13 +98,13 @@ def test_a_restored_optimizer_begins_a_new_round_and_refuses_old_ids():
     state = original.state()
     later = original.ask(10)  # handed out after the state was taken, and before the crash
     restored = sv.PrivateBandit.from_state(state, noise=sv.SimulatedNoise(2))
-    assert restored.outstanding == 0
+    assert len(restored.outstanding()) == 0
     assert restored.remaining == 4000 - 120
     fresh = restored.ask(30)
     for ids in (halfway.ids, later.ids, int(later.ids[0]), 0):
         with pytest.raises(UnknownAction, match="since this optimizer was restored"):
             restored.tell(ids, np.full(np.size(ids), 0.5) if np.size(ids) > 1 else 0.5)
-        assert restored.outstanding == 30
+        assert len(restored.outstanding()) == 30
     restored.tell(fresh.ids, losses_of(fresh.x))
 
 

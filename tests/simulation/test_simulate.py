@@ -130,7 +130,7 @@ def test_a_simulation_may_end_before_the_optimizer_does(environment, steadfast):
 def test_an_unknown_horizon_is_simulated_for_as_long_as_asked(environment):
     optimizer = private_bandit(environment, None, sv.NoPrivacy(), seed=1)
     assert simulate(optimizer, environment, events=3000).events_finished == 3000
-    assert optimizer.outstanding == 0
+    assert len(optimizer.outstanding()) == 0
 
 
 def test_what_cannot_be_simulated_is_refused(environment, steadfast):

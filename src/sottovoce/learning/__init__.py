@@ -3,6 +3,7 @@
 from sottovoce.learning.mirror_maps import Euclidean, NegativeEntropy
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
 from sottovoce.learning.outlook import plan
+from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.private_bandit import PrivateBandit
 from sottovoce.learning.rounds import Action, Actions
@@ -14,6 +15,7 @@ __all__ = [
     "MirrorStep",
     "NegativeEntropy",
     "NoisyOCO",
+    "Outstanding",
     "Plan",
     "PrivateBandit",
     "RunningSum",

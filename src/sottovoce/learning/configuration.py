@@ -13,6 +13,7 @@ from sottovoce.domains.specification import build, fingerprint, same_answers, sp
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
 from sottovoce.learning.doubling import FIRST_EPOCH
+from sottovoce.learning.patience import check_patience
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
 from sottovoce.privacy import Guarantee, guarantee_from_dict
@@ -45,6 +46,10 @@ class Configuration:
     lipschitz: float | None = None
     channel: str = "one-bit"
     choices: dict[str, Any] = field(default_factory=dict)
+    patience: int | str | None = "auto"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "patience", check_patience(self.patience))
 
     def problem(self) -> Problem:
         """Return the public facts that plans start from, checked."""
@@ -81,6 +86,7 @@ class Configuration:
     def from_record(cls, record: Record, domain: Domain | None = None) -> Self:
         """Return the configuration of a record; a domain that could not be written down has to be passed again."""
         names = [one.name for one in fields(cls)]
+        record = {"patience": None, **record}  # records from before there was patience waited for ever
         given = {name: record[name] for name in names}
         if domain is None:
             if record["domain"] is None:

@@ -1,5 +1,6 @@
 """One run for a known horizon: its parts, put together from a plan."""
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -77,9 +78,9 @@ def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats |
     return Parts(explorer, learner, stage, mechanism)
 
 
-def _as_it_is(complete: CompleteRound, point: Floats | None) -> CompleteRound:
-    """Where sums are released, not rounds, NoisyGrad hands its integers on."""
-    return complete
+def _as_it_is(round_: CompleteRound | ReleasedRound, point: Floats | None) -> CompleteRound | ReleasedRound:
+    """Where sums are released, not rounds, NoisyGrad hands its round on."""
+    return round_
 
 
 def loss_grid(problem: Problem, plan: Plan) -> Grid:
@@ -134,12 +135,18 @@ class Epoch:
     """A stretch of events with one plan: opens its rounds in order, and releases them in order."""
 
     def __init__(
-        self, problem: Problem, plan: Plan, source: NoiseSource, first: int = 0, center: Floats | None = None
+        self,
+        problem: Problem,
+        plan: Plan,
+        source: NoiseSource,
+        first: int = 0,
+        center: Floats | None = None,
+        earlier: int = 0,
     ) -> None:
         self.plan = plan
         self.grid = loss_grid(problem, plan)
         self.explorer, self.learner, self.stage, self._mechanism = assemble(problem, plan, source, center)
-        self._first = first
+        self._first, self.earlier = first, earlier  # the first id, and the rounds before it
         self._passed = 0  # events of the rounds whose blocks are all open
         self._opened = 0  # their number
         self._round: OpenRound | None = None  # the one after, if begun
@@ -180,9 +187,10 @@ class Epoch:
         point = self.learner.point(self._opened)
         exploration = self.explorer.begin(point, self._passed, size, coins)
         last = self._passed + size == self.plan.horizon
-        return OpenRound(self, point, exploration, size, last)
+        place = {"first": self._first + self._passed, "number": self.earlier + self._opened}
+        return OpenRound(self, point, exploration, size, last, **place)
 
-    def release(self, complete: OpenRound) -> None:
+    def release(self, complete: OpenRound, witness: Callable[[int, Floats], None] | None = None) -> None:
         """Take in a complete round, once. The last one's sum would shape no action, so it is never released.
 
         Should an attempt be cut short (by a keyboard interrupt, say) after the noise was drawn, the mechanism is one
@@ -193,7 +201,10 @@ class Epoch:
         if self._drawn_before + self._mechanism.round > self.learner.observed:
             self.learner.skip()
         else:
-            self.learner.observe(complete.complete(), complete.point)
+            released = self.draw(complete)
+            if witness is not None:
+                witness(complete.number, np.array(released.numbers, dtype=np.float64))
+            self.learner.observe(released, complete.point)
 
     # ------------------------------------------------------------------ what survives the process
 
@@ -204,8 +215,9 @@ class Epoch:
 
     def draw(self, complete: OpenRound) -> ReleasedRound:
         """Draw the noise of a complete round without taking anything in: what is kept of it must be kept first."""
-        assert isinstance(self.learner.gradient, FreshGradient)
-        return self.learner.gradient.release(complete.complete())
+        part = self.learner.total if self.keeps_secrets else self.learner.gradient
+        assert isinstance(part, FreshGradient | RunningTotal)
+        return part.release(complete.complete())
 
     def take_in(self, released: ReleasedRound | None, point: Floats) -> None:
         """Learn from a released round; None passes over a round whose losses are lost or were never to be released."""
@@ -260,10 +272,12 @@ def next_epoch(
 ) -> Epoch:
     """Plan and begin the epoch after `previous`, where that one has come to if both work in the same position."""
     plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
-    center = None
-    if previous is not None and previous.plan.position == plan.position:
-        center = previous.last_point()
-    return Epoch(problem, plan, source, first=first, center=center)
+    center, earlier = None, 0
+    if previous is not None:
+        earlier = previous.earlier + previous.counts[1]
+        if previous.plan.position == plan.position:
+            center = previous.last_point()
+    return Epoch(problem, plan, source, first=first, center=center, earlier=earlier)
 
 
 def public_coins(seed: int | None) -> np.random.Generator:

@@ -58,7 +58,10 @@ class CompleteRound(NamedTuple):
 
 
 class ReleasedRound(NamedTuple):
-    """What is known of a round once it is released: `numbers` carry their noise, and are all there will ever be."""
+    """What is known of a round once it is released: `numbers` carry their noise, and are all there will ever be.
+
+    Its own numbers, or the running sums that it completes where these are released.
+    """
 
     exploration: Exploration
     numbers: NDArray[np.float64] | Integers
@@ -133,8 +136,12 @@ class RunningTotal:
         self._weights = np.zeros_like(start)
         return self._gradient(self._grid.step * start, self._weights)
 
-    def add(self, increment: CompleteRound) -> Floats:
-        """Release the sum with one more round in it."""
-        released = self._release.add(increment.products)
-        self._weights = self._weights + increment.weights
-        return self._gradient(self._grid.step * released + self._grid.low * self._weights, self._weights)
+    def add(self, increment: CompleteRound | ReleasedRound) -> Floats:
+        """Release the sum with one more round in it, unless it is released already; return the gradient."""
+        released = self.release(increment) if isinstance(increment, CompleteRound) else increment
+        self._weights = self._weights + released.weights
+        return self._gradient(self._grid.step * released.numbers + self._grid.low * self._weights, self._weights)
+
+    def release(self, complete: CompleteRound) -> ReleasedRound:
+        """Draw the noise of the sum that a round completes, once."""
+        return ReleasedRound(complete.exploration, self._release.add(complete.products), complete.weights)

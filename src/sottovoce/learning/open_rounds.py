@@ -1,21 +1,40 @@
-"""The rounds that are begun and not yet released: where each loss belongs, and what may not be told."""
+"""The rounds that are begun and not yet released: where each loss belongs, and what may not be told.
+
+Every change is one assignment (or one call of C) away from done, so that an exception between any two lines leaves
+nothing half done that `settle` does not find and finish:
+
+- a block is open once it is in the list of blocks, and its ids are known by its place there;
+- the losses of a call are in once `_filling` holds them: they are put into their slots, now or by `settle`;
+- a round is closed once `closed` says so.
+"""
 
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._losses import as_floats
-from sottovoce.errors import AlreadyTold, UnknownAction
-from sottovoce.learning.rounds import Action, Actions, Block, OpenRound
+from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
+from sottovoce.learning.outstanding import Outstanding, WaitingRound
+from sottovoce.learning.rounds import FORGOTTEN, TOLD, Action, Actions, Block, OpenRound
 
 __all__ = ["OpenRounds", "as_ids", "refuse_actions"]
 
 Integers = NDArray[np.int64]
 Place = tuple[Block, NDArray[np.bool_] | slice, Integers]  # a block, which of the ids are its own, their slots
+Filling = tuple[Block, Integers, Integers | int]  # a block, slots that wait, what to put there
+_FAR = np.iinfo(np.int64).max
+
+
+class _Gone(NamedTuple):
+    """What is kept of a block that was let go: its first id, and a bit for each id that nobody wanted, or forgotten."""
+
+    first: int
+    unwanted: NDArray[np.uint8]
+    forgotten: NDArray[np.uint8]
 
 
 class OpenRounds:
@@ -25,120 +44,263 @@ class OpenRounds:
     ----------
     first
         The lowest id that there can be: those of an earlier life, before a restart, lie below.
+    closed
+        How many rounds are closed.
     """
 
-    def __init__(self, first: int = 0) -> None:
+    def __init__(self, first: int = 0, closed: int = 0) -> None:
         self._first = first
-        self._closed: list[tuple[int, NDArray[np.uint8]]] = []  # blocks let go: first id, a bit for each unwanted one
-        self._blocks: deque[Block] = deque()
+        self.closed = closed
+        self._full = closed  # rounds that were asked to their end, and noted to be
+        self._gone: list[_Gone] = []
+        self._blocks: list[Block] = []
         self._rounds: deque[OpenRound] = deque()
+        self._filling: tuple[list[Filling], int] = ([], TOLD)  # the losses of one call, and the state of their slots
 
-    def append(self, begun: Block) -> None:
-        """Add the next block, and its round if that is new."""
-        self._blocks.append(begun)
-        if not self._rounds or self._rounds[-1] is not begun.round:
-            self._rounds.append(begun.round)
-
-    def complete(self) -> OpenRound | None:
-        """The first round, if all of its losses are in."""
-        return self._rounds[0] if self._rounds and not self._rounds[0].outstanding else None
-
-    def close(self, released: OpenRound) -> None:
-        """Let the first round go, and erase its sums."""
-        assert released is self._rounds[0]
-        released.erase()
-        self._rounds.popleft()
-
-    def drop_finished(self) -> None:
-        """Let go of leading blocks that are complete: a long round then takes no more memory than a short one."""
-        while self._blocks and not self._blocks[0].outstanding and self._blocks[0].asked == self._blocks[0].size:
-            block = self._blocks.popleft()
-            if not block.wants_loss.all():
-                self._closed.append((block.first, np.packbits(~block.wants_loss)))
+    # ------------------------------------------------------------------ blocks
 
     @property
-    def outstanding(self) -> int:
-        """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return sum(int(block.pending(np.arange(block.asked)).sum()) for block in self._blocks)
+    def end(self) -> int:
+        """The id after the last one that was drawn."""
+        return self._blocks[-1].end if self._blocks else self._first
 
-    def fill(self, ids: Integers, losses: NDArray[Any] | None, *, asked: int) -> None:
-        """Put losses (or, for None, the middle of the range) where they belong: all of them or none."""
-        if losses is not None and losses.shape != ids.shape:
+    def append(self, drawn: Block) -> None:
+        """Add the next block, and its round if that is new."""
+        if drawn.round.number >= self.closed and (not self._rounds or self._rounds[-1].number < drawn.round.number):
+            self._rounds.append(drawn.round)
+        self._blocks.append(drawn)
+
+    def blocks_from(self, start: int, end: int) -> list[Block]:
+        """Return the blocks that hold the ids from `start` to before `end`."""
+        return self._blocks[self._block_of(start) : self._block_of(end - 1) + 1]
+
+    def _block_of(self, one: int) -> int:
+        return bisect_right(self._blocks, one, key=_first_id) - 1
+
+    def drop_finished(self, asked: int) -> None:
+        """Let go of leading blocks that are complete: a long round then takes no more memory than a short one.
+
+        The newest stays, so that it is known what was drawn.
+        """
+        count = 0
+        while count < len(self._blocks) - 1 and not self._blocks[count].outstanding:
+            block = self._blocks[count]
+            if block.end > asked:
+                break
+            if not self._gone or self._gone[-1].first < block.first:
+                forgotten = block.forgotten(slice(None))
+                if not block.wants_loss.all() or forgotten.any():
+                    self._gone.append(_Gone(block.first, np.packbits(~block.wants_loss), np.packbits(forgotten)))
+            count += 1
+        if count:
+            del self._blocks[:count]
+
+    # ------------------------------------------------------------------ rounds
+
+    def oldest(self) -> OpenRound | None:
+        """The first round that is not closed."""
+        while self._rounds and self._rounds[0].number < self.closed:
+            self._rounds.popleft()
+        return self._rounds[0] if self._rounds else None
+
+    def complete(self, asked: int) -> OpenRound | None:
+        """The first round that is not closed, if all of its losses are in."""
+        first = self.oldest()
+        return first if first is not None and not first.outstanding and first.first < asked else None
+
+    def close(self, released: OpenRound) -> None:
+        """Let the first round go; its sums are erased."""
+        released.erase()
+        self.closed = released.number + 1
+
+    def settle(self, asked: int) -> None:
+        """Finish what an exception has cut short: put losses into their slots, hand over blocks that have all."""
+        fillings, state = self._filling
+        for block, slots, integers in fillings:
+            waiting = block.pending(slots)
+            block.fill(slots[waiting], integers if isinstance(integers, int) else integers[waiting], state)
+        self._filling = ([], TOLD)
+        for block in self._blocks:
+            block.settle()
+        self.drop_finished(asked)
+
+    # ------------------------------------------------------------------ patience
+
+    def note_full(self, asked: int) -> None:
+        """Note when rounds were asked to their end: by the last call of ask, if it is not noted yet."""
+        first = self.oldest()
+        while first is not None:
+            place = max(self._full, first.number) - first.number
+            if place >= len(self._rounds) or self._rounds[place].end > asked:
+                return
+            full = self._rounds[place]
+            if full.full_at is None:
+                full.full_at = asked
+            self._full = full.number + 1
+
+    def due(self, patience: int | None) -> int:
+        """How much has to be asked for the oldest round to be closed without the losses that it lacks."""
+        first = self.oldest()
+        if first is None or first.full_at is None or patience is None:
+            return _FAR
+        return first.full_at + patience
+
+    def forget_overdue(self, asked: int, patience: int) -> None:
+        """Close the losses that rounds lack which have been full for `patience` positions."""
+        fillings: list[Filling] = []
+        for overdue in self._rounds:
+            if overdue.full_at is None or asked < overdue.full_at + patience:
+                break
+            for block in self._blocks[max(0, self._block_of(overdue.first)) :]:
+                if block.first >= overdue.end:
+                    break
+                fillings.append((block, np.flatnonzero(block.pending(slice(None))), block.grid.middle))
+        self.fill(fillings, FORGOTTEN)
+        self.drop_finished(asked)
+
+    def outstanding(self, asked: int, patience: int | None, limit: int | None = None) -> Outstanding:
+        """Actions that were asked, and whose loss is neither told nor forgotten."""
+        self.note_full(asked)
+        ids, numbers, waiting = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)], dict[int, int]()
+        for block in self._blocks:
+            pending = np.flatnonzero(block.pending(slice(0, max(0, asked - block.first))))
+            if len(pending):
+                ids.append(block.first + pending)
+                numbers.append(np.full(len(pending), block.round.number))
+                waiting[block.round.number] = waiting.get(block.round.number, 0) + len(pending)
+        found, rounds = np.concatenate(ids)[:limit], np.concatenate(numbers)[:limit]
+        described = (self._described(one, waiting, asked, patience) for one in self._rounds if one.number in waiting)
+        return Outstanding(found, rounds, asked - found - 1, tuple(described))
+
+    @staticmethod
+    def _described(one: OpenRound, waiting: dict[int, int], asked: int, patience: int | None) -> WaitingRound:
+        left = None if patience is None or one.full_at is None else max(0, one.full_at + patience - asked)
+        return WaitingRound(one.number, waiting[one.number], min(one.size, asked - one.first), one.size, left)
+
+    # ------------------------------------------------------------------ losses
+
+    def fill(self, fillings: list[Filling], state: int = TOLD) -> None:
+        """Put losses where they belong: with the first line all of them are in."""
+        self._filling = (fillings, state)
+        for block, slots, integers in fillings:
+            block.fill(slots, integers, state)
+        self._filling = ([], TOLD)
+
+    def losses(self, ids: Integers, losses: NDArray[Any], *, asked: int, late: str) -> list[Filling]:
+        """Return where the losses of a call belong, as integers; refuse the whole call if anything is wrong with it."""
+        if losses.shape != ids.shape:
             raise ValueError(f"losses must have the shape of ids, {ids.shape}, got {losses.shape}")
-        ids, values = ids.ravel(), None if losses is None else losses.ravel()
-        if self._closed and (late := self._late_and_unwanted(ids)).any():
-            ids, values = ids[~late], None if values is None else values[~late]
-        fillings = []
+        ids, values = ids.ravel(), losses.ravel()
+        if self._gone or late != "error":
+            kept = ~self._marked(ids, "unwanted")
+            if late == "drop":
+                kept &= ~self._marked(ids, "forgotten")
+            if not kept.all():
+                ids, values = ids[kept], values[kept]
+        fillings: list[Filling] = []
         for block, picked, slots in self._locate(ids, asked):
             wanted = block.pending(slots)  # what is not wanted is dropped unread, not even validated
-            integers: Integers | int = block.grid.middle
-            if values is not None:
-                integers = block.grid.quantise(as_floats(values[picked][wanted]))
-            fillings.append((block, slots[wanted], integers))
-        for block, slots, integers in fillings:  # every check is behind us
-            block.fill(slots, integers)
-        self.drop_finished()
+            fillings.append((block, slots[wanted], block.grid.quantise(as_floats(values[picked][wanted]))))
+        return fillings
 
-    def locate_one(self, one: int, *, asked: int) -> tuple[Block, int] | None:
-        """Return the block and the slot of an id; None if its block is gone and its loss was never wanted."""
+    def waiting(self, ids: Integers, *, asked: int) -> list[Filling]:
+        """Return where ids still wait for their loss, to be forgotten; refuse those that were never handed out."""
+        ids = np.unique(ids)
+        self._check_known(ids, asked)
+        ids = ids[ids >= (self._blocks[0].first if self._blocks else _FAR)]
+        fillings: list[Filling] = []
+        for block, _, slots in self._split(ids):
+            fillings.append((block, slots[block.pending(slots)], block.grid.middle))
+        return fillings
+
+    def locate_one(self, one: int, *, asked: int, late: str) -> tuple[Block, int] | None:
+        """Return the block and the slot of an id; None if there is nothing to be done with its loss."""
         if not self._first <= one < asked:  # before numpy sees it: an int may be larger than it can hold
             raise UnknownAction(f"id {one} was never handed out{self._here}; nothing was changed")
-        if self._closed and self._late_and_unwanted(np.array([one])).any():
+        ids = np.array([one], dtype=np.int64)
+        if self._marked(ids, "unwanted").any() or (late == "drop" and self._marked(ids, "forgotten").any()):
             return None
-        ((block, _, slots),) = self._locate(np.array([one], dtype=np.int64), asked)
-        return block, int(slots[0])
+        ((block, _, slots),) = self._locate(ids, asked)
+        slot = int(slots[0])
+        return (block, slot) if block.pending(slots).any() else None
 
-    def _late_and_unwanted(self, ids: Integers) -> NDArray[np.bool_]:
-        """Mark ids of blocks that are gone whose loss was not wanted: they are dropped unread, as before."""
-        gone = self._blocks[0].first if self._blocks else np.iinfo(np.int64).max
+    def _marked(self, ids: Integers, mark: str) -> NDArray[np.bool_]:
+        """Mark ids whose loss nobody wants, or that were closed without it, wherever their block may be."""
         marks = np.zeros(len(ids), dtype=bool)
-        for i in np.flatnonzero(ids < gone).tolist():
-            one = int(ids[i])
-            index = bisect_right(self._closed, one, key=lambda block: block[0]) - 1
-            slot = one - self._closed[index][0] if index >= 0 else -1
-            bits = self._closed[index][1]
-            marks[i] = 0 <= slot < 8 * len(bits) and bool(bits[slot // 8] >> (7 - slot % 8) & 1)
+        if mark == "forgotten":
+            low = self._blocks[0].first if self._blocks else _FAR
+            here = np.flatnonzero((ids >= low) & (ids < self.end))
+            for block, picked, slots in self._split(ids[here]):
+                marks[here[picked]] = block.forgotten(slots)
+        if self._gone:
+            gone = self._blocks[0].first if self._blocks else _FAR
+            for i in np.flatnonzero(ids < gone).tolist():
+                marks[i] = self._marked_as_gone(int(ids[i]), mark)
         return marks
+
+    def _marked_as_gone(self, one: int, mark: str) -> bool:
+        index = bisect_right(self._gone, one, key=_first_id) - 1
+        if index < 0:
+            return False
+        bits, slot = getattr(self._gone[index], mark), one - self._gone[index].first
+        return slot < 8 * len(bits) and bool(bits[slot // 8] >> (7 - slot % 8) & 1)
 
     @property
     def _here(self) -> str:
         return " since this optimizer was restored" if self._first else ""
 
+    def _check_known(self, ids: Integers, asked: int) -> None:
+        if len(ids):
+            low, high = int(ids.min()), int(ids.max())
+            if low < self._first or high >= asked:
+                unknown = low if low < self._first else high
+                raise UnknownAction(f"id {unknown} was never handed out{self._here}; nothing of this call was recorded")
+
     def _locate(self, ids: Integers, asked: int) -> list[Place]:
-        """Return the places of ids; refuse those that were never asked, or have their loss already."""
+        """Return the places of ids; refuse those that were never asked, have their loss already, or come too late."""
         if not len(ids):
             return []
-        ascending = bool((ids[1:] > ids[:-1]).all())
-        low, high = (int(ids[0]), int(ids[-1])) if ascending else (int(ids.min()), int(ids.max()))
-        if low < self._first or high >= asked:
-            unknown = low if low < self._first else high
-            raise UnknownAction(f"id {unknown} was never handed out{self._here}; nothing of this call was recorded")
-        if not self._blocks or low < self._blocks[0].first:
-            raise AlreadyTold(f"id {low} has its loss already, or was forgotten; nothing of this call was recorded")
-        if not ascending and len(np.unique(ids)) < len(ids):
+        self._check_known(ids, asked)
+        if not bool((ids[1:] > ids[:-1]).all()) and len(np.unique(ids)) < len(ids):
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
-        places = list(self._split(ids, low, high))
+        if (low := int(ids.min())) < self._blocks[0].first:
+            self._refuse_late(ids[self._marked(ids, "forgotten")])
+            raise AlreadyTold(f"id {low} has its loss already; nothing of this call was recorded")
+        places = list(self._split(ids))
         for block, _, slots in places:
+            self._refuse_late(block.first + slots[block.forgotten(slots)])
             filled = block.told(slots)
             if filled.any():
                 told = block.first + int(slots[filled][0])
-                raise AlreadyTold(
-                    f"id {told} has its loss already, or was forgotten; nothing of this call was recorded"
-                )
+                raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
         return places
 
-    def _split(self, ids: Integers, low: int, high: int) -> Iterator[Place]:
-        starts = [block.first for block in self._blocks]
-        lowest, highest = bisect_right(starts, low) - 1, bisect_right(starts, high) - 1
+    @staticmethod
+    def _refuse_late(late: Integers) -> None:
+        if len(late):
+            raise RoundClosed(
+                f"id {int(late[0])} was closed without its loss, which now comes too late: it was forgotten, or its "
+                "round ran out of patience. Nothing of this call was recorded; late='drop' drops such losses"
+            )
+
+    def _split(self, ids: Integers) -> Iterator[Place]:
+        if not len(ids):
+            return
+        lowest, highest = self._block_of(int(ids.min())), self._block_of(int(ids.max()))
         if lowest == highest:  # the usual case
             block = self._blocks[lowest]
             yield block, slice(None), ids - block.first
             return
+        starts = [block.first for block in self._blocks[lowest : highest + 1]]
         whose = np.searchsorted(starts, ids, side="right") - 1
         for index in np.unique(whose):
-            block = self._blocks[int(index)]
+            block = self._blocks[lowest + int(index)]
             picked = whose == index
             yield block, picked, ids[picked] - block.first
+
+
+def _first_id(one: Block | _Gone) -> int:
+    return one.first
 
 
 def refuse_actions(ids: Any) -> None:

@@ -7,8 +7,7 @@ This file keeps the books (ids, open rounds, what is outstanding); what happens 
 import copy
 import threading
 import uuid
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self, overload
 
@@ -16,24 +15,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce import _fork
-from sottovoce._checks import whole
+from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_float
 from sottovoce.domains import Domain
-from sottovoce.errors import AlreadyTold, CopyRefused, ForkRefused, HorizonReached, StateRefused
+from sottovoce.errors import CopyRefused, ForkRefused, HorizonReached, StateRefused
 from sottovoce.learning import saved_state
 from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.describe import describe
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch, next_epoch, public_coins
-from sottovoce.learning.open_rounds import OpenRounds, as_ids
+from sottovoce.learning.open_rounds import Filling, OpenRounds, as_ids
+from sottovoce.learning.outstanding import Outstanding
+from sottovoce.learning.patience import patience_for
 from sottovoce.learning.plan import Plan
-from sottovoce.learning.rounds import TOLD, UNWANTED, Action, Actions, Block
+from sottovoce.learning.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
 
 Floats = NDArray[np.float64]
 _new_tuple = tuple.__new__
+_BUSY = -1  # in place of the fork's number while a change is under way
 
 
 class PrivateBandit:
@@ -69,6 +71,10 @@ class PrivateBandit:
         `SecureNoise()` by default. `SimulatedNoise(seed)` for simulations: reproducible, and NOT PRIVATE.
     channel
         For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
+    patience
+        How many later positions are asked before a round closes without the losses that it lacks, which then count as
+        the middle of the range. "auto" (a hundredth of the horizon, and 10,000 or a tenth of it at least), a whole
+        number, or None to wait for ever. Nothing private decides when a round closes.
     ledger, name
         Charge the guarantee to a `Ledger`, under a name (a fresh one by default), when the optimizer is created; a
         ledger whose budget would be exceeded refuses.
@@ -108,16 +114,15 @@ class PrivateBandit:
         seed: int | None = None,
         noise: NoiseSource | None = None,
         channel: str = "one-bit",
+        patience: int | str | None = "auto",
         ledger: Ledger | None = None,
         name: str | None = None,
         **choices: Any,
     ) -> None:
-        configuration = Configuration(
-            domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, choices
-        )
-        self._prepare(configuration, SecureNoise() if noise is None else noise, seed)
+        made = (domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, choices)
+        self._prepare(Configuration(*made, patience), SecureNoise() if noise is None else noise, seed)
         self._epoch = self._next_epoch(None)
-        self._current = self._begin_block()
+        self._current = self._open_block()
         self._charge(ledger, name, resume=False)
 
     def _prepare(self, configuration: Configuration, source: NoiseSource, seed: int | None) -> None:
@@ -128,15 +133,15 @@ class PrivateBandit:
         self.seed = None if seed is None else whole("seed", seed, least=0)
         self._coins = public_coins(self.seed)
         self._local = isinstance(configuration.privacy, LocalDP)
-        self._generation = _fork.generation()
+        self._generation = self._settled = _fork.generation()
         self._lock = threading.RLock()
         self._lengths: Iterator[int] = epoch_lengths(self.horizon)
         self._origin = 0  # the id of the first event: above 0 after a restart
         self._planned = 0  # events of the epochs so far
         self._rounds = OpenRounds()  # begun and not released
-        self._ahead: deque[Block] = deque()  # opened for a long ask, not begun
         self._finished_calls = 0
-        self._released = 0
+        # For the auditing package alone: called with (round number, released numbers) before anything else uses them.
+        self._on_release: Callable[[int, Floats], None] | None = None
 
     def _charge(self, ledger: Ledger | None, name: str | None, *, resume: bool) -> None:
         self._ledger, self._name = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
@@ -160,53 +165,78 @@ class PrivateBandit:
         if size is not None:
             return self._ask_block(whole("size", size))
         with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
+            if self._settled != _fork.current:
+                self._attend()
             current = self._current
             slot = current.asked
-            if slot == current.size:
-                self._check_remaining(1)
-                self._current = current = self._begin_block()
-                slot = 0
-            current.asked = slot + 1
+            if slot == current.stop:
+                current = self._look_around()
+                slot = current.asked
             action = (current.first + slot, current.actions[slot], current.states[slot] != UNWANTED)
+            current.asked = slot + 1
             return _new_tuple(Action, action)  # half the time of Action(...), once per event
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
         limit = None if most is None else whole("most", most)
         with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
-            if self._current.asked == self._current.size:
-                self._check_remaining(1)
-                self._current = self._begin_block()
-            current = self._current
-            left = current.size - current.asked + current.round.size - current.round.opened
-            left += sum(block.size for block in self._ahead if block.round is current.round)
-            return self._ask_block(left if limit is None else min(left, limit))
+            if self._settled != _fork.current:
+                self._attend()
+            self._check_remaining(1)
+            self._close_overdue()
+            asked = self._asked
+            left = self._blocks_from(asked, asked + 1)[0].round.end - asked
+            return self._hand_out(left if limit is None else min(left, limit))
 
     def _ask_block(self, size: int) -> Actions:
         with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
+            if self._settled != _fork.current:
+                self._attend()
             self._check_remaining(size)
-            ids = np.arange(self._asked, self._asked + size)
-            # Open every block that is needed before handing anything out: an oracle that fails leaves no half of it.
-            free = self._current.size - self._current.asked + sum(block.size for block in self._ahead)
-            while free < size:
-                self._ahead.append(self._open_block())
-                free += self._ahead[-1].size
-            actions, wants = [], []
-            left = size
-            while left:
-                if self._current.asked == self._current.size:
-                    self._current = self._begin_block()
-                taken = self._current.take(min(left, self._current.size - self._current.asked))
-                actions.append(self._current.actions[taken])
-                wants.append(self._current.wants_loss[taken])
-                left -= taken.stop - taken.start
-            return Actions(ids, _joined(actions), _joined(wants))
+            self._close_overdue()
+            return self._hand_out(size)
+
+    def _hand_out(self, size: int) -> Actions:
+        """Hand out the next actions: all of them, by one assignment after everything that can fail."""
+        start = self._asked
+        ids = np.arange(start, start + size)
+        blocks = self._blocks_from(start, start + size)
+        within = [slice(max(0, start - block.first), start + size - block.first) for block in blocks]
+        x = _joined([block.actions[piece] for block, piece in zip(blocks, within, strict=True)])
+        wants = _joined([block.wants_loss[piece] for block, piece in zip(blocks, within, strict=True)])
+        actions, last = Actions(ids, x, wants), blocks[-1]
+        last.stop = start + size - last.first  # rounds may be full now: asking one by one has to look around first
+        last.asked = last.stop
+        self._current = last
+        return actions
+
+    def _look_around(self) -> Block:
+        """See to what asking one by one does not look at every time: rounds that are overdue, the next block."""
+        self._check_remaining(1)
+        self._close_overdue()
+        asked = self._asked
+        current = self._blocks_from(asked, asked + 1)[0]
+        current.stop = min(current.size, self._rounds.due(self.patience) - current.first)
+        if current is not self._current:
+            current.asked = 0
+            self._current = current
+        return current
+
+    def _close_overdue(self) -> None:
+        """Close rounds that have been full for longer than patience lasts."""
+        asked, patience = self._asked, self.patience
+        self._rounds.note_full(asked)
+        if patience is not None and self._rounds.due(patience) <= asked:
+            self._settled = _BUSY
+            self._rounds.forget_overdue(asked, patience)
+            self._release()
+            self._settled = self._generation
+
+    def _blocks_from(self, start: int, end: int) -> list[Block]:
+        """Return the blocks that hold the ids from `start` to before `end`, opened if need be."""
+        while self._rounds.end < end:
+            self._open_block()
+        return self._rounds.blocks_from(start, end)
 
     def _check_remaining(self, size: int) -> None:
         remaining = self.remaining
@@ -216,15 +246,12 @@ class PrivateBandit:
                 "plan with a longer horizon, or with horizon=None if it is unknown"
             )
 
-    def _begin_block(self) -> Block:
-        begun = self._ahead.popleft() if self._ahead else self._open_block()
-        self._rounds.append(begun)
-        return begun
-
     def _open_block(self) -> Block:
         if self._epoch.exhausted:
             self._epoch = self._next_epoch(self._epoch)
-        return self._epoch.open_block(self._coins)
+        opened = self._epoch.open_block(self._coins)
+        self._rounds.append(opened)
+        return opened
 
     def _next_epoch(self, previous: Epoch | None) -> Epoch:
         length = next(self._lengths)
@@ -239,42 +266,50 @@ class PrivateBandit:
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, ids: Any, losses: Any = None, *, report: Any = None) -> None:
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> None:
         """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
 
         Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. What an
         action with `wants_loss` False is told is dropped unread. Under `LocalDP` only privatised reports are taken:
-        `tell(id, report=sv.local.privatise(loss, optimizer.channel))`.
+        `tell(id, report=sv.local.privatise(loss, optimizer.channel))`. A loss that comes after its action was
+        forgotten, or its round ran out of patience, is refused (`RoundClosed`), and with it the whole call;
+        `late="drop"` drops such losses, and records the others.
         """
-        if self._attentive or report is not None:
-            losses = self._reported(losses, report)
+        if self._attentive or report is not None or late != "error":
+            losses = self._reported(losses, report, late)
         if type(ids) is not int:
-            self._tell_block(ids, losses)
+            self._tell_block(ids, losses, late)
             return
         with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
+            if self._settled != _fork.current:
+                self._attend()
             current = self._current
             slot = ids - current.first
-            if not 0 <= slot < current.asked:
-                located = self._rounds.locate_one(ids, asked=self._asked)
+            if not 0 <= slot < current.asked or current.states[slot]:
+                located = self._rounds.locate_one(ids, asked=self._asked, late=late)
                 if located is None:
                     return  # dropped unread
                 current, slot = located
-            if current.states[slot]:
-                if current.states[slot] == UNWANTED:
-                    return  # dropped unread
-                raise AlreadyTold(f"id {ids} has its loss already, or was forgotten; nothing was changed")
             current.slots[slot] = current.quantise(losses if type(losses) is float else as_float(losses))
-            current.states[slot] = TOLD
-            current.outstanding -= 1
-            if not current.outstanding:
-                current.finish()
-                self._rounds.drop_finished()
-                self._release()
+            left = current.outstanding - 1
+            current.outstanding = left  # before the loss is in: what is cut short is counted again, at zero
+            if left > 0:
+                current.states[slot] = TOLD  # now it is in
+            else:
+                self._tell_last(current, slot)
 
-    def _reported(self, losses: Any, report: Any) -> Any:
-        """See to what few optimizers need: reports in place of losses, and a ledger that must hear of the first."""
+    def _tell_last(self, block: Block, slot: int) -> None:
+        """Record the last loss of a block, and see to all that follows from it."""
+        self._settled = _BUSY
+        block.states[slot] = TOLD
+        block.settle()
+        self._rounds.drop_finished(self._asked)
+        self._release()
+        self._settled = self._generation
+
+    def _reported(self, losses: Any, report: Any, late: str) -> Any:
+        """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
+        choice("late", late, ("error", "drop"))
         if self._local:
             if losses is not None or report is None:
                 raise TypeError(
@@ -290,28 +325,47 @@ class PrivateBandit:
                 self._ledger, self._attentive = None, self._local
         return losses
 
-    def forget(self, ids: Any) -> None:
-        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was."""
-        with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
-            self._rounds.fill(as_ids(ids), None, asked=self._asked)
-            self._release()
+    def forget(self, ids: Any) -> int:
+        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
 
-    def _tell_block(self, ids: Any, losses: Any) -> None:
+        What is told or forgotten already is skipped. Returns how many were closed.
+        """
+        with self._lock:
+            if self._settled != _fork.current:
+                self._attend()
+            fillings = self._rounds.waiting(as_ids(ids).ravel(), asked=self._asked)
+            self._fill(fillings, FORGOTTEN)
+            return sum(len(slots) for _, slots, _ in fillings)
+
+    def _tell_block(self, ids: Any, losses: Any, late: str) -> None:
         values = as_array(losses)
         with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
-            self._rounds.fill(as_ids(ids), values, asked=self._asked)
-            self._release()
+            if self._settled != _fork.current:
+                self._attend()
+            self._fill(self._rounds.losses(as_ids(ids), values, asked=self._asked, late=late), TOLD)
+
+    def _fill(self, fillings: list[Filling], state: int) -> None:
+        """Record what a call brings, and see to all that follows from it."""
+        self._settled = _BUSY
+        self._rounds.fill(fillings, state)
+        self._rounds.drop_finished(self._asked)
+        self._release()
+        self._settled = self._generation
 
     def _release(self) -> None:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
-        while (complete := self._rounds.complete()) is not None:
-            complete.epoch.release(complete)  # all or nothing: on an error the round stays, and is tried again
+        while (complete := self._rounds.complete(self._asked)) is not None:
+            complete.epoch.release(complete, self._on_release)
             self._rounds.close(complete)
-            self._released += 1
+
+    def _attend(self) -> None:
+        """See to what is unusual: a process that has forked, or a call before this one that was cut short."""
+        if self._generation != _fork.current:
+            self._refuse_fork()
+        if self._settled == _BUSY:
+            self._rounds.settle(self._asked)
+            self._release()
+        self._settled = self._generation
 
     # ------------------------------------------------------------------ looking
 
@@ -322,7 +376,8 @@ class PrivateBandit:
 
     @property
     def _asked(self) -> int:
-        return self._current.first + self._current.asked
+        current = self._current
+        return current.first + current.asked
 
     @property
     def remaining(self) -> int | None:
@@ -334,15 +389,26 @@ class PrivateBandit:
         """Under `LocalDP`: what owners privatise their losses with."""
         return self._problem.channel_of_owners
 
+    def outstanding(self, limit: int | None = None) -> Outstanding:
+        """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit` of them.
+
+        Printed, it says which round waits for what, and what to do.
+        """
+        limit = None if limit is None else whole("limit", limit, least=0)
+        with self._lock:
+            if self._settled != _fork.current:
+                self._attend()
+            return self._rounds.outstanding(self._asked, self.patience, limit)
+
     @property
-    def outstanding(self) -> int:
-        """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return self._rounds.outstanding
+    def patience(self) -> int | None:
+        """How many later positions a full round waits for its losses; None for ever."""
+        return patience_for(self._configuration.patience, horizon=self.horizon, planned=self._planned)
 
     @property
     def round(self) -> int:
         """Rounds that are closed."""
-        return self._released
+        return self._rounds.closed
 
     @property
     def point(self) -> Floats:
@@ -367,7 +433,7 @@ class PrivateBandit:
     def __repr__(self) -> str:
         return (
             f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, "
-            f"plan={self.plan.name!r}, asked={self._asked}, closed_rounds={self._released})"
+            f"plan={self.plan.name!r}, asked={self._asked}, closed_rounds={self.round})"
         )
 
     # ------------------------------------------------------------------ saving
@@ -380,15 +446,15 @@ class PrivateBandit:
         factorisations) cannot be saved, and say so.
         """
         with self._lock:
-            if self._generation != _fork.current:
-                self._refuse_fork()
+            if self._settled != _fork.current:
+                self._attend()
             return saved_state.save(
                 self._configuration,
                 self._epoch,
                 coins=self._coins,
                 asked=self._asked - self._origin,
                 planned=self._planned,
-                released=self._released,
+                released=self.round,
                 finished_calls=self._finished_calls,
                 seed=self.seed,
                 simulated=self._source.simulated,
@@ -436,8 +502,8 @@ class PrivateBandit:
         self._prepare(saved.configuration, saved.source, saved.seed)
         self._coins.bit_generator.state = saved.coins
         self._origin = saved_state.new_life()
-        self._rounds = OpenRounds(self._origin)
-        self._released, self._finished_calls = saved.released, saved.finished_calls
+        self._rounds = OpenRounds(self._origin, saved.released)
+        self._finished_calls = saved.finished_calls
         while self._planned < saved.planned:
             length = next(self._lengths)
             self._planned += length
@@ -445,7 +511,8 @@ class PrivateBandit:
         self._epoch.abandon(max(0, saved.asked - (self._planned - length)))
         if self._epoch.exhausted and self.horizon is not None:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
-        self._current = self._begin_block()
+        self._epoch.earlier = saved.released - self._epoch.counts[1]
+        self._current = self._open_block()
         self._charge(ledger, name or saved.name, resume=True)
         return self
 
@@ -475,13 +542,14 @@ class PrivateBandit:
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_lengths")
+        dropped = ("_lock", "_lengths", "_on_release")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._lock = threading.RLock()
+        self._lock, self._on_release = threading.RLock(), None
         self._generation = _fork.generation()
+        self._settled = self._generation if self._settled != _BUSY else _BUSY
         self._lengths = epoch_lengths(self.horizon)
         passed = 0
         while passed < self._planned:

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.exploration import Draw, Exploration, Probed, Weighted
-from sottovoce.learning.estimates import CompleteRound, Grid
+from sottovoce.learning.estimates import CompleteRound, Grid, ReleasedRound
 
 if TYPE_CHECKING:
     from sottovoce.learning.epoch import Epoch
 
-__all__ = ["PENDING", "TOLD", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
+__all__ = ["FORGOTTEN", "PENDING", "TOLD", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-PENDING, TOLD, UNWANTED = 0, 1, 2  # states of a slot
+PENDING, TOLD, UNWANTED, FORGOTTEN = 0, 1, 2, 3  # states of a slot
 
 
 class Action(NamedTuple):
@@ -45,38 +45,101 @@ class Actions:
             yield Action(one, x, wants)
 
 
+class _Totals(NamedTuple):
+    """What a round's finished blocks add up to, and which they are; replaced as a whole, so no block is in twice."""
+
+    products: Integers  # private, un-noised
+    weights: Integers
+    events: int
+    blocks: frozenset[int]  # the first id of each
+
+
 class OpenRound:
     """A round from its first action until its release: its point, and the integer sums of what was told so far.
 
     The sums are un-noised. They live here until the round is released, and go nowhere else.
+
+    Parameters
+    ----------
+    epoch, point, exploration
+        What it belongs to, the point that it plays, and how it explores.
+    size
+        Its events.
+    last
+        Whether it is the last one of its epoch, which is never released.
+    first, number
+        The id of its first event; how many rounds there were before it.
     """
 
-    __slots__ = ("_products", "_weights", "epoch", "exploration", "last", "opened", "outstanding", "point", "size")
+    __slots__ = (
+        "_totals",
+        "before",
+        "epoch",
+        "exploration",
+        "first",
+        "full_at",
+        "last",
+        "number",
+        "opened",
+        "point",
+        "released",
+        "size",
+    )
 
-    def __init__(self, epoch: "Epoch", point: Floats, exploration: Exploration, size: int, last: bool) -> None:
-        self.last = last  # of its epoch
+    def __init__(
+        self,
+        epoch: "Epoch",
+        point: Floats,
+        exploration: Exploration,
+        size: int,
+        last: bool,
+        *,
+        first: int = 0,
+        number: int = 0,
+    ) -> None:
+        self.last = last
         self.epoch = epoch
         self.point = point
         self.exploration = exploration
         self.size = size
+        self.first, self.number = first, number
         self.opened = 0  # events that were drawn
-        self.outstanding = size
-        self._products: Integers = np.zeros(exploration.numbers, dtype=np.int64)
-        self._weights: Integers = np.zeros(exploration.numbers, dtype=np.int64)
+        self.full_at: int | None = None  # what was asked after the call that asked its last event
+        self.before: int | None = None  # rounds that the mechanism had seen when this one was first to be released
+        self.released: ReleasedRound | None = None  # what there is of it with noise, once there is
+        zeros: Integers = np.zeros(exploration.numbers, dtype=np.int64)
+        self._totals = _Totals(zeros, zeros.copy(), 0, frozenset())
 
-    def absorb(self, losses: Integers, weights: Weighted | Probed) -> None:
-        """Add a block of losses, with their weights, to the sums."""
-        self._products += weights.sum(losses)
-        self._weights += weights.total()
-        self.outstanding -= len(losses)
+    @property
+    def end(self) -> int:
+        """The id after its last."""
+        return self.first + self.size
+
+    @property
+    def outstanding(self) -> int:
+        """Events of blocks that are not finished, or not drawn."""
+        return self.size - self._totals.events
+
+    def absorb(self, block: int, losses: Integers, weights: Weighted | Probed) -> None:
+        """Add the losses of the block that begins with event `block`, with their weights, to the sums: once."""
+        so_far = self._totals
+        if block in so_far.blocks:
+            return
+        self._totals = _Totals(
+            so_far.products + weights.sum(losses),
+            so_far.weights + weights.total(),
+            so_far.events + len(losses),
+            so_far.blocks | {block},
+        )
+        so_far.products[:] = 0  # sums of private values are not left lying about
 
     def complete(self) -> CompleteRound:
         """What a complete round adds up to."""
-        return CompleteRound(self.exploration, self._products, self._weights)
+        return CompleteRound(self.exploration, self._totals.products, self._totals.weights)
 
     def erase(self) -> None:
         """Overwrite the private sums of a released round."""
-        self._products[:] = 0
+        self._totals.products[:] = 0
 
     def __repr__(self) -> str:
         return f"OpenRound(size={self.size}, opened={self.opened}, outstanding={self.outstanding})"
@@ -87,6 +150,9 @@ class Block:
 
     A round is cut into blocks so that memory does not grow with it. Slots are filled by position, never by the order in
     which losses arrive, so a missing loss cannot shift the others. Events whose loss is not wanted have none to fill.
+
+    A loss is in once its slot's state says so; everything else follows. An exception between two lines leaves
+    `outstanding` too low at worst, never too high, and at zero the slots are counted again.
     """
 
     __slots__ = (
@@ -102,6 +168,7 @@ class Block:
         "size",
         "slots",
         "states",
+        "stop",
         "wants_loss",
         "weights",
     )
@@ -115,26 +182,30 @@ class Block:
         self.weights: Weighted | Probed | None = draw.weights
         self.wants_loss = np.ones(self.size, dtype=bool) if draw.wants_loss is None else draw.wants_loss
         self.asked = 0
+        self.stop = 0  # where asking one by one has to look around
         self.grid = grid
         self.slots = array("q", [0]) * self.size  # plain arrays: far quicker than numpy one at a time
         self.states = bytearray(self.size)
         self._derive()
         self._states[~self.wants_loss] = UNWANTED
-        self.outstanding = int(self.wants_loss.sum())
-        if not self.outstanding:
-            self.finish()
+        self.settle()
 
     def _derive(self) -> None:
         self.quantise = self.grid.quantiser()
         self._losses: Integers = np.frombuffer(self.slots, dtype=np.int64)
         self._states = np.frombuffer(self.states, dtype=np.uint8)
 
+    @property
+    def end(self) -> int:
+        """The id after its last."""
+        return self.first + self.size
+
     def take(self, count: int) -> slice:
         """Hand out the next `count` events."""
         start, self.asked = self.asked, self.asked + count
         return slice(start, self.asked)
 
-    def pending(self, slots: Integers) -> NDArray[np.bool_]:
+    def pending(self, slots: Integers | slice) -> NDArray[np.bool_]:
         """Which of these slots still wait for their loss."""
         return np.asarray(self._states[slots] == PENDING)
 
@@ -142,21 +213,30 @@ class Block:
         """Which of these slots have their loss already."""
         return np.asarray(self._states[slots] == TOLD)
 
-    def fill(self, slots: Integers, losses: Integers | int) -> None:
+    def forgotten(self, slots: Integers | slice) -> NDArray[np.bool_]:
+        """Which of these slots were closed without their loss."""
+        return np.asarray(self._states[slots] == FORGOTTEN)
+
+    def fill(self, slots: Integers, losses: Integers | int, state: int = TOLD) -> None:
         """Put losses into pending slots."""
         if not len(slots):
-            return  # or a finished block would be handed over twice
+            return
         self._losses[slots] = losses
-        self._states[slots] = TOLD
         self.outstanding -= len(slots)
-        if not self.outstanding:
-            self.finish()
+        self._states[slots] = state
+        if self.outstanding <= 0:
+            self.settle()
 
-    def finish(self) -> None:
-        """Hand a complete block over to its round, and keep nothing but which ids were told."""
-        if self.weights is None:
-            raise AssertionError("a block was finished twice; its losses would count double")
-        self.round.absorb(self._losses, self.weights)  # 0 where no loss is wanted
+    def settle(self) -> None:
+        """Count what is pending; hand a block that has all of its losses over to its round."""
+        self.outstanding = self.states.count(PENDING)
+        if not self.outstanding:
+            self._finish()
+
+    def _finish(self) -> None:
+        """Hand the losses over, once, and keep nothing but which ids were told."""
+        if self.weights is not None:
+            self.round.absorb(self.first, self._losses, self.weights)  # 0 where no loss is wanted
         self._losses[:] = 0
         self.weights = None
 

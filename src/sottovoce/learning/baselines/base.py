@@ -20,6 +20,7 @@ from sottovoce.exploration import Sphere
 from sottovoce.learning.baselines.pending import Pending, Round
 from sottovoce.learning.baselines.plans import BaselinePlan
 from sottovoce.learning.open_rounds import as_ids
+from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import Action, Actions
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
@@ -165,10 +166,14 @@ class Baseline(ABC):
             raise ValueError(f"losses must have the shape of ids, {told.shape}, got {values.shape}")
         self._fill(told.ravel(), values.ravel())
 
-    def forget(self, ids: Any) -> None:
-        """Close actions whose loss will never come: each counts as the middle of the range."""
-        told = as_ids(ids).ravel()
-        self._fill(told, np.full(len(told), self._problem.middle))
+    def forget(self, ids: Any) -> int:
+        """Close actions whose loss will never come: each counts as the middle of the range.
+
+        What is told or forgotten already is skipped. Returns how many were closed.
+        """
+        waiting = self._pending.waiting(as_ids(ids).ravel(), asked=self._asked)
+        self._fill(waiting, np.full(len(waiting), self._problem.middle))
+        return len(waiting)
 
     def _fill(self, ids: NDArray[np.int64], losses: Floats) -> None:
         self._pending.fill(ids, losses, asked=self._asked)
@@ -183,10 +188,10 @@ class Baseline(ABC):
         """Events that are left to ask."""
         return self.horizon - self._asked
 
-    @property
-    def outstanding(self) -> int:
-        """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return self._pending.outstanding
+    def outstanding(self, limit: int | None = None) -> Outstanding:
+        """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit`."""
+        limit = None if limit is None else whole("limit", limit, least=0)
+        return self._pending.outstanding(asked=self._asked, closed=self.round, limit=limit)
 
     @property
     def privacy(self) -> PrivacyStatement:

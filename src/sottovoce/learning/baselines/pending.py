@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.errors import AlreadyTold, InvalidLoss, UnknownAction
+from sottovoce.learning.outstanding import Outstanding, WaitingRound
 
 __all__ = ["Pending", "Round"]
 
@@ -45,10 +46,27 @@ class Pending:
         """Let the first round go, if all of its losses are in."""
         return self._rounds.popleft() if self._rounds and not self._rounds[0].outstanding else None
 
-    @property
-    def outstanding(self) -> int:
-        """Actions that were asked, and whose loss is neither told nor forgotten."""
-        return sum(begun.asked - int(begun.told.sum()) for begun in self._rounds)
+    def outstanding(self, *, asked: int, closed: int, limit: int | None) -> Outstanding:
+        """Return the actions that were asked, and whose loss is neither told nor forgotten, the oldest `limit`."""
+        ids, rounds, waiting = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)], []
+        for number, begun in enumerate(self._rounds, start=closed):
+            found = begun.first + np.flatnonzero(~begun.told[: begun.asked])
+            if len(found):
+                ids.append(found)
+                rounds.append(np.full(len(found), number))
+                waiting.append(WaitingRound(number, len(found), begun.asked, begun.size, None))
+        shown = np.concatenate(ids)[:limit]
+        return Outstanding(shown, np.concatenate(rounds)[:limit], asked - shown - 1, tuple(waiting))
+
+    def waiting(self, ids: Integers, *, asked: int) -> Integers:
+        """Return those ids, once each, that still wait for their loss; refuse those that were never handed out."""
+        ids = np.unique(ids)
+        if not len(ids):
+            return ids
+        self._check_known(ids, asked)
+        ids = ids[ids >= (self._rounds[0].first if self._rounds else asked)]
+        found = [begun.first + slots[~begun.told[slots]] for begun, _, slots in self._split(ids)]
+        return np.concatenate([ids[:0], *found])
 
     def fill(self, ids: Integers, losses: Floats, *, asked: int) -> None:
         """Put losses where they belong, clipped: all of them or none."""
@@ -80,26 +98,32 @@ class Pending:
         """Return rounds, which of the ids are theirs, and their slots; refuse what may not be told."""
         if not len(ids):
             return []
-        low, high = int(ids.min()), int(ids.max())
-        if low < 0 or high >= asked:
-            raise UnknownAction(
-                f"id {low if low < 0 else high} was never handed out; nothing of this call was recorded"
-            )
+        self._check_known(ids, asked)
+        low = int(ids.min())
         if not self._rounds or low < self._rounds[0].first:
             raise AlreadyTold(f"id {low} has its loss already, or was forgotten; nothing of this call was recorded")
         if len(np.unique(ids)) < len(ids):
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
-        places = list(self._split(ids, low, high))
+        places = list(self._split(ids))
         for begun, _, slots in places:
             if begun.told[slots].any():
                 told = begun.first + int(slots[begun.told[slots]][0])
                 raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
         return places
 
-    def _split(self, ids: Integers, low: int, high: int) -> Iterator[tuple[Round, Any, Integers]]:
+    @staticmethod
+    def _check_known(ids: Integers, asked: int) -> None:
+        low, high = int(ids.min()), int(ids.max())
+        if low < 0 or high >= asked:
+            unknown = low if low < 0 else high
+            raise UnknownAction(f"id {unknown} was never handed out; nothing of this call was recorded")
+
+    def _split(self, ids: Integers) -> Iterator[tuple[Round, Any, Integers]]:
+        if not len(ids):
+            return
         starts = [begun.first for begun in self._rounds]
-        lowest = bisect_right(starts, low) - 1
-        if lowest == bisect_right(starts, high) - 1:  # the usual case
+        lowest = bisect_right(starts, int(ids.min())) - 1
+        if lowest == bisect_right(starts, int(ids.max())) - 1:  # the usual case
             yield self._rounds[lowest], slice(None), ids - starts[lowest]
             return
         whose = np.searchsorted(starts, ids, side="right") - 1

@@ -1,0 +1,263 @@
+"""Losses that never come: a round closes once so many later positions were asked, and nothing private decides when."""
+
+import copy
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
+from sottovoce.learning.configuration import Configuration
+from sottovoce.learning.patience import default_patience
+
+SIMPLEX = sv.domains.Simplex(4)
+SETTINGS = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 1, "batch_size": 10}
+
+
+def bandit(horizon=1000, domain=SIMPLEX, **options):
+    return sv.PrivateBandit(domain, horizon=horizon, **{**SETTINGS, "noise": sv.SimulatedNoise(1), **options})
+
+
+def losses_of(ids):
+    return (np.asarray(ids) * 0.37) % 1.0
+
+
+def tell(optimizer, ids):
+    optimizer.tell(np.asarray(ids), losses_of(ids))
+
+
+def test_a_lost_ask_does_not_stop_learning():
+    """With defaults: one action is never told, and nobody says so."""
+    optimizer = sv.PrivateBandit(SIMPLEX, horizon=20_000, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0))
+    lost = optimizer.ask().id
+    for _ in range(15_000):
+        action = optimizer.ask()
+        optimizer.tell(action.id, 0.5)
+    assert optimizer.round == 15_001 // optimizer.plan.batch_size
+    with pytest.raises(RoundClosed, match=f"id {lost} was closed without its loss, which now comes too late"):
+        optimizer.tell(lost, 0.25)
+
+
+@pytest.mark.parametrize("how", ["one", "block", "round"])
+@pytest.mark.parametrize("patience", [0, 1, 7, 10, 25])
+def test_a_full_round_waits_for_so_many_positions(how, patience):
+    """It closes at the start of the first call of ask for which as many were asked since the call that filled it."""
+    optimizer = bandit(patience=patience)
+    asked = len(optimizer.ask_round())
+    full_at = asked
+    while optimizer.round == 0:
+        due = asked >= full_at + patience
+        if how == "one":
+            optimizer.ask()
+            asked += 1
+        else:
+            asked += len(optimizer.ask(4) if how == "block" else optimizer.ask_round(3))
+        assert (optimizer.round == 1) == due
+    assert full_at + patience <= asked <= full_at + patience + 2 * 4
+
+
+def test_positions_of_the_same_call_do_not_count():
+    optimizer = bandit(patience=20)
+    optimizer.ask(200)  # fills twenty rounds at once, with position 200
+    for _ in range(20):
+        optimizer.ask()
+        assert optimizer.round == 0
+    optimizer.ask()
+    assert optimizer.round == 20
+
+
+def test_telling_closes_nothing():
+    optimizer = bandit(patience=0)
+    actions = optimizer.ask_round()
+    tell(optimizer, actions.ids[1:])
+    assert optimizer.round == 0
+    assert optimizer.outstanding().ids.tolist() == [0]
+    tell(optimizer, [0])  # in time: nobody has asked since
+    assert optimizer.round == 1
+
+
+def test_what_is_missing_counts_as_the_middle_exactly_as_forgotten():
+    impatient, forgetful = bandit(patience=5), bandit(patience=None)
+    for optimizer in (impatient, forgetful):
+        actions = optimizer.ask(25)
+        tell(optimizer, np.delete(actions.ids[:20], [3, 11]))
+    tell(impatient, impatient.ask(5).ids)  # rounds 0 and 1 were full with position 25
+    tell(forgetful, forgetful.ask(5).ids)
+    tell(impatient, range(20, 25))
+    tell(forgetful, range(20, 25))
+    assert (impatient.round, forgetful.round) == (0, 0)
+    forgetful.forget([3, 11])
+    x = [optimizer.ask(40).x for optimizer in (impatient, forgetful)]
+    assert impatient.round == forgetful.round == 3
+    assert np.array_equal(*x)
+
+
+def test_patience_does_not_change_a_run_that_answers_in_time():
+    runs = [bandit(patience=patience) for patience in (None, "auto", 10)]
+    for _ in range(100):
+        blocks = [optimizer.ask(10) for optimizer in runs]
+        for optimizer, block in zip(runs, blocks, strict=True):
+            tell(optimizer, block.ids)
+    assert np.array_equal(blocks[0].x, blocks[1].x)
+    assert np.array_equal(blocks[0].x, blocks[2].x)
+
+
+def test_for_ever_is_for_ever():
+    optimizer = bandit(patience=None)
+    optimizer.ask()
+    tell(optimizer, optimizer.ask(999).ids)
+    assert optimizer.round == 0
+    assert "waits for ever" in str(optimizer.outstanding())
+
+
+def test_late_losses_are_refused_with_their_whole_call_or_dropped():
+    optimizer = bandit(patience=0)
+    first = optimizer.ask_round()
+    second = optimizer.ask_round()  # closes the first
+    both = np.concatenate([first.ids[:2], second.ids[:2]])
+    with pytest.raises(RoundClosed, match="id 0 was closed without its loss"):
+        tell(optimizer, both)
+    assert len(optimizer.outstanding()) == 10
+    optimizer.tell(both, losses_of(both), late="drop")
+    assert len(optimizer.outstanding()) == 8
+    optimizer.tell(int(first.ids[3]), 0.5, late="drop")
+    with pytest.raises(RoundClosed):
+        optimizer.tell(int(first.ids[3]), 0.5)
+    with pytest.raises(AlreadyTold):
+        optimizer.tell(second.ids[:1], [0.5], late="drop")  # a second loss is not a late one
+    with pytest.raises(UnknownAction):
+        optimizer.tell([0, 5000], [0.5, 0.5], late="drop")
+    with pytest.raises(ValueError, match="late must be one of"):
+        optimizer.tell(int(second.ids[5]), 0.5, late="perhaps")
+
+
+def test_late_losses_of_a_closed_round_are_told_from_those_that_came_and_those_that_nobody_wanted():
+    optimizer = sv.PrivateBandit(
+        sv.domains.Hypersimplex(6, 2),
+        horizon=2000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(1.0),
+        losses="linear",
+        integral=True,
+        seed=1,
+        patience=0,
+    )
+    actions = optimizer.ask_round()
+    wanted, unwanted = actions.ids[actions.wants_loss], actions.ids[~actions.wants_loss]
+    tell(optimizer, wanted[1:])
+    for _ in range(3):
+        optimizer.ask_round()
+    assert optimizer.round == 3
+    optimizer.tell(unwanted, np.full(len(unwanted), np.nan))
+    for late in (int(wanted[0]), wanted, wanted[:1]):
+        with pytest.raises(RoundClosed, match=f"id {wanted[0]} was"):
+            optimizer.tell(late, 0.5 if np.ndim(late) == 0 else np.full(len(late), 0.5))
+    with pytest.raises(AlreadyTold, match=f"id {wanted[1]} has its loss already"):
+        optimizer.tell(int(wanted[1]), 0.5)
+    assert optimizer.forget(actions.ids) == 0
+
+
+def test_forget_skips_what_is_told_and_says_how_many_it_closed():
+    optimizer = bandit()
+    actions = optimizer.ask(25)
+    tell(optimizer, actions.ids[::2])
+    assert optimizer.forget(range(25)) == 12
+    assert optimizer.forget([3, 3, 4]) == 0
+    assert optimizer.round == 2
+    with pytest.raises(UnknownAction, match="id 25 was never handed out"):
+        optimizer.forget([24, 25])
+    assert optimizer.forget([]) == 0
+    assert optimizer.forget(int(optimizer.ask().id)) == 1
+
+
+def test_what_is_outstanding_has_an_id_a_round_and_an_age():
+    optimizer = bandit(patience=50)
+    actions = optimizer.ask(25)
+    tell(optimizer, np.delete(actions.ids, [2, 7, 14, 23]))
+    found = optimizer.outstanding()
+    assert list(found) == [(2, 0, 22), (7, 0, 17), (14, 1, 10), (23, 2, 1)]
+    assert len(found) == 4
+    optimizer.ask(2)
+    assert optimizer.outstanding().ages.tolist() == [24, 19, 12, 3, 1, 0]
+    assert list(optimizer.outstanding(limit=3)) == [(2, 0, 24), (7, 0, 19), (14, 1, 12)]
+    words = str(optimizer.outstanding(limit=1)).splitlines()
+    assert words[0] == "6 losses are outstanding"
+    assert words[1].endswith("round 0 waits for 2 losses of 10 actions: it closes without them when 48 more are asked")
+    assert words[3].endswith("round 2 waits for 3 losses of 10 actions: 3 of these are not asked yet")
+    assert "forget(ids)" in words[-1]
+    optimizer.forget(optimizer.outstanding().ids)
+    assert str(optimizer.outstanding()) == "no loss is outstanding"
+
+
+def test_the_default_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one():
+    assert [default_patience(planned) for planned in (5, 100, 100_000, 500_000, 10**7)] == [
+        0,
+        10,
+        10_000,
+        10_000,
+        10**5,
+    ]
+    assert bandit(horizon=500).patience == 50
+    unknown = bandit(horizon=None)
+    assert unknown.patience == 1000
+    for _ in range(40):
+        tell(unknown, unknown.ask(500).ids)
+    assert unknown.patience == default_patience(256 * (2**7 - 1))
+
+
+@pytest.mark.parametrize(
+    ("patience", "message"),
+    [(-1, "patience must be at least 0"), ("long", "patience must be 'auto'"), (2.5, "patience must be a whole")],
+)
+def test_other_patience_is_refused(patience, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        bandit(patience=patience)
+
+
+@pytest.mark.parametrize("patience", [None, "auto", 30])
+def test_patience_is_saved_and_old_records_waited_for_ever(patience):
+    optimizer = bandit(patience=patience, domain=sv.domains.Ball(2))
+    restored = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(1))
+    assert restored.patience == optimizer.patience
+    first = restored.ask_round()
+    restored.ask(31)
+    restored.ask(100)
+    restored.ask()
+    assert (restored.round == 0) == (patience is None)
+    assert copy.copy(restored).outstanding().ids.tolist() == restored.outstanding().ids.tolist()
+    if patience is not None:
+        with pytest.raises(RoundClosed):
+            restored.tell(first.ids[:1], [0.5])
+    record = Configuration(SIMPLEX, 100, (0.0, 1.0), sv.PureDP(1.0), patience=patience).to_record()
+    assert Configuration.from_record(record).patience == patience
+    del record["patience"]
+    assert Configuration.from_record(record).patience is None
+
+
+def test_rounds_close_in_order_across_epochs():
+    optimizer = bandit(horizon=None, patience=40)
+    for _ in range(30):
+        optimizer.ask(50)
+        assert optimizer.round <= 1 + max(0, optimizer._asked - 40) // 10
+    assert optimizer.round >= (1500 - 100) // 10
+    waiting = optimizer.outstanding().rounds
+    assert set(waiting) == set(range(optimizer.round, waiting.max() + 1))
+    assert (np.diff(waiting) >= 0).all()
+
+
+def test_the_auditors_see_every_release_of_every_epoch():
+    """Before anything else uses it, once for each round that is released, numbers with their noise."""
+    for options in ({}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"privacy": sv.LocalDP(1.0)}):
+        optimizer = bandit(horizon=None, **options)
+        seen = []
+        optimizer._on_release = lambda number, numbers, seen=seen: seen.append((number, numbers))
+        while optimizer.round < 60:
+            actions = optimizer.ask(10)
+            if "privacy" in options:
+                optimizer.tell(actions.ids, report=np.ones(len(actions), dtype=int))
+            else:
+                tell(optimizer, actions.ids)
+        numbers = [number for number, _ in seen]
+        assert numbers == sorted(set(numbers))
+        assert set(range(optimizer.round)) - set(numbers) == {25}  # the last round of the first epoch is not released
+        assert all(value.dtype == np.float64 for _, value in seen)
