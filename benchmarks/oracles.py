@@ -83,6 +83,33 @@ def spanning_tree():
     }
 
 
+@row("flow of 2 through a grid of 1740 edges, whole capacities and costs")
+def flow():
+    side = 30
+    graph = nx.grid_2d_graph(side, side, create_using=nx.DiGraph)
+    graph.remove_edges_from([(a, b) for a, b in graph.edges if a > b])
+    first, last = (0, 0), (side - 1, side - 1)
+    rng = np.random.default_rng(0)
+    capacity, cost = rng.integers(1, 4, graph.number_of_edges()), rng.integers(1, 1000, graph.number_of_edges())
+    nx.set_edge_attributes(graph, dict(zip(graph.edges, capacity.tolist(), strict=True)), "capacity")
+    nx.set_edge_attributes(graph, dict(zip(graph.edges, cost.tolist(), strict=True)), "weight")
+    graph.nodes[first]["demand"], graph.nodes[last]["demand"] = -2, 2
+    balance = -nx.incidence_matrix(graph, oriented=True)
+    leaving = np.zeros(side**2)
+    leaving[0], leaving[-1] = 2.0, -2.0
+    flows = sv.domains.Flows(graph, source=first, target=last, value=2.0, capacities="capacity")
+    program = sv.domains.Polytope(A_eq=balance, b_eq=leaving, bounds=np.c_[np.zeros(len(cost)), capacity])
+    costs = [cost * (1 + 1e-9 * rng.standard_normal(len(cost))) for _ in range(50)]
+    return {
+        "sottovoce": Successive(flows.extreme_point, costs),
+        "highspy, warm": Successive(program.extreme_point, costs),
+        "scipy linprog": lambda: (
+            linprog(cost, A_eq=balance, b_eq=leaving, bounds=np.c_[np.zeros(len(cost)), capacity]).fun
+        ),
+        "networkx": lambda: nx.network_simplex(graph)[0],
+    }
+
+
 @row("assignment, 200 x 200")
 def assignment():
     domain = sv.domains.Birkhoff(200)

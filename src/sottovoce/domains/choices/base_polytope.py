@@ -135,6 +135,10 @@ class BasePolytope(Fixed, Domain):
             return super().tangent(vectors)
         return less_block_means(self._vectors(vectors), self._components)
 
+    def nearest(self, y: ArrayLike) -> Vector | None:
+        """Return the projection of `y` by isotonic regression, for functions of cardinality; None for others."""
+        return None if self._steps is None else permutations.nearest(vector("y", y, self.dimension), self._steps)
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the polytope; exact for functions of cardinality."""
         if self._steps is None:

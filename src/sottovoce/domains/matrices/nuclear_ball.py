@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
-from sottovoce.domains._solvers.lanczos import leading_eigenvector
+from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
 from sottovoce.domains.base import how_many, read_only
@@ -62,8 +62,8 @@ class NuclearBall(NormBall):
     def extreme_factors(self, cost: ArrayLike) -> tuple[Vector, float, Vector]:
         """Return unit vectors u and v, and the radius w: `extreme_point` is w u v', which need not be formed.
 
-        The pair comes from Lanczos' method, from a fixed start: the residual of the singular pair is at most 1e-10 of
-        the largest singular value. Small matrices are decomposed in full.
+        The pair comes from ARPACK, from a fixed start: the residual of the singular pair is at most 1e-10 of the
+        largest singular value. Small matrices, and those it gives up on, are decomposed in full.
         """
         matrix = vector("cost", cost, self.dimension).reshape(self.rows, self.columns)
         largest = float(np.abs(matrix).max())

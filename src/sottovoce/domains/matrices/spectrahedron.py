@@ -7,9 +7,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Matrix, Vector
 from sottovoce._checks import number, vector, whole
-from sottovoce.domains._solvers.lanczos import leading_eigenvector
+from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance
 
@@ -62,9 +62,7 @@ class Spectrahedron(Fixed, Domain):
         largest = float(np.abs(matrix).max()) or 1.0
         symmetric = matrix / largest
         symmetric = (symmetric + symmetric.T) / 2
-        least = leading_eigenvector(lambda v: -(symmetric @ v), self.n) if self.n > _SMALL else None
-        if least is None:
-            least = np.linalg.eigh(symmetric)[1][:, 0]
+        least = _least_eigenvector(symmetric)
         return least, self.trace, least
 
     @property
@@ -128,3 +126,16 @@ class Spectrahedron(Fixed, Domain):
     def _distance(self, eigenvalues: NDArray[np.floating]) -> float:
         """Return the distance to the set: that of the eigenvalues to the simplex."""
         return self.trace * distance(np.asarray(eigenvalues / self.trace, dtype=np.float64), 1)
+
+
+def _least_eigenvector(symmetric: Matrix) -> Vector:
+    """Return a unit eigenvector of the least eigenvalue."""
+    if len(symmetric) > _SMALL:
+        # No eigenvalue is larger than this norm: what is asked for is the largest of norm - eigenvalue, all of them
+        # positive, so that a residual relative to it is one relative to the matrix.
+        norm = float(np.linalg.norm(symmetric))
+        found = leading_eigenvector(lambda v: norm * v - symmetric @ v, len(symmetric))
+        if found is not None:
+            return found
+    vector: Vector = np.linalg.eigh(symmetric)[1][:, 0]
+    return vector

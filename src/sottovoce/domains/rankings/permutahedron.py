@@ -93,6 +93,10 @@ class Permutahedron(Fixed, Domain):
         rows -= rows.mean(axis=-1, keepdims=True)
         return rows
 
+    def nearest(self, y: ArrayLike) -> Vector:
+        """Return the projection of `y`, by isotonic regression."""
+        return permutations.nearest(vector("y", y, self.dimension), self.weights)
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the set, from its exact projection."""
         x = vector("x", x, self.dimension)
