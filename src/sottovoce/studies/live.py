@@ -42,6 +42,14 @@ class LiveRound:
         """Whether all of its losses are in."""
         return not self.open.outstanding
 
+    @property
+    def outstanding(self) -> int:
+        """Actions that were asked and wait for their loss."""
+        return sum(
+            block.outstanding if block.asked == block.size else int(block.pending(np.arange(block.asked)).sum())
+            for block in self.blocks
+        )
+
     def pending(self) -> Integers:
         """Return the slots that wait for their loss; those that were never asked among them."""
         found = [

@@ -18,12 +18,13 @@ from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch, next_epoch
 from sottovoce.learning.estimates import ReleasedRound
+from sottovoce.learning.patience import default_patience
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import Block
 from sottovoce.learning.saved_state import coins_record, design_record, refuse_secrets
 from sottovoce.privacy import NoiseSource
 from sottovoce.studies import tables
-from sottovoce.studies.head import Head
+from sottovoce.studies.head import AUTO, Head
 from sottovoce.studies.live import Entry, LiveRound, draw_record
 from sottovoce.studies.rebuilding import read_tells, rebuild
 from sottovoce.studies.stored import epoch_row, round_row
@@ -33,6 +34,7 @@ __all__ = ["Replica", "Taken"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+_UNKNOWN = 10_000  # events that are planned for, at least, if nobody knows how many there will be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,9 +112,27 @@ class Replica:
         """Events that are left to ask; None if the horizon is unknown."""
         return None if self.horizon is None else self.horizon - self.head.asked
 
-    def ask(self, connection: Connection, size: int, now: float) -> list[Taken]:
-        """Hand out actions, opening blocks as they are needed."""
-        self._check_remaining(size)
+    @property
+    def patience(self) -> int | None:
+        """Events that are asked before a full round stops waiting for its losses; None if it waits for ever."""
+        if self.head.patience != AUTO:
+            return self.head.patience
+        return default_patience(max(_UNKNOWN, sum(self.lengths)) if self.horizon is None else self.horizon)
+
+    def ask(self, connection: Connection, size: int, now: float, *, since: int | None = None) -> list[Taken]:
+        """Hand out actions, opening blocks as they are needed.
+
+        Parameters
+        ----------
+        size
+            How many.
+        now
+            The time.
+        since
+            Events that were asked when the call began whose next part this is: none of the call counts against rounds
+            that became full in it.
+        """
+        self.check_remaining(size)
         while sum(block.size - block.asked for _, block in self.ahead) < size:
             self._open_block(connection)
         taken, left = [], size
@@ -128,19 +148,35 @@ class Replica:
             if not left:
                 break
         self.head.asked += size
+        if since is not None:
+            self._fill_later(connection, since)
         self._delete_blocks_of_closed_rounds(connection)
         self._let_go()
         return taken
 
+    def _fill_later(self, connection: Connection, since: int) -> None:
+        """Let rounds that became full within one call be full from its end on."""
+        asked, found = self.head.asked, False
+        for live in reversed(self.rounds.values()):
+            if live.full_after is not None and live.full_after <= since:
+                break
+            if live.full_after not in (None, asked) and not live.closed:
+                live.full_after, found = asked, True
+        if found:
+            where = rounds.c.study == self.head.id, rounds.c.state == tables.OPEN, rounds.c.full_after > since
+            connection.execute(rounds.update().where(*where).values(full_after=asked))
+            self.head.structure += 1
+
     def rest_of_round(self, connection: Connection, most: int | None = None) -> int:
         """Return how many actions the current round has left, `most` at most; a new one is begun if there is none."""
         if not self.ahead:
-            self._check_remaining(1)
+            self.check_remaining(1)
             self._open_block(connection)
         left = self.ahead[0][0].end - self.head.asked
         return left if most is None else min(left, most)
 
-    def _check_remaining(self, size: int) -> None:
+    def check_remaining(self, size: int) -> None:
+        """Refuse to ask for more than the horizon holds."""
         remaining = self.remaining
         if remaining is not None and size > remaining:
             raise HorizonReached(

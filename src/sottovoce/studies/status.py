@@ -1,10 +1,12 @@
 """What a study shows of itself: counts and released values only."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sottovoce.studies.waiting import Waiting
 
 __all__ = ["Status"]
 
@@ -32,6 +34,11 @@ class Status:
         The point that actions are taken around at present.
     erasure_pending
         Rounds whose losses are deleted, but may linger in the database's log until another process stops reading.
+    patience, deadline
+        How many events are asked, and how many seconds pass, before a full round closes without the losses it lacks;
+        None for ever.
+    waiting
+        What the first open round waits for: see `Waiting`; None if no round is open.
     """
 
     name: str
@@ -47,10 +54,19 @@ class Status:
     spent: str
     point: NDArray[np.float64]
     erasure_pending: int
+    patience: int | None
+    deadline: float | None
+    waiting: Waiting | None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
-        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "point": self.point.tolist()}
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return plain | {"point": self.point.tolist(), "waiting": None if self.waiting is None else asdict(self.waiting)}
+
+    def _waiting(self, waiting: Waiting) -> str:
+        """Say what is waited for; and, where that holds up other rounds, what can be done."""
+        advice = ". `outstanding` lists them; tell them, or `forget` those that will not come"
+        return str(waiting) + (advice if waiting.outstanding and self.open_rounds > 1 else "")
 
     def __str__(self) -> str:
         left = "" if self.remaining is None else f", {self.remaining:,} left"
@@ -60,6 +76,7 @@ class Status:
             ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (generation {self.generation})"),
             ("events", f"{self.asked:,} asked{left}"),
             ("losses", f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
+            *([] if self.waiting is None else [("waiting", self._waiting(self.waiting))]),
             ("privacy", self.privacy),
             ("spent", self.spent),
             ("point", point),

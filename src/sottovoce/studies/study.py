@@ -1,5 +1,6 @@
 """Study: `ask` and `tell` that survive."""
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Self, overload
@@ -11,23 +12,25 @@ from sqlalchemy import Connection
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
-from sottovoce.errors import ForkRefused, HorizonReached, StorageError
+from sottovoce.errors import ForkRefused, StorageError, StudyBehind
 from sottovoce.learning.describe import describe
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.rounds import Action, Actions
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
+from sottovoce.studies.asking import Order, ask, ask_in_parts
 from sottovoce.studies.closing import tend
-from sottovoce.studies.core import Core, Refusal
+from sottovoce.studies.core import Core
 from sottovoce.studies.creating import Found, Wish, create_or_resume
 from sottovoce.studies.export import export
-from sottovoce.studies.ids import Place, places_of, sign
+from sottovoce.studies.ids import Place, places_of
 from sottovoce.studies.lives import begin_new_life
-from sottovoce.studies.replica import Replica, Taken
+from sottovoce.studies.replica import Replica
 from sottovoce.studies.status import Status
 from sottovoce.studies.storage import Storage
 from sottovoce.studies.telling import store
 from sottovoce.studies.verify import Verification, verify
+from sottovoce.studies.waiting import checked_waiting, first_waiting
 
 __all__ = ["Study"]
 
@@ -170,45 +173,44 @@ class Study:
     def ask(self, size: int | None = None) -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts."""
         count = 1 if size is None else whole("size", size)
-        actions = self._ask(count)
+        actions = self._ask(Order(count))
         return next(iter(actions)) if size is None else actions
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
-        return self._ask(None, None if most is None else whole("most", most))
+        return self._ask(Order(None, None if most is None else whole("most", most)))
 
-    def _ask(self, size: int | None, most: int | None = None) -> Actions:
-        core = self._core
+    def ask_in_parts(self, size: int, first: int = 16) -> Iterator[Actions]:
+        """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
 
-        def take(connection: Connection) -> tuple[list[Taken], int]:
-            replica = core.replica
-            try:  # both refuse before they change anything
-                count = size if size is not None else replica.rest_of_round(connection, most)
-                taken = replica.ask(connection, count, core.storage.now(connection))
-            except HorizonReached as refused:
-                raise Refusal(refused) from None
-            return taken, replica.head.generation
+        Blocks grow from `first` actions. All of them count as one call: none counts against the patience of another.
+        """
+        return ask_in_parts(self._core, self._found.key, whole("size", size), whole("first", first), self._tend_quietly)
 
-        taken, generation = core.submit(take)
-        self._tend_quietly()
-        ids = [one for part in taken for one in sign(self._found.key, generation, part.round.number, part.slots)]
-        x = [part.block.actions[part.within] for part in taken]
-        wants = [part.block.wants_loss[part.within] for part in taken]
-        return Actions(np.array(ids), *(one[0] if len(one) == 1 else np.concatenate(one) for one in (x, wants)))
+    def _ask(self, order: Order) -> Actions:
+        return ask(self._core, self._found.key, order, self._tend_quietly)
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, ids: Any, losses: Any = None, *, report: Any = None) -> None:
-        """Report the loss of an action, or of a block of them, as for `PrivateBandit`; durable when it returns."""
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> None:
+        """Report the loss of an action, or of a block of them, as for `PrivateBandit`; durable when it returns.
+
+        A loss for an action that was given up is refused (`RoundClosed`), and with it the whole call; `late="drop"`
+        drops such losses unread, and records the others.
+        """
+        choice("late", late, ("error", "drop"))
         values = as_array(self._reported(losses, report))
         places = places_of(self._found.key, ids)
         if values.size != len(places):
             raise ValueError(f"losses must have the shape of ids, ({len(places)},), got {values.shape}")
-        self._record(places, values.ravel())
+        self._record(places, values.ravel(), repeat=self._repeat, late=late)
 
-    def forget(self, ids: Any) -> None:
-        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was."""
-        self._record(places_of(self._found.key, ids), None)
+    def forget(self, ids: Any) -> int:
+        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
+
+        What is told or forgotten already is skipped. Return how many actions were closed.
+        """
+        return self._record(places_of(self._found.key, ids), None, repeat="ignore", late="drop")
 
     def _reported(self, losses: Any, report: Any) -> Any:
         if self._local:
@@ -222,14 +224,30 @@ class Study:
             raise TypeError(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")
         return losses
 
-    def _record(self, places: list[Place], values: NDArray[Any] | None) -> None:
-        replica, repeat = self._core.replica, self._repeat
-        behind = self._core.submit(lambda connection: store(replica, connection, places, values, repeat=repeat))
+    def _record(self, places: list[Place], values: NDArray[Any] | None, **choices: str) -> int:
+        replica = self._core.replica
+        stored = self._core.submit(lambda connection: store(replica, connection, places, values, **choices))
         self._tend_quietly()
-        if behind is not None:
-            raise behind
+        if isinstance(stored, StudyBehind):
+            raise stored
+        return int(stored)
 
     # ------------------------------------------------------------------ closing rounds
+
+    def change(self, *, patience: int | str | None = _NOT_PASSED, deadline: float | None = _NOT_PASSED) -> None:
+        """Change how long rounds wait for their losses: as for `Study.open`, from now on, for all processes.
+
+        Takes what is passed, and leaves the other as it is. Choose them without looking at losses: when a round closes
+        is public.
+        """
+        changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
+
+        def note(connection: Connection) -> None:
+            for name, value in changes.items():
+                setattr(self._core.replica.head, name, value)
+
+        self._core.submit(note)
+        self._tend_quietly()
 
     def _tend(self) -> None:
         tend(self._core)
@@ -246,6 +264,7 @@ class Study:
         self._core.submit(lambda connection: None)
         self._tend()
         with self._core.at_rest():
+            now = self._core.submit(self._core.storage.now)
             replica, head = self._core.replica, self._core.replica.head
             privacy = self._found.configuration.privacy
             open_rounds = [live for live in replica.rounds.values() if not live.closed]
@@ -258,12 +277,15 @@ class Study:
                 head.asked,
                 head.told,
                 head.forgotten,
-                sum(int((live.pending() + live.first < head.asked).sum()) for live in open_rounds),
+                sum(live.outstanding for live in open_rounds),
                 replica.remaining,
                 self.privacy.headline,
                 spent if privacy.private else "nothing is protected",
                 self.point,
                 max(0, head.closed - head.erased),
+                replica.patience,
+                head.deadline,
+                first_waiting(replica, now),
             )
 
     def verify(self) -> Verification:

@@ -23,9 +23,25 @@ Integers = NDArray[np.int64]
 
 
 def store(
-    replica: Replica, connection: Connection, places: list[Place], values: NDArray[Any] | None, *, repeat: str
-) -> StudyBehind | None:
-    """Check everything, then store: all of a call or nothing. Return the error that begins a new life, if any."""
+    replica: Replica,
+    connection: Connection,
+    places: list[Place],
+    values: NDArray[Any] | None,
+    *,
+    repeat: str,
+    late: str,
+) -> StudyBehind | int:
+    """Check everything, then store: all of a call or nothing. Return how many; or the error that begins a new life.
+
+    Parameters
+    ----------
+    places, values
+        Where losses belong, and the losses; None closes actions without them.
+    repeat
+        Whether a second loss for one action is an "error", or one to "ignore".
+    late
+        Whether a loss for an action that was given up is an "error", or one to "drop".
+    """
     fillings: list[tuple[LiveRound, Integers, Integers | None]] = []
     try:
         _check_life(replica, places)
@@ -37,10 +53,9 @@ def store(
             number = int(numbers[mine[0]])
             live = replica.rounds.get(number)
             if live is None or live.closed:
-                _check_closed(replica, connection, number, slots[mine], repeat, forgetting=values is None)
+                _check_closed(replica, connection, number, slots[mine], repeat, late)
                 continue
-            if values is not None:
-                _refuse_late(number, slots[mine], live.missing())
+            mine = mine[_in_time(number, slots[mine], live.missing(), late)]
             chosen = mine[_wanted(live, slots[mine], repeat)]
             integers = None if values is None else live.quantise(as_floats(values[chosen]))
             if len(chosen):
@@ -52,7 +67,7 @@ def store(
         raise Refusal(refused) from None
     for live, chosen, integers in fillings:
         replica.tell(connection, live, chosen, integers)
-    return None
+    return sum(len(chosen) for _, chosen, _ in fillings)
 
 
 def _check_life(replica: Replica, places: list[Place]) -> None:
@@ -93,28 +108,28 @@ def _wanted(live: LiveRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
     return np.asarray(waiting & first)
 
 
-def _refuse_late(number: int, slots: Integers, missing: Integers) -> None:
-    """Refuse losses of actions that were given up."""
-    late = slots[np.isin(slots, missing)]
-    if len(late):
+def _in_time(number: int, slots: Integers, missing: Integers, late: str) -> NDArray[np.bool_]:
+    """Mark the slots that were not given up; refuse losses of those that were, unless they are to be dropped."""
+    given_up = np.isin(slots, missing)
+    if late == "error" and given_up.any():
         raise RoundClosed(
-            f"action {int(late[0])} of round {number} was closed without its loss, which now comes too late; nothing "
-            "of this call was recorded"
+            f"action {int(slots[given_up][0])} of round {number} was closed without its loss, which now comes too "
+            "late; nothing of this call was recorded"
         )
+    return ~given_up
 
 
 def _check_closed(
-    replica: Replica, connection: Connection, number: int, slots: Integers, repeat: str, *, forgetting: bool
+    replica: Replica, connection: Connection, number: int, slots: Integers, repeat: str, late: str
 ) -> None:
-    """Tell a repetition from a loss that comes too late; to forget what is over is a repetition, too."""
+    """Tell a repetition from a loss that comes too late, and refuse either unless it is to be passed over."""
     where = (rounds.c.study == replica.head.id, rounds.c.number == number)
     row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
     if row.state == DROPPED:
         raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
     closed = read(f"round {number}", row.released)
     wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
-    if not forgetting:
-        _refuse_late(number, wanted, closed["missing"])
+    wanted = wanted[_in_time(number, wanted, closed["missing"], late)]
     if len(wanted) and repeat == "error":
         raise AlreadyTold(
             f"action {int(wanted[0])} of round {number} has its loss already; nothing of this call was recorded"

@@ -4,12 +4,21 @@ A round is due once it is asked to its end and so many events were asked after t
 passed (deadline). Neither looks at a loss, so when a round closes tells nothing about one.
 """
 
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
 
 from sottovoce._checks import number, whole
 from sottovoce.studies.head import AUTO
+from sottovoce.studies.live import LiveRound
+from sottovoce.studies.replica import Replica
 
-__all__ = ["checked_waiting", "in_words"]
+__all__ = ["Waiting", "checked_waiting", "first_waiting", "give_up", "in_words", "pending_slots"]
+
+Integers = NDArray[np.int64]
 
 
 def checked_waiting(given: dict[str, Any]) -> dict[str, Any]:
@@ -42,3 +51,117 @@ def _checked_patience(patience: Any) -> int:
 def in_words(stored: Any) -> Any:
     """Return a patience or a deadline as a caller would pass it."""
     return "auto" if stored == AUTO else stored
+
+
+# ---------------------------------------------------------------------- giving up
+
+
+def give_up(replica: Replica, connection: Connection) -> bool:
+    """Count losses as missing whose round is out of patience, the oldest first; return whether there were any.
+
+    Rounds become full in order, so the first one that may still wait ends the search: what is outstanding in later
+    ones costs nothing.
+    """
+    patience, given_up = replica.patience, False
+    if patience is None:
+        return False
+    for live in replica.rounds.values():
+        if live.closed:
+            continue
+        if live.full_after is None or replica.head.asked < live.full_after + patience:
+            break
+        if not live.complete:
+            replica.tell(connection, live, live.pending(), None)
+            given_up = True
+    return given_up
+
+
+# ---------------------------------------------------------------------- looking
+
+
+def pending_slots(replica: Replica, limit: int | None = None) -> list[tuple[LiveRound, Integers]]:
+    """Return the open rounds with the slots that were asked and wait for their loss: the oldest, `limit` at most."""
+    found: list[tuple[LiveRound, Integers]] = []
+    left = replica.head.asked if limit is None else limit
+    for live in replica.rounds.values():
+        if not left:
+            break
+        if live.closed or live.complete:
+            continue
+        slots = live.pending()
+        slots = slots[: int(np.searchsorted(slots, replica.head.asked - live.first))][:left]
+        left -= len(slots)
+        if len(slots):
+            found.append((live, slots))
+    return found
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What the first open round waits for: rounds close in order, so all later ones wait for it.
+
+    Attributes
+    ----------
+    round
+        Its number, from 0.
+    outstanding, wanted
+        Losses that it waits for, of so many that it wants in all.
+    not_asked
+        Its actions that are not handed out yet.
+    positions_left, seconds_left
+        How many more events are asked, or seconds pass, until it closes without them: from its last action on. None
+        where it waits for ever.
+
+    Examples
+    --------
+    >>> print(Waiting(round=7, outstanding=3, wanted=12, not_asked=0, positions_left=950, seconds_left=None))
+    round 7 waits for 3 of 12 losses; it closes without them once 950 more events are asked
+    """
+
+    round: int
+    outstanding: int
+    wanted: int
+    not_asked: int
+    positions_left: int | None
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        if not self.outstanding and not self.not_asked:
+            return f"round {self.round} has all of its losses, and is about to close"
+        if not self.outstanding:
+            return f"nothing: {self.not_asked:,} actions of round {self.round} are still to be asked"
+        start = f"round {self.round} waits for {self.outstanding:,} of {self.wanted:,} losses"
+        if self.not_asked:
+            return f"{start}; {self.not_asked:,} of its actions are still to be asked"
+        ways = []
+        if self.positions_left is not None:
+            ways.append(
+                f"once {self.positions_left:,} more events are asked" if self.positions_left else "with the next ask"
+            )
+        if self.seconds_left is not None:
+            ways.append(f"in {self.seconds_left:,.0f} seconds")
+        if ways:
+            return f"{start}; it closes without them {' or '.join(ways)}"
+        return f"{start}, for ever: tell or forget them, or set a patience"
+
+
+def first_waiting(replica: Replica, now: float) -> Waiting | None:
+    """Return what the first open round waits for; None if no round is open."""
+    live = replica.first_open()
+    if live is None:
+        return None
+    patience, deadline, asked = replica.patience, replica.head.deadline, replica.head.asked
+    positions = seconds = None
+    if live.full_after is not None and patience is not None:
+        positions = max(0, live.full_after + patience - asked)
+    if live.full_at is not None and deadline is not None:
+        seconds = max(0.0, live.full_at + deadline - now)
+    wanted = live.wanted()
+    return Waiting(
+        live.number,
+        live.outstanding,
+        live.open.size if wanted is None else len(wanted),
+        max(0, live.end - asked),
+        positions,
+        seconds,
+    )

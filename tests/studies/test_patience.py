@@ -1,0 +1,333 @@
+"""A loss that never comes does not stop a study: patience, counted in positions, and a deadline, in seconds."""
+
+import random
+
+import numpy as np
+import pytest
+from killing import Child, arm
+from study_tools import SOAK, Look, ball, losses_of, probing, sums
+
+import sottovoce as sv
+from sottovoce.errors import AlreadyTold, ConfigurationMismatch, HorizonReached, RoundClosed, UnknownAction
+from sottovoce.studies.storage import Storage
+
+PLANTED = 0.123456789
+
+
+def counts(study):
+    status = study.status()
+    return status.asked, status.told, status.forgotten, status.outstanding, status.round
+
+
+def ask_and_tell(study, size):
+    ids = study.ask(size).ids
+    study.tell(ids, losses_of(ids))
+
+
+def test_a_lost_ask_does_not_stop_learning(opened, sqlite_url):
+    """A process dies between ask and tell; the others go on as they do, with nothing but defaults."""
+    study = opened(sqlite_url, **sums(horizon=2000))
+    lost = study.ask().id
+    for _ in range(6):
+        ask_and_tell(study, 50)
+    assert study.status().patience == 200
+    assert study.round == 301 // 12
+    assert study.status().forgotten == 1
+    with pytest.raises(RoundClosed):
+        study.tell(lost, PLANTED)
+
+
+@pytest.mark.parametrize("patience", [0, 1, 5])
+def test_a_round_closes_once_so_many_positions_were_asked_after_its_last(patience, opened, url):
+    study = opened(url, patience=patience, **sums())
+    first = study.ask(12).ids
+    study.tell(first[3:], losses_of(first[3:]))
+    for asked in range(patience):
+        assert counts(study) == (12 + asked, 9, 0, 3 + asked, 0)
+        study.ask()
+    assert study.status().waiting.positions_left == 0
+    assert study.round == 0  # neither telling nor looking closes it
+    study.ask()
+    assert study.round == 1
+    assert counts(study) == (13 + patience, 9, 3, 1 + patience, 1)
+    assert study.verify().ok
+
+
+def test_positions_of_the_same_call_do_not_count(opened, url):
+    study = opened(url, patience=5, **sums())
+    study.ask(100)
+    study.ask(4)
+    assert study.round == 0
+    study.ask(1)
+    assert study.round == 0
+    study.ask(1)
+    assert counts(study) == (106, 0, 96, 10, 8)  # all that were full by then
+
+
+def test_rounds_close_in_order_and_a_later_one_waits_its_own_time(opened, url):
+    study = opened(url, patience=20, **sums())
+    first, second = study.ask(12).ids, study.ask(12).ids
+    study.tell(second, losses_of(second))
+    assert study.round == 0
+    third = study.ask(12).ids
+    assert study.round == 0  # 24 were asked, 12 after the first was full
+    study.tell(third[1:], losses_of(third[1:]))
+    study.ask_round(most=1)
+    assert counts(study) == (37, 23, 12, 2, 2)  # the third has its patience still
+    with pytest.raises(RoundClosed):
+        study.tell([third[0], first[0]], [0.5, 0.5])
+    study.tell(third[0], 0.5)
+    assert study.round == 3
+
+
+def test_unwanted_events_are_not_waited_for(opened, url):
+    study = opened(url, patience=3, **probing())
+    block = study.ask_round()
+    study.tell(block.ids[~block.wants_loss], [np.nan] * 9)
+    study.ask(3)
+    study.ask()
+    assert (study.round, study.status().forgotten) == (1, 3)
+
+
+def test_whoever_asks_next_closes_what_is_due(opened, url):
+    """Also if it has not heard of what the others asked; and what it asks follows from the round that it closed."""
+    one, other = opened(url, patience=10, seed=5, **sums()), opened(url)
+    one.tell(one.ask(12).ids[:6], np.linspace(0, 1, 6))
+    one.ask(10)
+    assert one.round == 0
+    late = other.ask(30)
+    assert other.round == 1
+    alone = opened(url, "alone", patience=10, seed=5, **sums())
+    alone.tell(alone.ask(12).ids[:6], np.linspace(0, 1, 6))
+    alone.ask(10)
+    assert np.array_equal(alone.ask(30).x, late.x)
+
+
+def test_a_restart_does_not_make_it_forget_how_long_it_has_waited(opened, url):
+    for size in (12, 4, 1):
+        study = opened(url, patience=5, **sums())
+        study.ask(size)
+        assert study.round == 0
+        study.close()
+    study = opened(url)
+    study.ask()
+    assert study.round == 1
+
+
+def test_none_waits_for_ever(opened, sqlite_url):
+    study = opened(sqlite_url, patience=None, **sums(horizon=1000))
+    for size in (12, 500, 400, 1):
+        study.ask(size)
+    assert counts(study) == (913, 0, 0, 913, 0)
+    assert study.status().patience is None
+
+
+def test_by_default_it_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one(opened, url):
+    expected = {1000: 100, 50_000: 5000, 500_000: 10_000, 10**7: 10**5, None: 1000}
+    for horizon, patience in expected.items():
+        assert opened(url, str(horizon), **ball(horizon=horizon)).status().patience == patience
+
+
+# ---------------------------------------------------------------------- changing
+
+
+def test_patience_and_deadline_change_while_the_study_runs(opened, url):
+    study, other = opened(url, patience=None, **sums()), opened(url)
+    study.ask(12)
+    other.change(patience=2)
+    study.ask(1)
+    study.ask(1)
+    assert study.round == 0
+    study.ask(1)
+    assert study.round == 1
+    study.change(deadline=60)
+    assert (other.status().patience, other.status().deadline) == (2, 60.0)
+    other.change(patience="auto")
+    study.change()
+    other.close()
+    study.close()
+    again = opened(url, patience="auto", deadline=60.0)
+    assert (again.status().patience, again.status().deadline) == (10_000, 60.0)
+    again.change(deadline=None, patience=None)
+    assert (again.status().patience, again.status().deadline) == (None, None)
+    assert again.verify().ok
+
+
+def test_a_deadline_can_be_set_later(opened, url, monkeypatch):
+    now = [1e9]
+    monkeypatch.setattr(Storage, "now", lambda storage, connection: now[0])
+    monkeypatch.setattr("sottovoce.studies.closing.time.time", lambda: now[0])
+    study, other = opened(url, **sums()), opened(url)
+    study.ask(13)
+    now[0] += 1000
+    assert other.status().round == 0
+    study.change(deadline=1500)
+    assert other.status().waiting.seconds_left == 500
+    assert study.round == 0
+    study.change(deadline=999)  # it is over already
+    assert study.round == 1
+    other.ask(11)
+    now[0] += 1000
+    other.change(deadline=None)
+    assert other.status().round == 1
+
+
+@pytest.mark.parametrize("bad", [-1, 0.5, "soon", "1", True + 0.5, float("nan"), [3]])
+def test_what_is_no_patience_is_refused(bad, opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    words = r"patience must be a whole number of events, 0 or more, 'auto', or None"
+    with pytest.raises(ValueError, match=words):
+        study.change(patience=bad, deadline=5)
+    with pytest.raises(ValueError, match=words):
+        opened(sqlite_url, "other", patience=bad, **sums())
+    with pytest.raises(ValueError, match="deadline must be"):
+        study.change(patience=7, deadline=0)
+    assert (study.status().patience, study.status().deadline) == (10_000, None)
+
+
+def test_another_patience_is_refused_on_resuming_with_advice(opened, url):
+    opened(url, patience=7, deadline=60, **sums())
+    for change in ({"patience": "auto"}, {"patience": None}, {"patience": 8}, {"deadline": None}, {"deadline": 61}):
+        (name,) = change
+        with pytest.raises(ConfigurationMismatch, match=rf"{name} is (7|60.0), not .*study\.change\("):
+            opened(url, **change)
+    with pytest.raises(ConfigurationMismatch) as refused:
+        opened(url, horizon=3)
+    assert "change(" not in str(refused.value)
+
+
+# ---------------------------------------------------------------------- forgetting and late losses
+
+
+def test_forget_skips_what_is_told_or_forgotten_and_says_how_many_it_closed(opened, url):
+    study = opened(url, **sums())
+    ids = study.ask(30).ids
+    study.tell(ids[:13], losses_of(ids[:13]))  # a closed round, and one loss of an open one
+    assert study.forget(ids[:20]) == 7
+    assert study.forget(ids[:20]) == 0
+    assert study.forget([ids[20], ids[20]]) == 1
+    assert study.forget([]) == 0
+    assert counts(study) == (30, 13, 8, 9, 1)
+    assert study.forget(ids) == 9
+    assert counts(study) == (30, 13, 17, 0, 2)
+    other = opened(url, "other", **sums())
+    with pytest.raises(UnknownAction):
+        study.forget([other.ask().id])
+
+
+def test_forget_counts_wanted_losses_alone(opened, url):
+    study = opened(url, **probing())
+    assert study.forget(study.ask_round().ids) == 3
+    assert study.round == 1
+
+
+def test_late_losses_can_be_dropped_and_the_others_are_recorded(opened, url):
+    study = opened(url, patience=0, **sums())
+    ids = study.ask(12).ids
+    study.tell(ids[:2], losses_of(ids[:2]))
+    more = study.ask(12).ids  # closes the first round
+    study.forget(more[0])
+    late = [ids[5], more[0], more[1], more[2]]
+    with pytest.raises(RoundClosed, match="which now comes too late; nothing of this call was recorded"):
+        study.tell(late, [PLANTED] * 4)
+    assert study.status().told == 2
+    study.tell(late, [PLANTED, np.nan, 0.25, 0.5], late="drop")
+    assert counts(study) == (24, 4, 11, 9, 1)
+    with pytest.raises(AlreadyTold):
+        study.tell(ids[0], PLANTED, late="drop")
+    with pytest.raises(ValueError, match="late must be one of"):
+        study.tell(more[3], PLANTED, late="never")
+
+
+# ---------------------------------------------------------------------- one call in parts
+
+
+def test_a_call_in_parts_asks_what_one_call_would(opened, url):
+    whole, parts = opened(url, "whole", seed=2, **sums()), opened(url, "parts", seed=2, **sums())
+    expected, found = whole.ask(300), list(parts.ask_in_parts(300))
+    assert [len(part) for part in found] == [16, 32, 64, 128, 60]
+    assert np.array_equal(np.concatenate([part.x for part in found]), expected.x)
+    assert [one.rpartition(".")[0] for part in found for one in part.ids] == [
+        one.rpartition(".")[0] for one in expected.ids
+    ]
+
+
+def test_whoever_stops_half_way_leaves_the_rest_unasked(opened, url):
+    study = opened(url, **sums())
+    parts = study.ask_in_parts(1000, first=5)
+    assert (len(next(parts)), len(next(parts))) == (5, 10)
+    assert study.status().asked == 15
+    with pytest.raises(HorizonReached, match="99985 of horizon"):
+        next(study.ask_in_parts(99_986))
+    assert study.status().asked == 15
+
+
+def test_a_call_in_parts_counts_as_one_for_patience(opened, url):
+    """In memory, and in one piece, so many positions of one call would not count against its own rounds."""
+    study = opened(url, patience=10, **sums())
+    study.ask(12)
+    parts = list(study.ask_in_parts(100, first=4))
+    assert study.round == 0  # the parts after the first do not give up on the round before them
+    asked = [one for part in parts for one in part.ids]
+    assert [row.full_after for row in Look(url).rounds] == [12, *[112] * 8, None]
+    study.ask(9)
+    assert study.round == 1
+    study.tell(asked[:96], losses_of(asked[:96]))  # every other round is still there
+    assert counts(study)[1:3] == (96, 12)
+    assert study.verify().ok
+    opened(url).ask()
+
+
+# ---------------------------------------------------------------------- looking
+
+
+def test_status_says_which_round_waits_for_what(opened, url):
+    study = opened(url, patience=100, **sums())
+    assert study.status().waiting is None
+    ids = study.ask(7).ids
+    study.tell(ids[:3], losses_of(ids[:3]))
+    assert "waiting  round 0 waits for 4 of 12 losses; 5 of its actions are still to be asked" in str(study.status())
+    more = study.ask(10).ids
+    study.tell(more, losses_of(more))
+    status = study.status()
+    words = "round 0 waits for 4 of 12 losses; it closes without them once 100 more events are asked"
+    assert f"waiting  {words}. `outstanding` lists them; tell them, or `forget`" in str(status)
+    waiting = status.to_dict()["waiting"]
+    assert (waiting["round"], waiting["outstanding"], waiting["wanted"], waiting["positions_left"]) == (0, 4, 12, 100)
+    study.ask(60)
+    assert study.status().waiting.positions_left == 40
+    study.change(patience=None)
+    assert "4 of 12 losses, for ever: tell or forget them, or set a patience" in str(study.status())
+    study.change(deadline=3600)
+    assert 3500 < study.status().waiting.seconds_left <= 3600
+    assert "it closes without them in 3,6" in str(study.status())
+    study.change(patience=60)
+    assert "without them with the next ask or in 3,6" in str(study.status())
+
+
+# ---------------------------------------------------------------------- killed in the midst
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("late", [False, True])
+def test_patience_is_kept_once_whenever_a_process_is_killed(late, url):
+    rng, dead = random.Random(f"{late} {url[:6]}"), 0
+    sv.Study.open(url, name="study", patience=5, **sums()).close()
+    for _ in range(60 if SOAK else 8):
+        after = int(60 * rng.random())
+
+        def doomed(report, after=after):
+            arm("statement", after, late)
+            with sv.Study.open(url, name="study") as study:
+                ask_and_tell(study, 5)
+                for _ in range(3):
+                    study.ask(7)
+
+        dead += Child(doomed).finish()[1]
+        with sv.Study.open(url, name="study") as study:
+            found = study.verify()
+            assert found.ok, str(found)
+            status = study.status()
+            assert status.told + status.forgotten + status.outstanding == status.asked
+            assert status.outstanding <= 12 + 5 + 7  # of one round that has its patience, and what was asked after it
+    assert dead > 3
