@@ -2,12 +2,12 @@ import pytest
 
 from sottovoce.cli import main
 from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.claims import Base
-from sottovoce.experiments.records import write_record
-from sottovoce.experiments.reproduce import Scale, reproduction_grid
-from sottovoce.experiments.workers import Done, Started
+from sottovoce.experiments.reproduction.claims import Base
+from sottovoce.experiments.reproduction.extent import Extent, reproduction_grid
+from sottovoce.experiments.sweeps._workers import Done, Started
+from sottovoce.experiments.sweeps.records import write_record
 
-TINY = Scale(
+TINY = Extent(
     Base(dimension=2, horizon=300, epsilon=1.0),
     horizons=(100, 300),
     dimensions=(2, 3),
@@ -32,7 +32,7 @@ def command(monkeypatch, tmp_path, capsys):
             yield Started(cell, None)
             yield Done(cell, result)
 
-    monkeypatch.setattr("sottovoce.experiments.sweeping.work", work)
+    monkeypatch.setattr("sottovoce.experiments.sweeps._over_processes.work", work)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
     monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)
     monkeypatch.setenv("COLUMNS", "160")

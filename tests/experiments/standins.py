@@ -7,8 +7,8 @@ import time
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.experiments.running import CellTask
-from sottovoce.experiments.workers import Done, Failed, Started, one_line
+from sottovoce.experiments.sweeps._running import CellTask
+from sottovoce.experiments.sweeps._workers import Done, Failed, Started, one_line
 from sottovoce.problems import PROBLEMS, DecisionProblem
 
 

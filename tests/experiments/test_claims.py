@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sottovoce.experiments import Result
-from sottovoce.experiments.claims import Base, along, claims
-from sottovoce.experiments.evidence import FAILS, HOLDS, UNSEEN, judge_match, judge_power
-from sottovoce.experiments.lemmas import LEMMAS, lemma_gaussian, lemma_laplace, lemma_without_noise
-from sottovoce.experiments.reproduce import LARGE, SMALL, Scale, judge, reproduction_grid
+from sottovoce.experiments.reproduction.claims import Base, along, claims
+from sottovoce.experiments.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_match, judge_power
+from sottovoce.experiments.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
+from sottovoce.experiments.reproduction.lemmas import LEMMAS, lemma_gaussian, lemma_laplace, lemma_without_noise
 
-SCALE = Scale(
+SCALE = Extent(
     Base(dimension=8, horizon=10_000, epsilon=1.0),
     horizons=(1_000, 10_000, 100_000),
     dimensions=(4, 8, 16),

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce.experiments import Cell, Result, Sweep, grid, run_cell, run_sweep
-from sottovoce.experiments.records import COLUMNS, result_of, row_of, write_atomically
-from sottovoce.experiments.schedule import Schedule
+from sottovoce.experiments.sweeps._queue import CellQueue
+from sottovoce.experiments.sweeps.records import COLUMNS, result_of, row_of, write_atomically
 
 SMALL = tuple(
     Cell("toy", algorithm, epsilon, 500, seed)
@@ -67,7 +67,7 @@ class TestFolder:
     def test_the_table_has_one_row_per_cell_and_says_what_is_not_private(self, finished):
         with open(finished.folder / "results.csv", newline="") as file:
             rows = list(csv.DictReader(file))
-        assert tuple(rows[0]) == COLUMNS
+        assert tuple(rows[0]) == tuple(COLUMNS)
         assert [result_of(row) for row in rows] == list(finished.results)
         assert all("NOT PRIVATE" in row["privacy"] for row in rows)
         assert [float(row["epsilon"]) for row in rows] == [1.0, 1.0, math.inf, math.inf]
@@ -327,7 +327,7 @@ class TestFailing:
 class TestSchedule:
     def test_longest_first_by_what_others_took(self):
         quick, slow = Cell("toy", "quick", 1.0, 10_000, 0), Cell("toy", "slow", 1.0, 1_000, 0)
-        schedule = Schedule([quick, slow])
+        schedule = CellQueue([quick, slow])
         schedule.learn(quick, 0.1)
         schedule.learn(slow, 10.0)
         assert schedule.pick() == slow
@@ -335,7 +335,7 @@ class TestSchedule:
     def test_what_was_never_tried_counts_as_slow(self):
         known, unknown = Cell("toy", "known", 1.0, 1_000, 0), Cell("toy", "unknown", 1.0, 1_000, 0)
         slow = Cell("toy", "slow", 1.0, 10, 0)
-        schedule = Schedule([known, unknown])
+        schedule = CellQueue([known, unknown])
         schedule.learn(known, 0.1)
         schedule.learn(slow, 5.0)
         assert schedule.pick() == unknown
@@ -343,7 +343,7 @@ class TestSchedule:
     @given(st.lists(st.integers(1, 100), min_size=1, max_size=20))
     def test_every_cell_is_handed_out_once(self, horizons):
         cells = [Cell("toy", "default", 1.0, horizon, seed) for seed, horizon in enumerate(horizons)]
-        schedule = Schedule(cells)
+        schedule = CellQueue(cells)
         picked = [schedule.pick() for _ in cells]
         assert sorted(picked) == sorted(cells)
         assert schedule.pick() is None

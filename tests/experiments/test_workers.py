@@ -9,7 +9,7 @@ import time
 import pytest
 import standins
 
-from sottovoce.experiments.workers import Done, Failed, Started, work
+from sottovoce.experiments.sweeps._workers import Done, Failed, Started, work
 
 
 def run(task, items, jobs=2):
@@ -76,7 +76,7 @@ def test_workers_end_with_a_parent_that_is_killed(tmp_path):
     script.write_text(
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import standins\n"
-        "from sottovoce.experiments.workers import work\n"
+        "from sottovoce.experiments.sweeps._workers import work\n"
         "if __name__ == '__main__':\n"
         "    for message in work(standins.slow, lambda: 1, 2):\n"
         "        print(message.process, flush=True)\n"

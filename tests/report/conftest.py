@@ -9,8 +9,9 @@ import pytest
 
 from sottovoce.experiments import Cell, Result, Sweep
 from sottovoce.experiments.naming import make_problem
-from sottovoce.experiments.records import write_record
 from sottovoce.experiments.seeding import streams
+from sottovoce.experiments.sweeps.records import write_record
+from sottovoce.privacy import NoPrivacy, PureDP
 from sottovoce.simulation import Run, RunDetails
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
@@ -35,6 +36,9 @@ def a_run(cell, regret, never, headline):
         seconds=0.25,
         horizon=cell.horizon,
         certificate=1e-9,
+        guarantee=NoPrivacy() if math.isinf(cell.epsilon) else PureDP(cell.epsilon),
+        plan_rows=(("method", "frames with probe-sums"), ("regret", "at most 0.5 per event")),
+        privacy_rows=(("Private", "one event's loss."), ("Promise", headline)),
     )
     return Run(events, events // 10, best + regret * shape, best, best + never * events / cell.horizon, details)
 

@@ -5,7 +5,7 @@ import sottovoce as sv
 from sottovoce.auditing import Audit
 from sottovoce.auditing.claims import claim_of
 from sottovoce.report import audit_figure
-from sottovoce.report.audits import draw
+from sottovoce.report.figures._audits import draw
 
 
 def found(label="frames, probe-sums", shown=0.8, privacy=None, simulated=False):

@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sottovoce as sv
 from sottovoce.experiments import Cell, Result
-from sottovoce.report.charts import Axis, Series, bar_chart, line_chart, swatch
-from sottovoce.report.groups import group, price_of
-from sottovoce.report.scales import joined, linear_scale, log_scale, short, significant
-from sottovoce.report.words import plan_rows, promise_of, statement_rows
+from sottovoce.experiments.prices import price_of
+from sottovoce.experiments.summary import summarise
+from sottovoce.report._numbers import joined, short, significant
+from sottovoce.report._promises import promise_of
+from sottovoce.report.html._axes import linear_scale, log_scale
+from sottovoce.report.html._charts import Axis, Line, bar_chart, line_chart, swatch
 
 positive = st.floats(1e-6, 1e6)
 numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
@@ -46,7 +49,7 @@ def test_a_logarithmic_scale_holds_its_values_and_equal_ratios_are_equally_long(
 
 def test_points_are_where_their_numbers_are():
     x, y = np.array([0.0, 50.0, 100.0]), np.array([0.0, 1.0, 4.0])
-    chart = line_chart([Series("a", x, y, np.array([0.0, 0.5, 1.0]))], Axis("x"), Axis("y"), "title")
+    chart = line_chart([Line("a", x, y, np.array([0.0, 0.5, 1.0]))], Axis("x"), Axis("y"), "title")
     (line,), (band,) = path_of(chart, "line"), path_of(chart, "band")
     along, up = np.diff(line[:, 0]), -np.diff(line[:, 1])
     assert along[0] == pytest.approx(along[1], abs=0.11)
@@ -58,20 +61,20 @@ def test_points_are_where_their_numbers_are():
 
 def test_what_an_axis_cannot_show_is_left_out():
     y = np.array([1.0, -1.0, np.nan, 10.0])
-    chart = line_chart([Series("a", np.arange(1.0, 5), y)], Axis("x"), Axis("y", log=True), "title")
+    chart = line_chart([Line("a", np.arange(1.0, 5), y)], Axis("x"), Axis("y", log=True), "title")
     (line,) = path_of(chart, "line")
     assert len(line) == 2
     assert "nan" not in chart.lower()
 
 
 def test_charts_that_share_a_scale_hold_the_same_values():
-    few, many = Series("a", np.array([0.0, 1.0]), np.array([0.0, 1.0])), (0.0, 8.0)
+    few, many = Line("a", np.array([0.0, 1.0]), np.array([0.0, 1.0])), (0.0, 8.0)
     chart = line_chart([few], Axis("x"), Axis("y", holds=many), "title")
     assert ">8</text>" in chart
 
 
 def test_words_in_charts_are_escaped():
-    evil = Series("<b>&", np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    evil = Line("<b>&", np.array([1.0, 2.0]), np.array([1.0, 2.0]))
     chart = line_chart([evil], Axis("<i>"), Axis("<u>"), '"><script>')
     assert not re.search("<b>|<i>|<u>|<script>", chart)
     assert "&lt;b&gt;&amp;" in chart
@@ -112,7 +115,7 @@ def test_the_error_of_a_price_agrees_with_the_jackknife():
     rng = np.random.default_rng(0)
     below = rng.uniform(1, 2, 200)
     above = 1.5 * below + rng.normal(0, 0.3, 200)
-    groups = group(results("default", 1.0, above) + results("no-privacy", math.inf, below))
+    groups = summarise(results("default", 1.0, above) + results("no-privacy", math.inf, below))
     found = price_of(groups[0], groups)
     left_out = np.array([np.delete(above, i).mean() / np.delete(below, i).mean() for i in range(200)])
     jackknife = math.sqrt(199 / 200 * ((left_out - left_out.mean()) ** 2).sum())
@@ -134,7 +137,7 @@ def test_the_error_of_a_price_agrees_with_the_jackknife():
     ],
 )
 def test_a_price_is_relative_to_the_same_algorithm_only(algorithm, free, told):
-    groups = group(results(algorithm, 1.0, [2.0]) + results(free, math.inf, [1.0]))
+    groups = summarise(results(algorithm, 1.0, [2.0]) + results(free, math.inf, [1.0]))
     found = price_of(groups[0], groups)
     assert (found is not None) == told
     if found is not None:
@@ -143,28 +146,25 @@ def test_a_price_is_relative_to_the_same_algorithm_only(algorithm, free, told):
 
 
 def test_there_is_no_price_relative_to_a_gain():
-    groups = group(results("default", 1.0, [2.0]) + results("no-privacy", math.inf, [-1.0]))
+    groups = summarise(results("default", 1.0, [2.0]) + results("no-privacy", math.inf, [-1.0]))
     assert price_of(groups[0], groups) is None
 
 
 @pytest.mark.parametrize(
-    ("headline", "private", "simulated", "words"),
+    ("guarantee", "simulated", "private", "words"),
     [
-        ("epsilon = 1, pure differential privacy", True, False, "at most 2.72 times as likely"),
-        ("epsilon = 0.1, local differential privacy", True, False, "before it leaves its owner"),
-        ("rho = 0.5, zero-concentrated differential privacy", True, False, "is bounded"),
-        ("epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)", False, True, "2.72"),
-        ("no privacy: NOT PRIVATE", False, False, "Nothing is promised"),
+        (sv.PureDP(1.0), False, True, "at most 2.72 times as likely"),
+        (sv.ApproxDP(1.0, 1e-6), False, True, "except with a probability of about 1e-06"),
+        (sv.LocalDP(0.1), False, True, "before it leaves its owner"),
+        (sv.ZCDP(0.5), False, True, "is bounded"),
+        (sv.PureDP(1.0), True, False, "2.72"),
+        (sv.NoPrivacy(), False, False, "Nothing is promised"),
+        (None, True, False, "in the statement below"),
+        (None, False, None, "in the statement below"),
     ],
 )
-def test_promises_in_words(headline, private, simulated, words):
-    promise = promise_of(headline)
+def test_promises_in_words(guarantee, simulated, private, words):
+    """By the guarantee itself: the headline could say anything."""
+    promise = promise_of(guarantee, headline="no privacy, epsilon = 9", simulated=simulated)
     assert (promise.private, promise.simulated) == (private, simulated)
     assert words in " ".join(promise.words)
-
-
-def test_printed_statements_and_plans_are_unfolded():
-    text = "Privacy: x\n  Private       one line\n                and another\n  Promise       two"
-    assert statement_rows(text) == [("Private", "one line and another"), ("Promise", "two")]
-    plan = "Plan: auto\n  method   frames\n  regret   at most\n  considered (bound)\n    frames 1 2"
-    assert plan_rows(plan) == [("method", "frames"), ("regret", "at most")]

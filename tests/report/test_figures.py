@@ -8,7 +8,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from sottovoce.report import regret_figure
-from sottovoce.report.figures import draw
+from sottovoce.report.figures._regret import draw
 from sottovoce.simulation import Run, RunDetails
 
 

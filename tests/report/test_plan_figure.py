@@ -7,7 +7,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 import sottovoce as sv
 from sottovoce.learning.outlook import outlook
 from sottovoce.learning.problem import Problem
-from sottovoce.report.plan_figure import draw_plan, plan_figure
+from sottovoce.report.figures._plan import draw_plan, plan_figure
 
 CASES = {
     "learns": (sv.domains.Ball(3), 10**6, sv.PureDP(1.0), {}),

@@ -5,13 +5,13 @@ import math
 import pytest
 
 from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.claims import Base
-from sottovoce.experiments.records import write_record
-from sottovoce.experiments.reproduce import Scale, judge, reproduction_grid
-from sottovoce.report.reproduction import reproduction_page, write_reproduction
-from sottovoce.report.reproduction_figures import draw
+from sottovoce.experiments.reproduction.claims import Base
+from sottovoce.experiments.reproduction.extent import Extent, judge, reproduction_grid
+from sottovoce.experiments.sweeps.records import write_record
+from sottovoce.report._reproduction_page import reproduction_page, write_reproduction
+from sottovoce.report.figures._reproduction import draw
 
-SCALE = Scale(
+SCALE = Extent(
     Base(dimension=4, horizon=1_000, epsilon=1.0),
     horizons=(1_000, 10_000),
     dimensions=(4, 8),

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sottovoce.experiments import Result
+from sottovoce.experiments.grouping import gather
 from sottovoce.experiments.slopes import Slope
 from sottovoce.experiments.summary import Summary
 
@@ -17,10 +18,7 @@ __all__ = ["failures", "slope_tables", "summary_tables", "with_error"]
 
 def summary_tables(summaries: Iterable[Summary]) -> list[Group]:
     """Return one table per problem, with its title: a row for each algorithm, epsilon and horizon."""
-    problems: dict[str, list[Summary]] = {}
-    for summary in summaries:
-        problems.setdefault(summary.problem, []).append(summary)
-    return [_summary_table(problem, group) for problem, group in problems.items()]
+    return [_summary_table(*one) for one in gather(summaries, lambda summary: summary.problem).items()]
 
 
 def _summary_table(problem: str, group: list[Summary]) -> Group:
@@ -56,12 +54,9 @@ def slope_tables(slopes: Iterable[Slope]) -> list[Group]:
 
 def failures(results: Iterable[Result]) -> list[str]:
     """Return why cells failed: each reason once, with how many it took."""
-    reasons: dict[tuple[str, str, str], int] = {}
-    for result in results:
-        if result.status != "done":
-            key = (result.cell.problem, result.cell.algorithm, result.error)
-            reasons[key] = reasons.get(key, 0) + 1
-    return [f"failed: {problem} / {name}, {count} cells: {why}" for (problem, name, why), count in reasons.items()]
+    failed = [result for result in results if result.status != "done"]
+    reasons = gather(failed, lambda result: (result.cell.problem, result.cell.algorithm, result.error))
+    return [f"failed: {problem} / {name}, {len(ones)} cells: {why}" for (problem, name, why), ones in reasons.items()]
 
 
 def with_error(mean: float, error: float) -> str:

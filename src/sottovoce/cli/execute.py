@@ -164,5 +164,5 @@ def _summary(label: str, file: str, settings: Settings, run: Run) -> dict[str, A
         "no_learning_regret": run.final_no_learning,
         "no_learning_regret_per_event": run.no_learning_per_event,
         "learned": run.learned,
-        "details": asdict(run.details),
+        "details": run.details.to_dict(),
     }

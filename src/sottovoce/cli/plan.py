@@ -18,7 +18,7 @@ from sottovoce.learning import Plan
 from sottovoce.learning.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.learning.problem import Problem
 from sottovoce.privacy import ApproxDP, PureDP
-from sottovoce.report.plan_figure import plan_figure
+from sottovoce.report import plan_figure
 
 __all__ = ["considered", "plan_command"]
 

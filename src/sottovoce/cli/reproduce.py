@@ -10,10 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
-from sottovoce.experiments.claims import Claim
-from sottovoce.experiments.evidence import FAILS, HOLDS
-from sottovoce.experiments.reproduce import LARGE, SMALL, judge, reproduction_grid
-from sottovoce.report.reproduction import write_reproduction
+from sottovoce.experiments.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
+from sottovoce.report import write_reproduction
 
 __all__ = ["claim_tables", "reproduce_command"]
 
@@ -48,7 +46,7 @@ def reproduce_command(
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
-def claim_tables(claims: tuple[Claim, ...]) -> list[Table]:
+def claim_tables(claims: tuple[PaperClaim, ...]) -> list[Table]:
     """Return a table for each claim: one row per algorithm."""
     tables = []
     for claim in claims:

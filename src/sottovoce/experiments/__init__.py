@@ -1,11 +1,7 @@
 """Grids of runs: which algorithm, on which problem, at what privacy, for how long; and the paper's claims as such."""
 
 from sottovoce.experiments.algorithms import ALGORITHMS
-from sottovoce.experiments.cell import Cell, Result
-from sottovoce.experiments.grid import grid
 from sottovoce.experiments.naming import make_problem
-from sottovoce.experiments.running import run_cell
-from sottovoce.experiments.sweep import Sweep
-from sottovoce.experiments.sweeping import Standing, run_sweep
+from sottovoce.experiments.sweeps import Cell, Result, Standing, Sweep, grid, run_cell, run_sweep
 
 __all__ = ["ALGORITHMS", "Cell", "Result", "Standing", "Sweep", "grid", "make_problem", "run_cell", "run_sweep"]

@@ -46,6 +46,8 @@ class Algorithm:
         From a setting to an optimizer that `simulate` can play; raises ValueError where it does not fit.
     full_information
         Whether it sees gradients, and is simulated accordingly.
+    without_privacy
+        The name of the same algorithm without privacy, where that has one of its own.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Algorithm:
     private: bool
     build: Callable[[Setting], Any]
     full_information: bool = False
+    without_privacy: str = ""
 
 
 class LocalReports:
@@ -156,14 +159,24 @@ def _baseline(kind: type[Any]) -> Algorithm:
 
 
 _HERE = (
-    Algorithm("default", "this library's choice at pure epsilon-privacy", True, _default),
+    Algorithm("default", "this library's choice at pure epsilon-privacy", True, _default, without_privacy="no-privacy"),
     Algorithm("no-privacy", "this library's choice without privacy", False, _no_privacy),
-    Algorithm("paper-laplace", "Algorithm 1 with the paper's Laplace noise", True, _paper_laplace),
     Algorithm(
-        "paper-gaussian", f"Algorithm 1 with the paper's Gaussian noise, delta = {DELTA:g}", True, _paper_gaussian
+        "paper-laplace",
+        "Algorithm 1 with the paper's Laplace noise",
+        True,
+        _paper_laplace,
+        without_privacy="paper-no-noise",
+    ),
+    Algorithm(
+        "paper-gaussian",
+        f"Algorithm 1 with the paper's Gaussian noise, delta = {DELTA:g}",
+        True,
+        _paper_gaussian,
+        without_privacy="paper-no-noise",
     ),
     Algorithm("paper-no-noise", "Algorithm 1 with the paper's parameters, without noise", False, _paper_without_noise),
-    Algorithm("local", "losses privatised by their owners, one bit each", True, _local),
+    Algorithm("local", "losses privatised by their owners, one bit each", True, _local, without_privacy="no-privacy"),
 )
 
 ALGORITHMS: dict[str, Algorithm] = {one.name: one for one in (*_HERE, *map(_baseline, BASELINES.values()))}

@@ -25,9 +25,13 @@ class Named:
     name: str
     settings: tuple[tuple[str, Any], ...] = ()
 
+    @property
+    def written(self) -> str:
+        """The settings, as they are written."""
+        return ",".join(f"{key}={value}" for key, value in self.settings)
+
     def __str__(self) -> str:
-        written = ",".join(f"{key}={value}" for key, value in self.settings)
-        return f"{self.name}:{written}" if written else self.name
+        return f"{self.name}:{self.written}" if self.settings else self.name
 
 
 def read(text: str, what: str = "problem") -> Named:

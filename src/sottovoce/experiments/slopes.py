@@ -12,9 +12,10 @@ import numpy as np
 from scipy import stats
 
 from sottovoce._checks import Vector, number
-from sottovoce.experiments.cell import Cell, Result
+from sottovoce.experiments.grouping import SeedTable, gather, seed_table
 from sottovoce.experiments.naming import read
 from sottovoce.experiments.summary import standard_error
+from sottovoce.experiments.sweeps.cell import Cell, Result
 
 __all__ = ["Fit", "Slope", "fit", "slopes"]
 
@@ -137,25 +138,19 @@ def _grouped(
     value: Callable[[Result], float],
     confidence: float,
 ) -> Iterator[Slope]:
-    groups: dict[_Fixed, dict[float, dict[int, float]]] = {}
-    for result in results:
-        key = fixed(result.cell)
-        if key is not None:
-            groups.setdefault(key, {}).setdefault(value(result), {})[result.cell.seed] = result.regret
-    for key, by_value in groups.items():
-        if len(by_value) > 1:
-            yield _slope(against, key, by_value, confidence)
+    for key, members in gather(results, lambda result: fixed(result.cell)).items():
+        table = seed_table(members, value)
+        if len(table.values) > 1:
+            yield _slope(against, key, table, confidence)
 
 
-def _slope(against: str, fixed: _Fixed, by_value: dict[float, dict[int, float]], confidence: float) -> Slope:
-    values = sorted(by_value)
-    seeds = sorted(set.intersection(*(set(by_value[value]) for value in values)))
-    regrets = np.array([[by_value[value][seed] for value in values] for seed in seeds])
+def _slope(against: str, fixed: _Fixed, table: SeedTable, confidence: float) -> Slope:
+    regrets = table.of(lambda result: result.regret)
     found, reason = None, ""
-    if not seeds:
+    if not table.seeds:
         reason = "no seed was finished at every value"
     elif (regrets <= 0).any():
         reason = f"regret is not positive in {int((regrets <= 0).sum())} of {regrets.size} runs"
     else:
-        found = fit(np.array(values), regrets, confidence=confidence)
-    return Slope(against, *fixed, tuple(values), len(seeds), found, reason)
+        found = fit(np.array(table.values), regrets, confidence=confidence)
+    return Slope(against, *fixed, table.values, len(table.seeds), found, reason)

@@ -3,16 +3,20 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from sottovoce._checks import Vector
-from sottovoce.experiments.cell import Result
+from sottovoce._arrays import Floats
+from sottovoce.experiments.grouping import gather
+from sottovoce.experiments.sweeps.cell import Cell, Result
 
 __all__ = ["Summary", "standard_error", "summarise"]
 
+Key = tuple[str, str, float, int]
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class Summary:
     """What runs with different seeds gave on average.
 
@@ -20,24 +24,11 @@ class Summary:
     ----------
     problem, algorithm, epsilon, horizon
         What they share.
-    dimension
-        Of the set's affine hull; 0 if all failed.
-    runs, failed
-        How many were finished, and how many failed.
-    errors
-        Why they failed, each reason once.
-    regret, regret_error
-        Regret per event: mean and standard error (NaN for fewer than two runs).
-    never_learning
-        Mean regret per event of playing the centre for ever.
-    ratio, ratio_error
-        The first divided by the second, and its standard error by the delta method; NaN if nothing can be learned.
-    privacy
-        As the runs say.
+    results
+        All of them, the failed ones too.
 
     Examples
     --------
-    >>> from sottovoce.experiments import Cell
     >>> results = [
     ...     Result(Cell("ball", "default", 1.0, 100, seed), "done", regret=10.0 + seed, never_learning=40.0)
     ...     for seed in range(3)
@@ -51,53 +42,96 @@ class Summary:
     algorithm: str
     epsilon: float
     horizon: int
-    dimension: int
-    runs: int
-    failed: int
-    errors: tuple[str, ...]
-    regret: float
-    regret_error: float
-    never_learning: float
-    ratio: float
-    ratio_error: float
-    privacy: str
+    results: tuple[Result, ...]
+
+    @property
+    def key(self) -> Key:
+        """What they share, as one value."""
+        return self.problem, self.algorithm, self.epsilon, self.horizon
+
+    @cached_property
+    def done(self) -> tuple[Result, ...]:
+        """Those that were finished."""
+        return tuple(result for result in self.results if result.status == "done")
+
+    @property
+    def runs(self) -> int:
+        """How many were finished."""
+        return len(self.done)
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return len(self.results) - len(self.done)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Why they failed, each reason once."""
+        return tuple(dict.fromkeys(result.error for result in self.results if result.status != "done"))
+
+    @property
+    def dimension(self) -> int:
+        """Of the set's affine hull; 0 if all failed."""
+        return self.done[0].dimension if self.done else 0
+
+    @property
+    def privacy(self) -> str:
+        """As the runs say."""
+        return self.done[0].privacy if self.done else ""
+
+    @cached_property
+    def _regrets(self) -> Floats:
+        return np.array([result.regret_per_event for result in self.done])
+
+    @cached_property
+    def _never(self) -> Floats:
+        return np.array([result.never_learning_per_event for result in self.done])
+
+    @cached_property
+    def regret(self) -> float:
+        """Mean regret per event; NaN if all failed."""
+        return float(self._regrets.mean()) if self.done else math.nan
+
+    @cached_property
+    def regret_error(self) -> float:
+        """Standard error of the regret; NaN for fewer than two runs."""
+        return standard_error(self._regrets)
+
+    @cached_property
+    def never_learning(self) -> float:
+        """Mean regret per event of playing the centre for ever."""
+        return float(self._never.mean()) if self.done else math.nan
+
+    @cached_property
+    def predicted(self) -> float:
+        """The plan's bound per event, on average; NaN where there is none."""
+        if not self.done:
+            return math.nan
+        return float(np.mean([result.predicted for result in self.done])) / self.horizon
+
+    @property
+    def ratio(self) -> float:
+        """Regret in units of that of never learning; NaN if nothing can be learned."""
+        return self.regret / self.never_learning if self.never_learning > 0 else math.nan
+
+    @property
+    def ratio_error(self) -> float:
+        """The standard error of the ratio, by the delta method."""
+        if math.isnan(self.ratio):
+            return math.nan
+        return standard_error(self._regrets - self.ratio * self._never) / self.never_learning
 
 
 def summarise(results: Iterable[Result]) -> tuple[Summary, ...]:
     """Return one summary for each problem, algorithm, epsilon and horizon, in the order in which they first occur."""
-    groups: dict[tuple[str, str, float, int], list[Result]] = {}
-    for result in results:
-        cell = result.cell
-        groups.setdefault((cell.problem, cell.algorithm, cell.epsilon, cell.horizon), []).append(result)
-    return tuple(_summary(*key, group) for key, group in groups.items())
+    groups = gather(results, lambda result: _shared(result.cell))
+    return tuple(Summary(*key, tuple(members)) for key, members in groups.items())
 
 
-def standard_error(values: Vector) -> float:
+def standard_error(values: Floats) -> float:
     """Return the standard error of the mean; NaN for fewer than two values."""
     return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
 
 
-def _summary(problem: str, algorithm: str, epsilon: float, horizon: int, group: list[Result]) -> Summary:
-    done = [result for result in group if result.status == "done"]
-    regrets = np.array([result.regret_per_event for result in done])
-    never = np.array([result.never_learning_per_event for result in done])
-    ratio = ratio_error = math.nan
-    if done and never.mean() > 0:
-        ratio = float(regrets.mean() / never.mean())
-        ratio_error = standard_error(regrets - ratio * never) / float(never.mean())
-    return Summary(
-        problem,
-        algorithm,
-        epsilon,
-        horizon,
-        dimension=done[0].dimension if done else 0,
-        runs=len(done),
-        failed=len(group) - len(done),
-        errors=tuple(dict.fromkeys(result.error for result in group if result.status != "done")),
-        regret=float(regrets.mean()) if done else math.nan,
-        regret_error=standard_error(regrets),
-        never_learning=float(never.mean()) if done else math.nan,
-        ratio=ratio,
-        ratio_error=ratio_error,
-        privacy=done[0].privacy if done else "",
-    )
+def _shared(cell: Cell) -> Key:
+    return cell.problem, cell.algorithm, cell.epsilon, cell.horizon

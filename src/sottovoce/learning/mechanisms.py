@@ -27,7 +27,7 @@ from sottovoce.privacy import (
     probe_noise,
     sum_error,
 )
-from sottovoce.privacy.noise import Sampler
+from sottovoce.privacy.noise import Sampler, ScaleRefused
 
 __all__ = ["MECHANISMS", "check_plan", "finest_bits", "needed_noise", "running_release", "sphere_moves", "sum_noise"]
 
@@ -94,9 +94,7 @@ def finest_bits(problem: Problem, mechanism: str, *, rounds: int, dimension: int
     for bits in range(_most_bits(problem, mechanism), 1, -1):
         try:
             noise = needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
-        except ValueError as refused:
-            if "noise scale" not in str(refused):
-                raise
+        except ScaleRefused:  # on this grid; a coarser one needs less
             continue
         if noise is None or noise.scale <= _LARGEST_SCALE:
             return bits

@@ -144,8 +144,15 @@ class Plan:
             }
         )
 
-    def __str__(self) -> str:
-        rows = [
+    @property
+    def order_only(self) -> bool:
+        """Whether the bound is one up to constants: so for designs, see bounds.py."""
+        return self.exploration == "designs"
+
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says: names and texts, without the alternatives."""
+        return (
             ("method", self.what),
             ("rounds", f"{self.rounds:,} of {self.batch_size:,} events ({self.horizon:,} in all)"),
             ("explore", self._exploring()),
@@ -154,8 +161,10 @@ class Plan:
             ("point", f"{self.method}, to a gap of {self.gap:.3g}"),
             ("regret", self._costing()),
             *(("note", note) for note in self.notes),
-        ]
-        lines = [f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in rows)]
+        )
+
+    def __str__(self) -> str:
+        lines = [f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in self.rows)]
         return "\n".join(lines + self._considered())
 
     def _exploring(self) -> str:
@@ -179,7 +188,7 @@ class Plan:
 
     def _costing(self) -> str:
         price = f"; {self.price_of_privacy:.2f} times that without privacy" if self.noise is not None else ""
-        word = "of the order of" if self.exploration == "designs" else "at most"  # see bounds.py
+        word = "of the order of" if self.order_only else "at most"
         return (
             f"{word} {self.bound / self.horizon:.4g} per event{price}; "
             f"never learning costs at most {self.no_learning / self.horizon:.4g}"

@@ -32,13 +32,27 @@ from sottovoce import _fork
 from sottovoce._checks import number, whole
 from sottovoce.errors import CopyRefused, ForkRefused
 
-__all__ = ["LARGEST_SUM", "Noise", "NoiseSource", "Sampler", "SecureNoise", "SimulatedNoise", "add", "laplace_for"]
+__all__ = [
+    "LARGEST_SUM",
+    "Noise",
+    "NoiseSource",
+    "Sampler",
+    "ScaleRefused",
+    "SecureNoise",
+    "SimulatedNoise",
+    "add",
+    "laplace_for",
+]
 
 Integers = NDArray[np.int64]
 
 LARGEST_SUM = 2**61
 _CUT = 2**62
 _FIRST_BLOCK, _LAST_BLOCK = 256, 8192
+
+
+class ScaleRefused(ValueError):
+    """Noise that is too little or too much for this grid; on another one it may do."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +70,7 @@ class Noise:
 
     def __post_init__(self) -> None:
         if not 1.0 <= self.scale <= 2.0**56:
-            raise ValueError(
+            raise ScaleRefused(
                 f"the noise scale must be between 1 and 2^56 steps of the grid, got {self.scale!r}: "
                 "below, a sampler hands the data through; above, the tail leaves 64 bits. Choose another grid"
             )

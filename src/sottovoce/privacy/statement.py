@@ -91,7 +91,9 @@ class PrivacyStatement:
         local = isinstance(self.guarantee, LocalDP)
         return (_NOT_COVERED_LOCALLY if local else _NOT_COVERED) + self.also_not_covered
 
-    def __str__(self) -> str:
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says below its headline: names and texts."""
         local = isinstance(self.guarantee, LocalDP)
         if not self.guarantee.private:
             rows = [("Promise", f"none: {self.why}.")]
@@ -107,7 +109,10 @@ class PrivacyStatement:
             ]
         if self.simulated:
             rows.append(("NOT PRIVATE", "the noise is simulated from a seed: whoever knows the seed knows the losses."))
-        return "\n".join([f"Privacy: {self.headline}", *(_row(name, text) for name, text in rows)])
+        return tuple(rows)
+
+    def __str__(self) -> str:
+        return "\n".join([f"Privacy: {self.headline}", *(_row(name, text) for name, text in self.rows)])
 
 
 def _row(name: str, text: str) -> str:

@@ -8,11 +8,11 @@ from sottovoce._checks import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import Actions
 from sottovoce.privacy import PrivacyStatement
+from sottovoce.simulation._playing import Progress, simulate
 from sottovoce.simulation.environment import BLOCK, Environment
 from sottovoce.simulation.finite import FiniteEnvironment
 from sottovoce.simulation.loss_library import Distances, Kinds, LinearLosses, LossLibrary
 from sottovoce.simulation.run import Run
-from sottovoce.simulation.simulate import Progress, simulate
 
 __all__ = ["FullInformation", "simulate_full_information"]
 

@@ -2,8 +2,10 @@
 
 import json
 import os
+import tokenize
 import zipfile
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,10 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import Vector
+from sottovoce.privacy import Guarantee, guarantee_from_dict
 
 __all__ = ["Run", "RunDetails"]
 
+Rows = tuple[tuple[str, str], ...]
+"""Names and texts."""
+
 VERSION = 1  # of the file format
+_LATER = ("guarantee", "plan_rows", "privacy_rows")  # fields that the first files do not have
+_DAMAGE = (  # what reading a file that is none, or is damaged, may raise
+    zipfile.BadZipFile,
+    tokenize.TokenError,
+    NotImplementedError,
+    AttributeError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    OSError,
+)
 _ARRAYS = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
 
 
@@ -38,6 +57,10 @@ class RunDetails:
         Events that were to be simulated.
     certificate : float
         Per event, no fixed point is better than the comparator by more than this.
+    guarantee : Guarantee or None
+        What is promised; None in files of runs from before it was written down.
+    plan_rows, privacy_rows : tuple of (str, str)
+        What the plan and the privacy statement say, as names and texts; empty in such files.
 
     Examples
     --------
@@ -59,6 +82,26 @@ class RunDetails:
     seconds: float
     horizon: int
     certificate: float
+    guarantee: Guarantee | None = None
+    plan_rows: Rows = ()
+    privacy_rows: Rows = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the details as plain data, for JSON."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**plain, "guarantee": None if self.guarantee is None else self.guarantee.to_dict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the details that `to_dict` wrote down, by this version or an earlier one."""
+        plain = {field.name: stored[field.name] for field in fields(cls) if field.name not in _LATER}
+        guarantee = stored.get("guarantee")
+        return cls(
+            **plain,
+            guarantee=None if guarantee is None else guarantee_from_dict(guarantee),
+            plan_rows=_rows(stored.get("plan_rows", ())),
+            privacy_rows=_rows(stored.get("privacy_rows", ())),
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -164,7 +207,7 @@ class Run:
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to one file (numpy's npz, no pickle) and return its path."""
         path = Path(path)
-        about = json.dumps({"format": "sottovoce run", "version": VERSION, "details": asdict(self.details)})
+        about = json.dumps({"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()})
         partial = path.with_name(path.name + ".partial")
         with partial.open("wb") as file:
             np.savez(file, about=np.array(about), **{name: getattr(self, name) for name in _ARRAYS})
@@ -174,16 +217,18 @@ class Run:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a run that `save` wrote."""
-        try:
-            with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
-                about = json.loads(str(stored["about"]))
-                version = _version_of(about)
-                if version == VERSION:
-                    return cls(**_checked({name: stored[name] for name in _ARRAYS}), details=_details(about["details"]))
-        except (zipfile.BadZipFile, EOFError, KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise ValueError(
-                f"{os.fspath(path)} is not a run saved by sottovoce, or is damaged: {problem}"
-            ) from problem
+        with Path(path).open("rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as stored:
+                    about = json.loads(str(stored["about"]))
+                    version = _version_of(about)
+                    if version == VERSION:
+                        curves = _checked({name: stored[name] for name in _ARRAYS})
+                        return cls(**curves, details=RunDetails.from_dict(about["details"]))
+            except _DAMAGE as problem:
+                raise ValueError(
+                    f"{os.fspath(path)} is not a run saved by sottovoce, or is damaged: {problem}"
+                ) from problem
         raise ValueError(
             f"{os.fspath(path)} has format version {version}; this sottovoce reads {VERSION}: use the one that wrote it"
         )
@@ -219,8 +264,8 @@ def _version_of(about: Any) -> int:
     return int(about["version"])
 
 
-def _details(stored: dict[str, Any]) -> RunDetails:
-    return RunDetails(**{field.name: stored[field.name] for field in fields(RunDetails)})
+def _rows(stored: Iterable[Sequence[str]]) -> Rows:
+    return tuple((str(name), str(text)) for name, text in stored)
 
 
 def _checked(arrays: dict[str, Any]) -> dict[str, Any]:

@@ -41,14 +41,18 @@ class BaselinePlan:
     order: str = "T"
     parameters: Mapping[str, object] = field(default_factory=dict)
 
-    def __str__(self) -> str:
+    @property
+    def rows(self) -> tuple[tuple[str, str], ...]:
+        """What it says: names and texts."""
         named = self.parameters.items()
         shown = [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in named]
         known = "no explicit bound"
         if math.isfinite(self.bound):
             known = f"at most {self.bound / self.horizon:.4g} per event"
-        shown.append(("regret", f"{known} over {self.horizon:,} events; grows as {self.order}"))
-        return "\n".join([f"Plan: {self.name} ({self.source})", *(f"  {name:<8} {text}" for name, text in shown)])
+        return (*shown, ("regret", f"{known} over {self.horizon:,} events; grows as {self.order}"))
+
+    def __str__(self) -> str:
+        return "\n".join([f"Plan: {self.name} ({self.source})", *(f"  {name:<8} {text}" for name, text in self.rows)])
 
 
 def one_point_radius(problem: Problem) -> float:

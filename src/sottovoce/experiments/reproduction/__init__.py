@@ -1,0 +1,21 @@
+"""The paper's claims: what is run for them, and how they are judged."""
+
+from sottovoce.experiments.reproduction.claims import PaperClaim, claims
+from sottovoce.experiments.reproduction.evidence import FAILS, HOLDS, UNSEEN, Evidence
+from sottovoce.experiments.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
+from sottovoce.experiments.reproduction.lemmas import Base
+
+__all__ = [
+    "FAILS",
+    "HOLDS",
+    "LARGE",
+    "SMALL",
+    "UNSEEN",
+    "Base",
+    "Evidence",
+    "Extent",
+    "PaperClaim",
+    "claims",
+    "judge",
+    "reproduction_grid",
+]

@@ -1,0 +1,131 @@
+"""The grid of runs that the paper's claims are judged by."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sottovoce.experiments.algorithms import DELTA
+from sottovoce.experiments.naming import make_problem
+from sottovoce.experiments.reproduction.claims import Base, PaperClaim, claims
+from sottovoce.experiments.sweeps.cell import Cell, Result
+from sottovoce.experiments.sweeps.grids import grid
+from sottovoce.learning.outlook import horizon_needed
+from sottovoce.learning.problem import Problem
+from sottovoce.privacy import Guarantee
+
+__all__ = ["LARGE", "SMALL", "Extent", "events_needed", "judge", "reproduction_grid"]
+
+_PAPER = ("paper-laplace", "paper-gaussian")
+_MANY = ("default", *_PAPER, "no-privacy", "paper-no-noise", "garber-kretzu")
+_SLOW = ("smith-thakurta", f"smith-thakurta:delta={DELTA:g}")  # a round per event
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How much is run.
+
+    Attributes
+    ----------
+    base
+        What is fixed while one quantity varies.
+    horizons, dimensions, epsilons
+        What varies; each holds the value of `base`.
+    huge_epsilons
+        No privacy to speak of, but the paper's constants with Laplace noise learn there. (With Gaussian noise they
+        would need more still, which `ApproxDP` refuses.)
+    slow_horizons
+        Some of `horizons`, for algorithms with a round per event.
+    seeds
+        How many.
+
+    Examples
+    --------
+    >>> SMALL.base.horizon in SMALL.horizons, SMALL.seeds
+    (True, 8)
+    """
+
+    base: Base
+    horizons: tuple[int, ...]
+    dimensions: tuple[int, ...]
+    epsilons: tuple[float, ...]
+    huge_epsilons: tuple[float, ...]
+    slow_horizons: tuple[int, ...]
+    seeds: int
+
+
+SMALL = Extent(
+    Base(dimension=8, horizon=100_000, epsilon=1.0),
+    horizons=(10_000, 30_000, 100_000, 300_000),
+    dimensions=(4, 8, 16, 32),
+    epsilons=(0.1, 0.3, 1.0, 3.0),
+    huge_epsilons=(30.0, 100.0, 300.0, 1_000.0),
+    slow_horizons=(10_000, 30_000),
+    seeds=8,
+)
+LARGE = Extent(
+    Base(dimension=8, horizon=1_000_000, epsilon=1.0),
+    horizons=(10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000),
+    dimensions=(4, 8, 16, 32, 64),
+    epsilons=(0.03, 0.1, 0.3, 1.0, 3.0),
+    huge_epsilons=(30.0, 100.0, 300.0, 1_000.0),
+    slow_horizons=(10_000, 30_000, 100_000),
+    seeds=16,
+)
+
+
+def reproduction_grid(scale: Extent) -> tuple[Cell, ...]:
+    """Return the cells of all claims, each once.
+
+    Examples
+    --------
+    >>> cells = reproduction_grid(SMALL)
+    >>> len(cells) == len(set(cells)), {cell.problem.split(":")[0] for cell in cells}
+    (True, {'ball'})
+    """
+    return tuple(dict.fromkeys(_cells(scale)))
+
+
+def problem_of(dimension: int) -> str:
+    """Return the paper's setting: distances in the unit ball, played around the point."""
+    return f"ball:dimension={dimension},play=around"
+
+
+def _cells(scale: Extent) -> Iterator[Cell]:
+    base, seeds = scale.base, range(scale.seeds)
+    here = problem_of(base.dimension)
+    yield from grid([here], _MANY, epsilons=[base.epsilon], horizons=scale.horizons, seeds=seeds)
+    yield from grid([here], _SLOW, epsilons=[base.epsilon], horizons=scale.slow_horizons, seeds=seeds)
+    sizes = map(problem_of, scale.dimensions)
+    yield from grid(sizes, _MANY, epsilons=[base.epsilon], horizons=[base.horizon], seeds=seeds)
+    yield from grid([here], ("default", *_PAPER), epsilons=scale.epsilons, horizons=[base.horizon], seeds=seeds)
+    yield from grid([here], _PAPER[:1], epsilons=scale.huge_epsilons, horizons=[base.horizon], seeds=seeds)
+
+
+def events_needed(scale: Extent, privacy: Guarantee) -> int | None:
+    """Return from how many events the explicit bound of the paper's constants says that they learn; None if never.
+
+    None also stands for more events than can be planned for.
+    """
+    environment = make_problem(problem_of(scale.base.dimension), seed=0).environment
+    problem = Problem(
+        environment.domain,
+        scale.base.horizon,
+        environment.loss_range,
+        privacy,
+        lipschitz=environment.lipschitz,
+        play="around",
+    )
+    try:
+        return horizon_needed(problem, "paper")
+    except ValueError:  # sums that would leave 64 bits
+        return None
+
+
+def judge(results: tuple[Result, ...], scale: Extent) -> tuple[PaperClaim, ...]:
+    """Judge the claims by what the grid gave.
+
+    Examples
+    --------
+    >>> judge((), SMALL)[0].verdict.startswith("With the paper's constants it cannot be seen")
+    True
+    """
+    return claims(results, scale.base)

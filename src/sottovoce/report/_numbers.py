@@ -1,0 +1,66 @@
+"""How numbers are written in all pictures and pages: ticks, figures for people, lists."""
+
+import math
+from collections.abc import Iterable
+
+__all__ = ["epsilon_name", "joined", "leading_digit", "short", "significant"]
+
+
+def short(value: float) -> str:
+    """Write a tick: 250000 as 250k.
+
+    Examples
+    --------
+    >>> short(250_000.0), short(0.05), short(0.0)
+    ('250k', '0.05', '0')
+    """
+    for size, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if abs(value) >= size:
+            return f"{value / size:g}{letter}"
+    return f"{value:g}"
+
+
+def significant(value: float, digits: int = 3) -> str:
+    """Write a number for people, with so many significant digits and no exponent where it can be avoided.
+
+    Examples
+    --------
+    >>> significant(123456.0), significant(0.012345), significant(3.0), significant(float("inf")), significant(2e-9)
+    ('123,456', '0.0123', '3.00', '∞', '2.00e-09')
+    """
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    size = 0 if value == 0 else math.floor(math.log10(abs(value)))
+    if not -5 <= size < 12:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:,.{max(0, digits - 1 - size)}f}".replace("-", "−")
+
+
+def leading_digit(value: float) -> int:
+    """Return the first digit of a positive number: of the ticks of a decade few are named.
+
+    Examples
+    --------
+    >>> leading_digit(0.05), leading_digit(2e6)
+    (5, 2)
+    """
+    return round(value / 10.0 ** math.floor(math.log10(value) + 1e-9))
+
+
+def epsilon_name(epsilon: float) -> str:
+    """Write an epsilon in words.
+
+    Examples
+    --------
+    >>> epsilon_name(0.1), epsilon_name(math.inf)
+    ('epsilon 0.1', 'no privacy')
+    """
+    return "no privacy" if math.isinf(epsilon) else f"epsilon {epsilon:g}"
+
+
+def joined(words: Iterable[str]) -> str:
+    """Write a list as people do: "a, b and c"."""
+    every = list(words)
+    return every[0] if len(every) == 1 else ", ".join(every[:-1]) + " and " + every[-1] if every else ""

@@ -1,0 +1,237 @@
+"""Charts as inline SVG that follow the page: its fonts, its light and dark colours, its width."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from sottovoce._arrays import Floats
+from sottovoce.report._numbers import short, significant
+from sottovoce.report._palette import SHADES, dashes
+from sottovoce.report.html._axes import Scale, linear_scale, log_scale
+
+__all__ = ["Axis", "Line", "bar_chart", "line_chart", "swatch"]
+
+WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
+_CHARACTER = 8.4  # pixels of a tick's letter, at the size that phones get
+_MARKERS = (
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
+    "M-3.6-3.6h7.2v7.2h-7.2z",
+    "M0-4.8L4.6 3.4H-4.6z",
+    "M0-5L5 0L0 5L-5 0z",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a chart, with its standard error where there is one.
+
+    Parameters
+    ----------
+    name
+        For the read-out; names of lines stand in a legend outside of the chart.
+    x, y, error
+        Error is half the height of the band.
+    colour
+        Of the palette: a number, the same for the same thing in all charts; -1 is grey and dashed, for what is not
+        compared.
+    line, markers
+        What to draw. With markers the error is drawn as bars, otherwise as a band.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> line = Line("default", np.array([1.0, 2.0]), np.array([3.0, 4.0]), colour=0)
+    >>> "<path" in line_chart([line], Axis("events"), Axis("regret"), "Regret over events")
+    True
+    """
+
+    name: str
+    x: Floats
+    y: Floats
+    error: Floats | None = None
+    colour: int = 0
+    line: bool = True
+    markers: bool = False
+
+    @property
+    def style(self) -> Markup:
+        """Its classes: colour, and dashes."""
+        number = "grey" if self.colour < 0 else str(self.colour % len(SHADES))
+        return Markup(f"c{number} {dashes(self.colour)}".rstrip())
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """What an axis shows.
+
+    Parameters
+    ----------
+    label, log
+        Its name, and whether it is logarithmic.
+    ticks
+        (position, words) where they are not found by themselves.
+    holds
+        Values that must be on it besides those that are drawn, so that several charts share a scale.
+    """
+
+    label: str
+    log: bool = False
+    ticks: tuple[tuple[float, str], ...] = ()
+    holds: tuple[float, ...] = ()
+
+    def scale(self, values: Sequence[Floats], start: float, end: float, *, tight: bool = False) -> Scale:
+        """Return the scale that holds all values."""
+        every = np.concatenate([np.array(self.holds), *(np.ravel(value) for value in values)])
+        found = log_scale(every, start, end) if self.log else linear_scale(every, start, end, tight=tight)
+        return replace(found, ticks=tuple(at for at, _ in self.ticks)) if self.ticks else found
+
+    def words(self, tick: float) -> str:
+        """Return how a tick is written."""
+        return dict(self.ticks).get(tick, short(tick))
+
+
+def line_chart(series: Sequence[Line], x: Axis, y: Axis, title: str) -> Markup:
+    """Return a chart of lines or points; `title` is what a screen reader says."""
+    series = [_drawable(one, x, y) for one in series]
+    reach = [edge for one in series for edge in _edges(one)]
+    rough = y.scale(reach, 0, 1)
+    left = 34 + _CHARACTER * max(len(y.words(tick)) for tick in rough.ticks)
+    across = x.scale([one.x for one in series], left, WIDTH - RIGHT, tight=not x.log)
+    up = y.scale(reach, HEIGHT - BOTTOM, TOP)
+    parts = [_grid(across, up, x, y, left), *(_band(one, across, up) for one in series if not one.markers)]
+    parts += [_line(one, across, up, x) for one in series]
+    return _svg(parts, title)
+
+
+def bar_chart(values: Floats, marks: Floats | None, title: str) -> Markup:
+    """Return bars of a vector's coordinates, with a mark on each where another vector lies."""
+    ends = [values] if marks is None else [values, marks]
+    y = Axis("")
+    up = y.scale(ends, HEIGHT - BOTTOM, TOP)
+    left = 34 + _CHARACTER * max(len(y.words(tick)) for tick in up.ticks)
+    across = Scale(0.5, len(values) + 0.5, left, WIDTH - RIGHT, _places(len(values)))
+    wide = 0.72 * (WIDTH - RIGHT - left) / len(values)
+    zero = float(up(0.0))
+    parts = [_grid(across, up, Axis("coordinate"), Axis("value"), left)]
+    for i, value in enumerate(values, start=1):
+        top, centre = float(up(value)), float(across(i))
+        low, high = min(top, zero), max(top, zero)
+        words = f"coordinate {i}: {significant(float(value))}"
+        if marks is not None:
+            words += f", best {significant(float(marks[i - 1]))}"
+        bar = f'<rect class="bar c0" x="{centre - wide / 2:.1f}" y="{low:.1f}" width="{wide:.1f}" '
+        parts.append(Markup(f'{bar}height="{max(high - low, 0.5):.1f}"><title>{escape(words)}</title></rect>'))
+        if marks is not None:
+            at, half = float(up(marks[i - 1])), wide * 0.62
+            parts.append(Markup(f'<path class="line c1" d="M{centre - half:.1f} {at:.1f}H{centre + half:.1f}"/>'))
+    return _svg(parts, title)
+
+
+def swatch(colour: int, *, markers: bool = False) -> Markup:
+    """Return the key of a line for a legend."""
+    one = Line("", np.zeros(0), np.zeros(0), colour=colour)
+    mark = f'<path class="mark {one.style}" transform="translate(14 6)" d="{_shape(colour)}"/>' if markers else ""
+    line = f'<path class="line {one.style}" d="M1 6H27"/>'
+    return Markup(f'<svg class="swatch" viewBox="0 0 28 12" aria-hidden="true">{line}{mark}</svg>')
+
+
+def _svg(parts: Sequence[str], title: str) -> Markup:
+    head = f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
+    return Markup(head + "".join(parts) + '<line class="cursor" y1="0" y2="0" visibility="hidden"/></svg>')
+
+
+def _drawable(one: Line, x: Axis, y: Axis) -> Line:
+    """Leave out what no axis can show: what is not finite, and what is not positive on a logarithmic one."""
+    keep = np.isfinite(one.x) & np.isfinite(one.y)
+    keep &= (one.x > 0) | (not x.log)
+    keep &= (one.y > 0) | (not y.log)
+    error = None if one.error is None else np.nan_to_num(one.error[keep])
+    return replace(one, x=one.x[keep], y=one.y[keep], error=error)
+
+
+def _edges(one: Line) -> list[Floats]:
+    return [one.y] if one.error is None else [one.y, one.y - one.error, one.y + one.error]
+
+
+def _shape(colour: int) -> str:
+    return _MARKERS[(max(colour, 0) + max(colour, 0) // len(SHADES)) % len(_MARKERS)]
+
+
+def _places(count: int) -> tuple[float, ...]:
+    step = max(1, math.ceil(count / 10))
+    return tuple(float(place) for place in range(1, count + 1, step))
+
+
+def _grid(across: Scale, up: Scale, x: Axis, y: Axis, left: float) -> Markup:
+    base, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    parts = []
+    for tick in up.ticks:
+        at = float(up(tick))
+        words = escape(y.words(tick))
+        parts.append(f'<path class="grid" d="M{left:.0f} {at:.1f}H{right}"/>')
+        parts.append(f'<text class="tick" x="{left - 7:.0f}" y="{at + 4:.1f}" text-anchor="end">{words}</text>')
+    for tick in across.ticks:
+        at = float(across(tick))
+        parts.append(f'<path class="axis" d="M{at:.1f} {base}v5"/>')
+        words = escape(x.words(tick))
+        parts.append(f'<text class="tick" x="{at:.1f}" y="{base + 20}" text-anchor="middle">{words}</text>')
+    parts.append(f'<path class="axis" d="M{left:.0f} {base}H{right}"/>')
+    middle, height = (left + right) / 2, (TOP + base) / 2
+    parts.append(
+        f'<text class="name" x="{middle:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(x.label)}</text>'
+        f'<text class="name" transform="translate(13 {height:.0f}) rotate(-90)" text-anchor="middle">'
+        f"{escape(y.label)}</text>"
+    )
+    return Markup("".join(parts))
+
+
+def _points(x: Floats, y: Floats) -> str:
+    return "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+
+
+def _band(one: Line, across: Scale, up: Scale) -> Markup:
+    if one.error is None or len(one.x) < 2 or not np.any(one.error > 0):
+        return Markup("")
+    x, low, high = across(one.x), up(_above(one.y - one.error, up)), up(one.y + one.error)
+    outline = f"M{_points(x, high)}L{_points(x[::-1], low[::-1])}z"
+    return Markup(f'<path class="band {one.style}" d="{outline}"/>')
+
+
+def _above(values: Floats, up: Scale) -> Floats:
+    return np.maximum(values, up.low) if up.log else values
+
+
+def _line(one: Line, across: Scale, up: Scale, x: Axis) -> Markup:
+    """Return a line with its points' words, from which the page makes its read-out."""
+    if not len(one.x):
+        return Markup("")
+    a, b = across(one.x), up(one.y)
+    words = "|".join(_words(one, i) for i in range(len(one.x)))
+    at = "|".join(x.words(value) if x.ticks else significant(value) for value in one.x.tolist())
+    head = f'<g class="series" data-name="{escape(one.name)}" data-at="{escape(at)}" data-words="{escape(words)}">'
+    title = f"<title>{escape(one.name)}: {escape(_words(one, len(one.x) - 1))}</title>"
+    shown = "" if one.line else ' visibility="hidden"'
+    path = f'<path class="line {one.style}"{shown} d="M{_points(a, b)}"/>'
+    return Markup(head + title + path + (_marks(one, a, b, up) if one.markers else "") + "</g>")
+
+
+def _marks(one: Line, a: Floats, b: Floats, up: Scale) -> str:
+    parts = []
+    for i, (at, height) in enumerate(zip(a, b, strict=True)):
+        if one.error is not None and one.error[i] > 0:
+            low = float(up(_above(one.y[i] - one.error[i], up)))
+            high = float(up(one.y[i] + one.error[i]))
+            parts.append(f'<path class="error {one.style}" d="M{at:.1f} {low:.1f}V{high:.1f}"/>')
+        place = f"translate({at:.1f} {height:.1f})"
+        parts.append(f'<path class="mark {one.style}" transform="{place}" d="{_shape(one.colour)}"/>')
+    return "".join(parts)
+
+
+def _words(one: Line, i: int) -> str:
+    value = significant(float(one.y[i]))
+    if one.error is not None and one.error[i] > 0:
+        return f"{value} ± {significant(float(one.error[i]), 2)}"
+    return value

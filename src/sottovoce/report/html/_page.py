@@ -1,0 +1,49 @@
+"""One self-contained HTML file: it asks nothing of the network, and works from disk, on a phone, and on paper."""
+
+import base64
+import hashlib
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from sottovoce import __version__
+from sottovoce.report._palette import GREY, SHADES
+
+__all__ = ["write_page"]
+
+
+@cache
+def _templates() -> Environment:
+    """Return the templates. Everything that is put into them is escaped, unless it was built by `charts`."""
+    templates = Environment(
+        loader=PackageLoader("sottovoce.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    templates.globals.update(shades=SHADES, grey=GREY)
+    return templates
+
+
+def write_page(path: str | os.PathLike[str], template: str, content: dict[str, Any]) -> Path:
+    """Fill a template and write the page.
+
+    The page forbids itself to load anything, and to run any script but its own, which is named by its hash: text that
+    slipped through as markup would still be harmless.
+    """
+    path = Path(path)
+    templates = _templates()
+    script = templates.get_template("script.js").render()
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    page = templates.get_template(template).render(
+        script=Markup(script), script_hash=Markup(digest), version=__version__, **content
+    )
+    partial = path.with_name(f"{path.name}.partial")
+    partial.write_text(page, encoding="utf-8", newline="\n")
+    partial.replace(path)  # a reader never sees half a page
+    return path

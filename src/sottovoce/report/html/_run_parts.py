@@ -1,0 +1,196 @@
+"""Parts of the page of a run: headline numbers, charts, tables."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._checks import Vector
+from sottovoce.learning import Plan
+from sottovoce.report._numbers import significant
+from sottovoce.report._palette import run_colours
+from sottovoce.report._promises import Promise, budget_words, promise_of_run
+from sottovoce.report.html._charts import Axis, Line, line_chart, swatch
+from sottovoce.report.html._pieces import Chart, Tile
+from sottovoce.report.html._tables import Table, heads, number, text
+from sottovoce.simulation import Run
+
+__all__ = ["ShownRun", "figures_of", "legend_of", "predictions_of", "table_of", "tiles_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRun:
+    """A run with what else is known of it."""
+
+    label: str
+    run: Run
+    plan: Plan | None
+    point: Vector | None
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised."""
+        return promise_of_run(self.run.details)
+
+    @property
+    def without_privacy(self) -> bool:
+        """Whether nothing is promised at all."""
+        guarantee = self.run.details.guarantee
+        return guarantee is not None and not guarantee.private
+
+    @property
+    def predicted(self) -> float:
+        """The plan's bound per event; NaN if there is none, or if the run was cut short."""
+        return math.nan if self.plan is None or not self.run.finished else self.plan.bound / self.plan.horizon
+
+
+def tiles_of(entries: list[ShownRun]) -> list[Tile]:
+    """Return the headline numbers."""
+    first = entries[0]
+    run = first.run
+    tiles = []
+    if run.no_learning_per_event > 1e-9:
+        share = 1 - run.final_regret / run.final_no_learning
+        words = "of what the best fixed decision gains over never learning"
+        if share < 0:
+            words = f"the regret is {1 - share:.1f} times that of never learning"
+        tiles.append(Tile("Learned", f"{share:.0%}" if share >= 0 else "nothing", words))
+    tiles.append(
+        Tile(
+            "Regret per event",
+            significant(run.regret_per_event),
+            f"{first.label}; never learning loses {significant(run.no_learning_per_event)}",
+        )
+    )
+    free = _without_privacy(entries)
+    if free is not None and not first.without_privacy:
+        price = _price(first, free)
+        if not math.isnan(price):
+            tiles.insert(
+                0,
+                Tile(
+                    f"At {budget_words(run.details.guarantee)} the price of privacy is",
+                    f"{price:.2f}×",
+                    "the regret without privacy, in one run each",
+                ),
+            )
+    if not math.isnan(first.predicted):
+        tiles.append(
+            Tile(
+                "Of the plan's bound, happened",
+                f"{run.regret_per_event / first.predicted:.0%}",
+                f"{significant(first.predicted)} per event was predicted",
+            )
+        )
+    return tiles
+
+
+def _without_privacy(entries: list[ShownRun]) -> ShownRun | None:
+    return next((one for one in entries if one.without_privacy), None)
+
+
+def _price(one: ShownRun, free: ShownRun | None) -> float:
+    """Regret relative to that without privacy; NaN where there is nothing to compare with."""
+    if free is None or not (one.run.finished and free.run.finished) or free.run.final_regret <= 0:
+        return math.nan
+    return one.run.final_regret / free.run.final_regret
+
+
+def legend_of(entries: list[ShownRun]) -> list[tuple[str, str]]:
+    """Return keys and names of the lines."""
+    keys = zip(_colours(entries), entries, strict=True)
+    return [*((swatch(number), one.label) for number, one in keys), (swatch(-1), "never learning")]
+
+
+def _colours(entries: list[ShownRun]) -> list[int]:
+    return run_colours([one.run for one in entries])
+
+
+def figures_of(entries: list[ShownRun]) -> list[Chart]:
+    """Return the regret in all, and per event."""
+    longest = max((one.run for one in entries), key=lambda run: run.events_finished)
+    keys = zip(_colours(entries), entries, strict=True)
+    total = [_curve(one.label, one.run, one.run.regret, number) for number, one in keys]
+    total.append(_curve("never learning", longest, longest.no_learning, -1))
+    each = [Line(line.name, line.x[1:], line.y[1:] / line.x[1:], colour=line.colour) for line in total]
+    late = [_after(line, longest.events_finished / 1000) for line in each]
+    positive = all(np.all(line.y > 0) for line in late)
+    return [
+        Chart(
+            "In all",
+            line_chart(total, Axis("events"), Axis("cumulative regret"), "Cumulative regret over events"),
+            "Cumulative regret against the fixed decision that is best over the whole run.",
+        ),
+        Chart(
+            "Per event",
+            line_chart(late, Axis("events", log=True), Axis("regret per event", log=positive), "Mean regret per event"),
+            "The same, divided by the events so far, on logarithmic axes: a straight line is a power of the events.",
+        ),
+    ]
+
+
+def _curve(name: str, run: Run, regret: Vector, colour: int) -> Line:
+    kept = np.unique(np.linspace(0, len(run.events) - 1, 160).astype(int))
+    return Line(name, np.append(0.0, run.events[kept]), np.append(0.0, regret[kept]), colour=colour)
+
+
+def _after(line: Line, start: float) -> Line:
+    kept = line.x >= min(start, line.x[-1])
+    return Line(line.name, line.x[kept], line.y[kept], colour=line.colour)
+
+
+def table_of(entries: list[ShownRun]) -> Table:
+    """Return what came of each run."""
+    words = [
+        "run",
+        "events",
+        "regret",
+        "regret per event",
+        "never learning per event",
+        "against no privacy",
+        "rounds",
+        "oracle calls",
+        "seconds",
+    ]
+    free = _without_privacy(entries)
+    rows = tuple(
+        (
+            text(one.label + ("" if one.run.finished else " (interrupted)")),
+            number(one.run.events_finished),
+            number(one.run.final_regret),
+            number(one.run.regret_per_event),
+            number(one.run.no_learning_per_event),
+            number(_price(one, free), times=True),
+            number(one.run.details.rounds),
+            number(one.run.details.oracle_calls),
+            number(one.run.details.seconds),
+        )
+        for one in entries
+    )
+    caption = "What came of each run. Against no privacy: regret relative to that of the run without it."
+    return Table("runs", caption, heads(words, 1), rows)
+
+
+def predictions_of(entries: list[ShownRun]) -> Any:
+    """Return what plans said against what happened; None if none said anything."""
+    told = [one for one in entries if one.plan is not None and not math.isnan(one.predicted)]
+    if not told:
+        return None
+    rows = tuple(
+        (
+            text(one.label),
+            text("of the order of" if one.plan is not None and one.plan.order_only else "at most"),
+            number(one.predicted),
+            number(one.run.regret_per_event),
+            number(one.run.regret_per_event / one.predicted, times=True),
+        )
+        for one in told
+    )
+    names = ["run", "the plan said", "predicted per event", "happened per event", "happened / predicted"]
+    words = (
+        "Before the first event the plan states a bound on the regret, for the worst losses it was told to expect. "
+        "What happens is usually well below it."
+    )
+    table = Table("predictions", "The plan's prediction against what happened", heads(names, 2), rows)
+    return {"words": words, "table": table}

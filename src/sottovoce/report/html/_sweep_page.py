@@ -1,0 +1,200 @@
+"""The page of a sweep: headline numbers, then each problem, then every cell."""
+
+import math
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from sottovoce.experiments import Result, Sweep
+from sottovoce.experiments.grouping import gather
+from sottovoce.experiments.naming import read
+from sottovoce.experiments.summary import Summary, summarise
+from sottovoce.experiments.sweeps.records import COLUMNS, row_of, value_of
+from sottovoce.report._numbers import epsilon_name, joined, significant
+from sottovoce.report._palette import algorithm_colours
+from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
+from sottovoce.report.html._page import write_page
+from sottovoce.report.html._predictions import predictions
+from sottovoce.report.html._problem_part import problem_part
+from sottovoce.report.html._slopes import slope_part
+from sottovoce.report.html._tables import ColumnHead, Table, TableCell, text
+
+__all__ = ["sweep_report"]
+
+_TEXTS = tuple(name for name, kind in COLUMNS.items() if kind is str)
+_WORDY = ("error", "privacy")
+_NUMBERS = ("epsilon", "horizon", "seed")  # of a cell
+
+
+def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
+    """Write one HTML page about a sweep, finished or not.
+
+    Parameters
+    ----------
+    sweep : Sweep
+        What to show; as much of it as is there.
+    path : path
+        Of the page.
+
+    Returns
+    -------
+    Path
+        Where the page is.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sottovoce.experiments import Cell, Sweep
+    >>> from sottovoce.report import sweep_report
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     sweep = Sweep.create(folder, [Cell("ball", "default", 1.0, 1_000, 0)], command="sottovoce compare ball")
+    ...     page = sweep_report(sweep, pathlib.Path(folder) / "report.html")
+    ...     print(page.name, "1 of 1 cells has not been run" in page.read_text())
+    report.html True
+    """
+    results = sweep.results
+    groups = [one for one in summarise(results) if one.runs]
+    colours = algorithm_colours(cell.algorithm for cell in sweep.cells)
+    parts = [
+        problem_part(sweep, mine, colours, anchor=f"problem-{i}")
+        for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
+    ]
+    promises = _promises(sweep, groups)
+    predicted, sloped = predictions(groups, colours), slope_part(results)
+    content = {
+        "title": _title(sweep, parts),
+        "lead": [_lead(sweep, results)],
+        "banner": _banner(promises),
+        "tiles": [tile for part in parts for tile in part.tiles][:6],
+        "contents": _contents(parts, bool(predicted), bool(sloped)),
+        "reading": _reading(groups),
+        "problems": parts,
+        "promises": promises,
+        "predictions": predicted,
+        "slopes": sloped,
+        "failed": _failed(results),
+        "missing": _missing(sweep, results),
+        "cells": _cells(results),
+        "command": sweep.command,
+        "again": "Equal seeds give the same figures bit for bit, except for the times.",
+    }
+    return write_page(path, "sweep.html", content)
+
+
+def _title(sweep: Sweep, parts: list[Any]) -> str:
+    if len(parts) == 1:
+        return f"{parts[0].title}: what privacy costs"
+    names = dict.fromkeys(_bare_name(cell.problem) for cell in sweep.cells)
+    return f"What privacy costs on {joined(names)}"
+
+
+def _bare_name(problem: str) -> str:
+    try:
+        return read(problem).name
+    except ValueError:  # a sweep may come from anywhere
+        return problem
+
+
+def _lead(sweep: Sweep, results: tuple[Result, ...]) -> str:
+    cells = sweep.cells
+    algorithms = list(dict.fromkeys(cell.algorithm for cell in cells))
+    epsilons = [epsilon_name(value) for value in sorted({cell.epsilon for cell in cells})]
+    horizons = [f"{value:,}" for value in sorted({cell.horizon for cell in cells})]
+    seeds = len({cell.seed for cell in cells})
+    counts = Counter(result.status for result in results)
+    return (
+        f"{counts['done']:,} finished runs of {len(cells):,}: {joined(algorithms)}; at {joined(epsilons)}; over "
+        f"{joined(horizons)} events; {seeds} {'seed' if seeds == 1 else 'seeds'} each."
+    )
+
+
+def _banner(promises: list[tuple[str, Promise, Rows]]) -> str:
+    if any(promise.simulated for _, promise, _ in promises):
+        return (
+            "The noise in these runs was simulated from seeds, so that they can be repeated. Whoever knows a seed "
+            "knows the losses. The page shows what privacy would cost, and protects nobody."
+        )
+    return ""
+
+
+def _contents(parts: list[Any], predicted: bool, sloped: bool) -> list[tuple[str, str]]:
+    return [
+        *((part.anchor, part.title) for part in parts),
+        ("privacy", "What is promised"),
+        *([("plan", "Predicted and happened")] if predicted else []),
+        *([("slopes", "Slopes")] if sloped else []),
+        ("failed", "Failures"),
+        ("cells-section", "Every cell"),
+        ("again", "Do it again"),
+    ]
+
+
+def _reading(groups: list[Summary]) -> str:
+    seeds = max((one.runs for one in groups), default=0)
+    words = (
+        "Regret is what was lost beyond the fixed decision that is best in hindsight; lower is better. The same colour "
+        "is the same algorithm everywhere. "
+    )
+    if seeds > 1:
+        return (
+            words + f"Lines are means over seeds ({seeds} at most); bands and bars are one standard error to each side."
+        )
+    return words + "There is a single seed, so no error is known: run more seeds before believing small differences."
+
+
+def _promises(sweep: Sweep, groups: list[Summary]) -> list[tuple[str, Promise, Rows]]:
+    """Return each promise once, with the algorithms that run under it and one full statement."""
+    under = sorted(gather(groups, lambda one: one.privacy).values(), key=lambda members: members[0].epsilon)
+    return [
+        (joined(dict.fromkeys(one.algorithm for one in members)), *_promise(sweep, members[0])) for members in under
+    ]
+
+
+def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
+    """Return what one of the runs promises, and its statement, if its file can be read."""
+    try:
+        details = sweep.run_of(one.done[0].cell).details
+    except (LookupError, ValueError, OSError):  # the noise of a sweep is simulated wherever there is any
+        return promise_of(None, headline=one.privacy, simulated=math.isfinite(one.epsilon)), ()
+    return promise_of_run(details), statement_rows(details)
+
+
+def _failed(results: tuple[Result, ...]) -> Table:
+    rows = tuple(
+        (
+            text(one.cell.problem),
+            text(one.cell.algorithm),
+            *(TableCell(row_of(one)[name], value=row_of(one)[name], style="n") for name in _NUMBERS),
+            text(one.error, long=True),
+        )
+        for one in results
+        if one.status != "done"
+    )
+    names = tuple(ColumnHead(word, number=word in _NUMBERS) for word in ("problem", "algorithm", *_NUMBERS, "why"))
+    return Table("failures", "Cells that failed, and why. The same command tries them again.", names, rows)
+
+
+def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:
+    count = len(sweep.cells) - len(results)
+    verb = "has" if count == 1 else "have"
+    return f"{count:,} of {len(sweep.cells):,} cells {verb} not been run: the same command goes on." if count else ""
+
+
+def _cells(results: tuple[Result, ...]) -> Table:
+    names = tuple(ColumnHead(name.replace("_", " "), number=name not in _TEXTS) for name in COLUMNS)
+    rows = tuple(
+        tuple(_entry(name, exact, value_of(result, name)) for name, exact in row_of(result).items())
+        for result in results
+    )
+    return Table("cells", f"{len(rows):,} cells. Press a head to sort.", names, rows, sortable=True)
+
+
+def _entry(name: str, exact: str, value: Any) -> TableCell:
+    """Return a value of results.csv: shortened for people, exact in the attribute."""
+    if isinstance(value, str):
+        return TableCell(exact, value=exact, style="long" if name in _WORDY and len(exact) > 40 else "")
+    words = f"{value:,}" if isinstance(value, int) else significant(value)
+    if name == "epsilon" and math.isfinite(value):
+        words = f"{value:g}"
+    return TableCell("" if math.isnan(value) else words, value=exact, style="n")

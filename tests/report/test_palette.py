@@ -1,0 +1,63 @@
+"""One algorithm, one colour: in figures and on pages."""
+
+import re
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.experiments import ALGORITHMS
+from sottovoce.learning.outlook import outlook
+from sottovoce.learning.problem import Problem
+from sottovoce.report import run_report, sweep_report
+from sottovoce.report._palette import NO_PRIVACY, SHADES, algorithm_colours, colour, dashes
+from sottovoce.report.figures import _plan, _regret
+
+ENVIRONMENT = sv.simulation.MovingTarget(sv.domains.Ball(3))
+
+
+def played(privacy):
+    options = {"horizon": 300, "loss_range": ENVIRONMENT.loss_range, "seed": 1}
+    optimizer = sv.PrivateBandit(ENVIRONMENT.domain, privacy=privacy, noise=sv.SimulatedNoise(1), **options)
+    return sv.simulate(optimizer, ENVIRONMENT)
+
+
+def line_class(page, name):
+    """The number of the colour that a line has on a page."""
+    found = {
+        re.search(r"\bc(\d)", path.attributes["class"])[1]
+        for series in page.tags("g", "series")
+        if series.attributes["data-name"] == name
+        for path in series.all("path", "line")
+    }
+    (number,) = found
+    return int(number)
+
+
+@pytest.mark.parametrize("free_first", [False, True])
+def test_no_privacy_has_one_colour_everywhere(free_first, make_sweep, grid_of, read_page, tmp_path):
+    runs, labels = [played(sv.PureDP(1.0)), played(sv.NoPrivacy())], ["private", "free"]
+    algorithms = ("default", "no-privacy")
+    if free_first:
+        runs, labels, algorithms = runs[::-1], labels[::-1], algorithms[::-1]
+    run_page = read_page(run_report(runs, tmp_path / "run.html", labels=labels))
+    sweep_page = read_page(sweep_report(make_sweep(grid_of(algorithms=algorithms, seeds=1)), tmp_path / "sweep.html"))
+    assert line_class(run_page, "free") == line_class(sweep_page, "no-privacy") == NO_PRIVACY
+    assert line_class(run_page, "private") == line_class(sweep_page, "default")
+    assert f"--c{NO_PRIVACY}: {colour(NO_PRIVACY)};" in run_page.source
+    (free,) = (text for text in _regret.draw(runs, labels).axes[0].texts if text.get_text().startswith("free"))
+    assert free.get_color() == colour(NO_PRIVACY)
+    found = outlook(Problem(sv.domains.Ball(3), 100_000, (0.0, 1.0), sv.PureDP(epsilon=1.0)), points=3)
+    (named,) = (text for text in _plan.draw_plan(found).axes[1].texts if text.get_text() == "no privacy")
+    assert named.get_color() == colour(NO_PRIVACY)
+
+
+def test_no_two_algorithms_look_the_same():
+    numbers = algorithm_colours([*ALGORITHMS, "default:play=around", "default:delay=1", "<unknown>"])
+    assert len(set(numbers.values())) == len(numbers)
+    looks = {(number % len(SHADES), dashes(number)) for name, number in numbers.items() if name in ALGORITHMS}
+    assert len(looks) == len(ALGORITHMS)
+
+
+def test_the_colour_of_an_algorithm_does_not_depend_on_its_company():
+    alone = {name: algorithm_colours([name])[name] for name in ALGORITHMS}
+    assert algorithm_colours(reversed(ALGORITHMS)) == alone
