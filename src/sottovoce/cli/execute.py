@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce import __version__
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.cli.settings import Settings, variant
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.privacy import SimulatedNoise

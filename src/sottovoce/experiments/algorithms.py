@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.naming import read
 from sottovoce.experiments.seeding import Streams
 from sottovoce.learning import PrivateBandit

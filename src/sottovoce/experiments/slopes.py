@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from sottovoce._checks import Vector, number
+from sottovoce._arrays import Vector
+from sottovoce._checks import number
 from sottovoce.experiments.grouping import SeedTable, gather, seed_table
 from sottovoce.experiments.naming import read
 from sottovoce.experiments.summary import standard_error

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from sottovoce._checks import Vector, choice, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Ball
 from sottovoce.problems.base import DecisionProblem
 from sottovoce.problems.tiles import BLUE, GREY, ORANGE

@@ -5,7 +5,8 @@ from typing import ClassVar, Self
 import numpy as np
 from scipy.optimize import linprog
 
-from sottovoce._checks import Vector, choice, number, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import choice, number, whole
 from sottovoce.domains import Domain, MatroidBases
 from sottovoce.domains.matroids import Laminar
 from sottovoce.simulation import Comparator, FiniteEnvironment, LinearLosses

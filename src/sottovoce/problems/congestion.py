@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.problems.convex import smooth_minimum
 from sottovoce.simulation.loss_library import Kinds

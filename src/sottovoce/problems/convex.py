@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 
 __all__ = ["smooth_minimum"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.domains import Domain, NuclearBall
 from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.simulation.loss_library import Kinds

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.problems.networks import Network
 
 if TYPE_CHECKING:

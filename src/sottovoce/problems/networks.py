@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from sottovoce._checks import Vector, whole
+from sottovoce._arrays import Floats, Vector
+from sottovoce._checks import whole
 
 __all__ = ["SNDLIB", "Directed", "Network", "grid_network", "load_network"]
 
@@ -113,7 +114,7 @@ class Network:
             raise ValueError(f"{argument} must be a node of {self.name} ({', '.join(self.nodes)}), got {node!r}")
         return self.nodes.index(node)
 
-    def distances(self) -> NDArray[np.float64]:
+    def distances(self) -> Floats:
         """Return the lengths of shortest routes between all nodes."""
         return np.asarray(dijkstra(self._adjacency(), directed=False), dtype=np.float64)
 

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 
-from sottovoce._checks import Vector, number, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import number, vector, whole
 from sottovoce.domains import NuclearBall
 from sottovoce.problems.base import DecisionProblem
 from sottovoce.problems.customers import Baskets

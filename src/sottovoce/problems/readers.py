@@ -4,7 +4,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from sottovoce._checks import Vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import whole
 from sottovoce.domains import Birkhoff, Permutahedron
 from sottovoce.simulation import FiniteEnvironment, LinearLosses
 from sottovoce.simulation.loss_library import Kinds

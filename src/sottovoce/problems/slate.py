@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import Vector, vector, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import vector, whole
 from sottovoce.domains import MatroidBases
 from sottovoce.domains.matroids import Laminar
 from sottovoce.problems.base import DecisionProblem

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector, whole
+from sottovoce._arrays import Integers, Vector
+from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.simulation.environment import BLOCK, Environment
@@ -133,7 +133,7 @@ def _events_to_play(optimizer: Optimizer, events: int | None) -> int:
     return whole("events", events, most=remaining)
 
 
-def _marks(total: int, most: int) -> NDArray[np.int64]:
+def _marks(total: int, most: int) -> Integers:
     """Return where to keep the score: evenly spaced, and on a logarithmic scale so that the start is seen too."""
     even = np.linspace(total / (most - most // 4), total, most - most // 4)
     early = np.geomspace(1, total, most // 4)
@@ -144,7 +144,7 @@ def _play(
     optimizer: Optimizer,
     environment: Environment,
     total: int,
-    marks: NDArray[np.int64],
+    marks: Integers,
     progress: Progress | None,
 ) -> list[_Score]:
     """Run the loop: Python once per round, numpy for its events."""

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Integers, Vector
 from sottovoce.domains import Domain
 
 __all__ = ["Comparator", "Environment", "Events"]
@@ -99,7 +98,7 @@ class Environment(ABC):
     def comparator(self, horizon: int) -> Comparator:
         """Return the fixed point that is best over the first `horizon` events."""
 
-    def cumulative_loss(self, point: Vector, marks: Sequence[int] | NDArray[np.int64]) -> Vector:
+    def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
         """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""
         totals = np.empty(len(marks))
         position, total = 0, 0.0

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector, whole
+from sottovoce._arrays import Integers, Vector
+from sottovoce._checks import whole
 from sottovoce.domains import Domain
 from sottovoce.simulation.environment import BLOCK, Comparator, Environment
 from sottovoce.simulation.loss_library import Kinds, LossLibrary
@@ -85,7 +85,7 @@ class FiniteEnvironment(Environment):
         gap = float(slope @ (point - self.domain.extreme_point(slope)))
         return Comparator(point, max(0.0, gap))
 
-    def cumulative_loss(self, point: Vector, marks: Sequence[int] | NDArray[np.int64]) -> Vector:
+    def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
         """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""
         marks = np.asarray(marks, dtype=np.int64)
         table = self.library.losses(point, np.arange(len(self.library)))

@@ -4,7 +4,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import Actions
 from sottovoce.privacy import PrivacyStatement

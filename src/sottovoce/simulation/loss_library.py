@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 
 __all__ = ["Distances", "LinearLosses", "LossLibrary"]

@@ -6,7 +6,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sottovoce import domains
-from sottovoce._checks import Vector, number, whole
+from sottovoce._arrays import Vector
+from sottovoce._checks import number, whole
 from sottovoce.domains import Domain
 from sottovoce.simulation.finite import FiniteEnvironment
 from sottovoce.simulation.loss_library import Distances, Kinds

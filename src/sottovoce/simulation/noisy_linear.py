@@ -5,7 +5,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sottovoce import domains
-from sottovoce._checks import Vector, number
+from sottovoce._arrays import Vector
+from sottovoce._checks import number
 from sottovoce.domains import Domain
 from sottovoce.simulation.finite import FiniteEnvironment
 from sottovoce.simulation.loss_library import Kinds, LinearLosses

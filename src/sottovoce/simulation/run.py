@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Integers, Vector
 from sottovoce.privacy import Guarantee, guarantee_from_dict
 
 __all__ = ["Run", "RunDetails"]
@@ -140,8 +139,8 @@ class Run:
     NoisyLinear(Simplex(4), gap=0.3, seed=0): 2,000 events
     """
 
-    events: NDArray[np.int64]
-    rounds: NDArray[np.int64]
+    events: Integers
+    rounds: Integers
     simulation_only_loss: Vector
     simulation_only_best_loss: Vector
     simulation_only_center_loss: Vector

@@ -3,10 +3,10 @@
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce import domains
-from sottovoce._checks import Vector, number, whole
+from sottovoce._arrays import Integers, Vector
+from sottovoce._checks import number, whole
 from sottovoce.domains import Domain
 from sottovoce.simulation.finite import FiniteEnvironment
 from sottovoce.simulation.loss_library import Kinds
@@ -81,7 +81,7 @@ class Switching(FiniteEnvironment):
         edges = np.concatenate([[start], switches.clip(start, start + size), [start + size]])
         return np.repeat(np.arange(first, last + 2) % self.moods, np.diff(edges))
 
-    def _moments(self, first: int, last: int) -> NDArray[np.int64]:
+    def _moments(self, first: int, last: int) -> Integers:
         """Return when, within each stretch from `first` to `last`, the switch happens."""
         groups = range(first // TIMES, last // TIMES + 1)
         drawn = [

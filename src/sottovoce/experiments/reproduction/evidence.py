@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.grouping import seed_table
 from sottovoce.experiments.slopes import Fit, fit
 from sottovoce.experiments.summary import standard_error

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.algorithms import DELTA
 from sottovoce.experiments.slopes import fit
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.algorithms import Setting, find_algorithm
 from sottovoce.experiments.naming import make_problem
 from sottovoce.experiments.seeding import streams

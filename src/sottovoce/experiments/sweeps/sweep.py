@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 import sottovoce
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.sweeps.cell import Cell, Result
 from sottovoce.experiments.sweeps.records import read_record, write_atomically, write_table
 from sottovoce.simulation import Run

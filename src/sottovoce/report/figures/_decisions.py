@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from sottovoce._checks import Vector, number
+from sottovoce._arrays import Vector
+from sottovoce._checks import number
 from sottovoce.problems import DecisionProblem
 from sottovoce.report.figures._canvas import canvas
 

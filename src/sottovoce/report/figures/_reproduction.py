@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.reproduction.claims import WORDS, along
 from sottovoce.experiments.reproduction.evidence import Series
 from sottovoce.experiments.reproduction.extent import Extent

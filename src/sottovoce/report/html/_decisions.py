@@ -10,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib import rc_context
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.problems import DecisionProblem
 from sottovoce.report._numbers import significant
 from sottovoce.report.figures._canvas import canvas

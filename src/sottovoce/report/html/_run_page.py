@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.experiments.grouping import gather
 from sottovoce.learning import Plan
 from sottovoce.problems import DecisionProblem

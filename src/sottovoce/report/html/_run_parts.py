@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._checks import Vector
+from sottovoce._arrays import Vector
 from sottovoce.learning import Plan
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
