@@ -1,12 +1,11 @@
 """From what people type to what the library takes. Every error names what was typed and what would do."""
 
 import re
-from collections.abc import Callable
 from typing import Any
 
-from sottovoce.domains import Ball, Box, Domain, Hypersimplex, Simplex
+from sottovoce.domains import Domain, all_domains
 
-__all__ = ["DOMAINS", "count", "domain", "numbers", "pair"]
+__all__ = ["count", "domain", "numbers", "pair"]
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -64,17 +63,10 @@ def numbers(name: str, text: str) -> list[float]:
         raise ValueError(f"{name} must be numbers with commas between them, such as 0.1,1, got {text!r}") from None
 
 
-DOMAINS: dict[str, tuple[str, Callable[..., Domain]]] = {
-    "ball": ("10", Ball),
-    "box": ("5", lambda n: Box(0.0, 1.0, n)),
-    "hypersimplex": ("20,5", Hypersimplex),
-    "simplex": ("10", Simplex),
-}
-"""The domains that whole numbers describe, each with such numbers as an example."""
-
-
 def domain(text: Any) -> Domain:
-    """Read a domain such as ``ball:10``, ``box:5`` (coordinates in [0, 1]), ``simplex:10`` or ``hypersimplex:20,5``.
+    """Read a domain such as ``ball:10``, ``box:5`` (coordinates in [0, 1]) or ``hypersimplex:20,5``.
+
+    Every set that says how it is `written` can be read.
 
     Examples
     --------
@@ -82,15 +74,16 @@ def domain(text: Any) -> Domain:
     >>> domain("hypersimplex:20,5")
     Hypersimplex(20, 5)
     """
+    families = {family.written.partition(":")[0]: family for family in all_domains() if family.written}
     name, _, numbers = str(text).strip().lower().partition(":")
-    if name not in DOMAINS:
-        known = ", ".join(f"{kind}:{example}" for kind, (example, _) in DOMAINS.items())
+    if name not in families:
+        known = ", ".join(families[one].written for one in sorted(families))
         raise ValueError(f"domain must be written like one of {known}, got {str(text)!r}")
-    example, build = DOMAINS[name]
+    family = families[name]
     try:
         arguments = [int(part) for part in numbers.split(",")]
-        if len(arguments) != len(example.split(",")):
+        if len(arguments) != family.written.count(",") + 1:
             raise ValueError
     except ValueError:
-        raise ValueError(f"domain must be written like {name}:{example}, got {str(text)!r}") from None
-    return build(*arguments)
+        raise ValueError(f"domain must be written like {family.written}, got {str(text)!r}") from None
+    return family.from_numbers(*arguments)

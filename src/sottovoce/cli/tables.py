@@ -93,8 +93,6 @@ def domain_words() -> Text:
 
 def _example(family: type[Domain]) -> tuple[str, Domain]:
     """Return a domain of the family, as it is written on the command line if it can be."""
-    name = family.__name__.lower()
-    if name in parsing.DOMAINS:
-        written = f"{name}:{parsing.DOMAINS[name][0]}"
-        return written, parsing.domain(written)
+    if family.written:
+        return family.written, parsing.domain(family.written)
     return "in Python", family.examples()[0]

@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -50,6 +50,14 @@ class Domain(RemembersArguments, ABC):
     dimension: int
     """Number of coordinates of a point (n)."""
 
+    written: ClassVar[str] = ""
+    """How such a set is written on the command line, by example: "hypersimplex:20,5". Empty: it is made in Python."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "written" not in vars(cls):
+            cls.written = ""  # a name on the command line is one set's own, not that of sets derived from it
+
     @abstractmethod
     def extreme_point(self, cost: Vector) -> Vector:
         """Return a point of the set, an extreme one, that minimises <cost, x>."""
@@ -58,6 +66,13 @@ class Domain(RemembersArguments, ABC):
     def examples(cls) -> Sequence[Self]:
         """Return a few small instances, on which the contract suite runs."""
         return ()
+
+    @classmethod
+    def from_numbers(cls, *numbers: int) -> Self:
+        """Return the set that the whole numbers after its name on the command line describe."""
+        make: Any = cls
+        made: Self = make(*numbers)
+        return made
 
     @classmethod
     def summary(cls) -> str:

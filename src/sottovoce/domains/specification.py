@@ -162,5 +162,6 @@ def _made(where: str, name: str, arguments: dict[str, Any]) -> Any:
         raise ValueError(f"the specification of a domain names {where!r}, which this version does not know")
     family = getattr(_home(where), name, None)
     if not (isinstance(family, type) and issubclass(family, RemembersArguments)):
-        raise ValueError(f"the specification of a domain names {name!r}, which this version does not know")
+        known = ", ".join(one for one in sorted(_home(where).__all__) if isinstance(getattr(_home(where), one), type))
+        raise ValueError(f"the specification of a domain names {name!r}; this version knows {known}")
     return family(**{key: _built(one) for key, one in arguments.items()})

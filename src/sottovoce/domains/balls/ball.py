@@ -36,6 +36,8 @@ class Ball(NormBall):
     (5.0, 10.0)
     """
 
+    written = "ball:10"
+
     def __init__(self, dimension: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
         self.dimension = whole("dimension", dimension)
         self.radius = number("radius", radius, above=0.0)

@@ -36,6 +36,8 @@ class Box(Fixed, Domain):
     8.0
     """
 
+    written = "box:5"
+
     def __init__(self, low: ArrayLike, high: ArrayLike, dimension: int | None = None) -> None:
         if dimension is None:
             if np.ndim(low) == np.ndim(high) == 0:
@@ -58,6 +60,11 @@ class Box(Fixed, Domain):
         if self.dimension <= 4:
             return f"Box({self.low.tolist()}, {self.high.tolist()})"
         return f"Box(dimension={self.dimension}, low >= {self.low.min():g}, high <= {self.high.max():g})"
+
+    @classmethod
+    def from_numbers(cls, *numbers: int) -> Self:
+        """Return a box of coordinates between 0 and 1."""
+        return cls(0.0, 1.0, *numbers)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

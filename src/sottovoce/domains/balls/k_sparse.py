@@ -39,6 +39,8 @@ class KSparse(NormBall):
     (5.0, 5.657)
     """
 
+    written = "k-sparse:10,3"
+
     def __init__(self, n: int, k: int, radius: float = 1.0) -> None:
         self.dimension = whole("n", n)
         self.k = whole("k", k, least=1, most=self.dimension)

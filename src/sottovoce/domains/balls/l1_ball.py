@@ -36,6 +36,8 @@ class L1Ball(NormBall):
     (True, False)
     """
 
+    written = "l1-ball:10"
+
     def __init__(self, n: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
         self.dimension = whole("n", n)
         self.radius = number("radius", radius, above=0.0)

@@ -35,6 +35,8 @@ class LInfBall(Box):
     3.0
     """
 
+    written = "linf-ball:10"
+
     def __init__(self, n: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
         self.radius = number("radius", radius, above=0.0)
         n = whole("n", n)
@@ -43,6 +45,11 @@ class LInfBall(Box):
 
     def __repr__(self) -> str:
         return f"LInfBall({self.dimension}, radius={self.radius:g}{', center=...' if self._center.any() else ''})"
+
+    @classmethod
+    def from_numbers(cls, *numbers: int) -> Self:
+        """Return the ball of radius 1 around the origin."""
+        return cls(*numbers)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:

@@ -33,6 +33,8 @@ class Hypersimplex(Fixed, Domain):
     array([2., 2., 2.])
     """
 
+    written = "hypersimplex:20,5"
+
     def __init__(self, n: int, k: int) -> None:
         self.dimension = whole("n", n, least=2)
         self.k = whole("k", k, least=1, most=self.dimension - 1)

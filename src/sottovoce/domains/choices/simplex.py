@@ -32,6 +32,8 @@ class Simplex(Fixed, Domain):
     (2, True)
     """
 
+    written = "simplex:10"
+
     def __init__(self, n: int) -> None:
         self.dimension = whole("n", n, least=2)
         self._center = read_only(np.full(self.dimension, 1 / self.dimension))

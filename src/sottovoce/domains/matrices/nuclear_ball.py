@@ -40,6 +40,8 @@ class NuclearBall(NormBall):
     ((2,), 1.0, (3,))
     """
 
+    written = "nuclear-ball:4,5"
+
     def __init__(self, rows: int, columns: int, radius: float = 1.0) -> None:
         self.rows, self.columns = whole("rows", rows), whole("columns", columns)
         self.radius = number("radius", radius, above=0.0)

@@ -37,6 +37,8 @@ class Spectrahedron(Fixed, Domain):
     (2, False)
     """
 
+    written = "spectrahedron:4"
+
     def __init__(self, n: int, trace: float = 1.0) -> None:
         self.n = whole("n", n, least=2)
         self.trace = number("trace", trace, above=0.0)

@@ -38,6 +38,8 @@ class Birkhoff(Faceted):
     (4, 0.5)
     """
 
+    written = "birkhoff:4"
+
     def __init__(self, n: int) -> None:
         self.n = whole("n", n, least=2)
         self.dimension = self.n**2

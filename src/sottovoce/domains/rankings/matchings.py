@@ -44,6 +44,8 @@ class Matchings(Faceted):
     (True, False)
     """
 
+    written = "matchings:4,5"
+
     def __init__(self, left: int, right: int, pairs: Any = None) -> None:
         self.left, self.right = whole("left", left), whole("right", right)
         self._pairs = _checked(pairs, self.left, self.right)

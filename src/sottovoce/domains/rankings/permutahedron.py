@@ -35,6 +35,8 @@ class Permutahedron(Fixed, Domain):
     (True, False)
     """
 
+    written = "permutahedron:10"
+
     def __init__(self, weights: ArrayLike) -> None:
         if isinstance(weights, int | np.integer):
             weights = np.arange(1.0, weights + 1.0)
