@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from sottovoce.cli import parsing
 from sottovoce.cli.compare_tables import failures, slope_tables, summary_tables
 from sottovoce.experiments import ALGORITHMS, Cell, Standing, Sweep, grid, run_sweep
-from sottovoce.experiments.naming import split_names
+from sottovoce.experiments.naming import listed, split_names
 from sottovoce.experiments.slopes import slopes
 from sottovoce.experiments.summary import summarise
 from sottovoce.problems import PROBLEMS
@@ -51,7 +51,7 @@ def compare_command(
     out = default_folder(problems) if out is None else out
     if out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
-    names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in horizon.split(",")]
+    names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in listed(horizon)]
     epsilons = parsing.numbers("epsilon", epsilon)
     if seeds < 1:
         raise ValueError(f"seeds must be at least 1, got {seeds}")

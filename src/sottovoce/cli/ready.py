@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sottovoce.cli.settings import Settings, from_file
-from sottovoce.experiments.naming import make_problem
+from sottovoce.experiments.naming import bare_name, make_problem
 from sottovoce.problems import PROBLEMS
 
 __all__ = ["READY", "find", "of_problem"]
@@ -44,8 +44,8 @@ def find(name: str) -> tuple[str, Settings]:
     """
     if name in READY:
         return name, READY[name]
-    if name.partition(":")[0] in PROBLEMS:
-        return name.partition(":")[0], of_problem(name)
+    if bare_name(name) in PROBLEMS:
+        return bare_name(name), of_problem(name)
     path = Path(name)
     if path.suffix != ".toml":
         known = ", ".join([*READY, *PROBLEMS])

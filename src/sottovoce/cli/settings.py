@@ -8,7 +8,7 @@ from typing import Any
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.cli import parsing
-from sottovoce.experiments.naming import make_problem, problem_name
+from sottovoce.experiments.naming import bare_name, make_problem, problem_name, read_settings
 from sottovoce.privacy import ApproxDP, Guarantee, NoPrivacy, PureDP
 from sottovoce.problems import PROBLEMS, DecisionProblem
 from sottovoce.simulation import Environment, MovingTarget, NoisyLinear, Switching
@@ -98,7 +98,7 @@ class Settings:
     @property
     def is_problem(self) -> bool:
         """Whether the environment is that of a real decision problem."""
-        return self.environment.partition(":")[0] in PROBLEMS
+        return bare_name(self.environment) in PROBLEMS
 
     def make_problem(self) -> DecisionProblem | None:
         """Build the decision problem, if it is one."""
@@ -140,15 +140,14 @@ def from_file(path: Path, base: Settings) -> Settings:
 def variant(settings: Settings, text: str) -> Settings:
     """Return settings changed as a variant says, such as ``epsilon=0.1,plan=paper`` or ``no-privacy``."""
     values: dict[str, Any] = {}
-    for part in text.split(","):
-        written, given, value = part.strip().partition("=")
+    for written, value in read_settings(text, f"variant {text!r}").items():
         key = _known(written, _VARIANT_KEYS, f"variant {text!r}")
         if key in ("no_privacy", "simulated_noise", "integral"):
-            if given:
+            if value is not None:
                 raise ValueError(f"{written} in variant {text!r} takes no value")
             values[key] = True
         else:
-            values[key] = number(written, value) if key in ("epsilon", "delta") else value
+            values[key] = number(written, value or "") if key in ("epsilon", "delta") else value or ""
     return replace(with_values(settings, values), also=())
 
 

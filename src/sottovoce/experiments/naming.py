@@ -1,4 +1,9 @@
-"""Problems and algorithms as people write them: a name, and settings after a colon."""
+"""What people write, read in one place: lists, settings, and names with settings after a colon.
+
+0.1,1                        a list
+epsilon=0.1,no-privacy       settings, each a key with a value or a key alone
+slate:items=40,slots=5       a name with settings
+"""
 
 import ast
 import inspect
@@ -7,7 +12,7 @@ from typing import Any
 
 from sottovoce.problems import PROBLEMS, DecisionProblem
 
-__all__ = ["Named", "make_problem", "problem_name", "read", "split_names"]
+__all__ = ["Named", "bare_name", "listed", "make_problem", "problem_name", "read", "read_settings", "split_names"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +42,49 @@ class Named:
 def read(text: str, what: str = "problem") -> Named:
     """Read "slate:items=40,slots=5"; values are whole numbers, floats, true or false, or words."""
     name, colon, written = (part.strip() for part in text.partition(":"))
-    pairs: dict[str, Any] = {}
-    for part in written.split(",") if colon else []:
-        key, equals, value = (piece.strip() for piece in part.partition("="))
-        if not (name and key and equals and value):
-            raise ValueError(f"{what} must be written like name or name:key=value,key=value, got {text!r}")
-        if key in pairs:
-            raise ValueError(f"{key} is given twice in {what} {text!r}: give it once")
-        pairs[key] = _value(value)
-    if not name:
+    settings = read_settings(written, f"{what} {text!r}") if colon else {}
+    if not name or not all(settings) or not all(settings.values()):
         raise ValueError(f"{what} must be written like name or name:key=value,key=value, got {text!r}")
-    return Named(name, tuple(pairs.items()))
+    return Named(name, tuple((key, _value(value)) for key, value in settings.items() if value))
+
+
+def bare_name(text: str) -> str:
+    """Return the name without its settings, whatever they are.
+
+    Examples
+    --------
+    >>> bare_name("slate:items=40"), bare_name("a file.toml")
+    ('slate', 'a file.toml')
+    """
+    return text.partition(":")[0].strip()
+
+
+def listed(text: str) -> list[str]:
+    """Read pieces with commas between them.
+
+    Examples
+    --------
+    >>> listed("10k, 100k")
+    ['10k', '100k']
+    """
+    return [piece.strip() for piece in text.split(",")]
+
+
+def read_settings(text: str, where: str) -> dict[str, str | None]:
+    """Read keys with their values, None for a key alone; `where` is for the message if one is given twice.
+
+    Examples
+    --------
+    >>> read_settings("epsilon = 0.1, no-privacy", "variant")
+    {'epsilon': '0.1', 'no-privacy': None}
+    """
+    settings: dict[str, str | None] = {}
+    for piece in listed(text):
+        key, equals, value = (part.strip() for part in piece.partition("="))
+        if key in settings:
+            raise ValueError(f"{key} is given twice in {where}: give it once")
+        settings[key] = value if equals else None
+    return settings
 
 
 def split_names(text: str) -> list[str]:
@@ -59,11 +96,11 @@ def split_names(text: str) -> list[str]:
     ['default', 'paper-laplace:play=around,delay=0', 'local']
     """
     names: list[str] = []
-    for piece in text.split(","):
+    for piece in listed(text):
         if names and "=" in piece and ":" not in piece:
-            names[-1] += f",{piece.strip()}"
+            names[-1] += f",{piece}"
         else:
-            names.append(piece.strip())
+            names.append(piece)
     return names
 
 

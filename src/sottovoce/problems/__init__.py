@@ -1,21 +1,16 @@
 """Real decision problems, ready to run."""
 
-from sottovoce.problems.ball import BallTracking
-from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.pricing import Pricing
-from sottovoce.problems.ranking import Ranking
-from sottovoce.problems.routing import Routing
-from sottovoce.problems.slate import Slate
-from sottovoce.problems.spanning_tree import Backbone
+from sottovoce.problems.ball import BallTracking as BallTracking
+from sottovoce.problems.base import DecisionProblem as DecisionProblem
+from sottovoce.problems.base import catalogue as _catalogue
+from sottovoce.problems.pricing import Pricing as Pricing
+from sottovoce.problems.ranking import Ranking as Ranking
+from sottovoce.problems.routing import Routing as Routing
+from sottovoce.problems.slate import Slate as Slate
+from sottovoce.problems.spanning_tree import Backbone as Backbone
 
-__all__ = ["PROBLEMS", "Backbone", "BallTracking", "DecisionProblem", "Pricing", "Ranking", "Routing", "Slate"]
+PROBLEMS = _catalogue(globals())
+"""Every problem that is imported above, by the name that the command line knows it by."""
 
-PROBLEMS: dict[str, type[DecisionProblem]] = {
-    "routing": Routing,
-    "spanning-tree": Backbone,
-    "pricing": Pricing,
-    "slate": Slate,
-    "ranking": Ranking,
-    "ball": BallTracking,
-}
-"""By the name that the command line knows them by."""
+__all__ = ["PROBLEMS", "DecisionProblem"]
+__all__ += [kind.__name__ for kind in PROBLEMS.values()]

@@ -1,7 +1,9 @@
 """What a decision problem is: a feasible set, losses that come from people, a best decision, a picture."""
 
 import inspect
+import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sottovoce._arrays import Vector
@@ -13,7 +15,7 @@ from sottovoce.simulation import Environment
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DecisionProblem"]
+__all__ = ["DecisionProblem", "catalogue"]
 
 
 class DecisionProblem(ABC):
@@ -107,3 +109,42 @@ def _plain(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     return repr(value) if isinstance(value, str) else str(value)
+
+
+def catalogue(members: Mapping[str, Any]) -> dict[str, type[DecisionProblem]]:
+    """Return the problems among what a module holds, by name; one that would not work everywhere is refused.
+
+    Examples
+    --------
+    >>> class Nameless(DecisionProblem):
+    ...     pass
+    >>> catalogue({"Nameless": Nameless})
+    Traceback (most recent call last):
+    TypeError: Nameless is no problem yet: it lacks draw, explain, name, sized, story, title
+    """
+    found: dict[str, type[DecisionProblem]] = {}
+    kinds: list[Any] = [one for one in members.values() if isinstance(one, type)]
+    for kind in kinds:
+        if kind is not DecisionProblem:
+            _check(kind)
+            if kind.name in found:
+                raise ValueError(f"two problems are named {kind.name}: {found[kind.name].__name__} and {kind.__name__}")
+            found[kind.name] = kind
+    return found
+
+
+def _check(kind: type[Any]) -> None:
+    """Refuse what the command line, sweeps and reports could not use, and say why."""
+    if not issubclass(kind, DecisionProblem):
+        raise TypeError(f"{kind.__name__} is no problem: it must be a subclass of DecisionProblem")
+    lacking = {*kind.__abstractmethods__, *(one for one in ("name", "title", "story") if not hasattr(kind, one))}
+    if lacking:
+        raise TypeError(f"{kind.__name__} is no problem yet: it lacks {', '.join(sorted(lacking))}")
+    if not re.fullmatch("[a-z][a-z0-9-]*", kind.name):
+        raise ValueError(f"{kind.__name__}.name must be of small letters, digits and hyphens, got {kind.name!r}")
+    for name, one in inspect.signature(kind).parameters.items():
+        if one.kind is not one.KEYWORD_ONLY or one.default is one.empty:
+            raise TypeError(
+                f"{kind.__name__} must be built from keywords with defaults, so that {kind.name} alone names one; "
+                f"{name} is none"
+            )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from sottovoce.experiments import ALGORITHMS
-from sottovoce.experiments.naming import read
+from sottovoce.experiments.naming import bare_name
 from sottovoce.simulation import Run
 
 __all__ = [
@@ -86,7 +86,7 @@ def algorithm_colours(names: Iterable[str]) -> dict[str, int]:
     for name in dict.fromkeys(names):
         number = numbers.get(name)
         if number is None:
-            base = numbers.get(_bare(name), len(numbers))
+            base = numbers.get(bare_name(name), len(numbers))
             number = 2 * len(SHADES) + base % len(SHADES)
         while number in found.values():
             number += len(SHADES)
@@ -99,10 +99,3 @@ def run_colours(runs: Sequence[Run]) -> list[int]:
     free = next((i for i, run in enumerate(runs) if run.details.guarantee and not run.details.guarantee.private), None)
     others = iter(number for number in range(len(runs) + 1) if number != NO_PRIVACY)
     return [NO_PRIVACY if i == free else next(others) for i in range(len(runs))]
-
-
-def _bare(name: str) -> str:
-    try:
-        return read(name, "algorithm").name
-    except ValueError:  # a sweep may come from anywhere
-        return name

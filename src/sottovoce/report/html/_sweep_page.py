@@ -8,7 +8,7 @@ from typing import Any
 
 from sottovoce.experiments import Result, Sweep
 from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.naming import read
+from sottovoce.experiments.naming import bare_name
 from sottovoce.experiments.summary import Summary, summarise
 from sottovoce.experiments.sweeps.records import COLUMNS, row_of, value_of
 from sottovoce.report._numbers import epsilon_name, joined, significant
@@ -85,15 +85,8 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
 def _title(sweep: Sweep, parts: list[Any]) -> str:
     if len(parts) == 1:
         return f"{parts[0].title}: what privacy costs"
-    names = dict.fromkeys(_bare_name(cell.problem) for cell in sweep.cells)
+    names = dict.fromkeys(bare_name(cell.problem) for cell in sweep.cells)
     return f"What privacy costs on {joined(names)}"
-
-
-def _bare_name(problem: str) -> str:
-    try:
-        return read(problem).name
-    except ValueError:  # a sweep may come from anywhere
-        return problem
 
 
 def _lead(sweep: Sweep, results: tuple[Result, ...]) -> str:

@@ -1,0 +1,165 @@
+"""A problem and a baseline, each one file and one line, work everywhere; what would not is refused with the reason."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+import sottovoce
+from sottovoce.learning import baselines
+from sottovoce.learning.baselines import _registry
+from sottovoce.problems import base
+
+HERE, PACKAGE = Path(__file__).parent, Path(sottovoce.__file__).parent
+EVERYWHERE = """
+import json
+import sys
+
+import sottovoce as sv
+from sottovoce.cli import main
+
+
+def command(*words):
+    try:
+        main(list(words))
+    except SystemExit as ending:
+        return ending.code
+
+
+if __name__ == "__main__":
+    folder = sys.argv[1]
+    print(json.dumps([sv.problems.Shops.name, sv.baselines.Pendulum.name]))
+    print(command("compare", "--help"), command("run", "--help"))
+    print(command("run", "shops:shops=4", "--horizon", "300", "--simulated-noise", "--out", f"{folder}/run"))
+    names = "default,no-privacy,pendulum,agarwal-singh"
+    grid = ["shops", "ball:dimension=2", "--algorithms", names, "--horizon", "200", "--seeds", "1", "--jobs", "1"]
+    print(command("compare", *grid, "--out", f"{folder}/sweep"))
+"""
+
+
+def linked(package, into, *, changed):
+    """Build a package from links to another, except for the folders on the way to files that change."""
+    into.mkdir()
+    for entry in package.iterdir():
+        inside = {Path(*path.parts[1:]): text for path, text in changed.items() if path.parts[0] == entry.name}
+        if entry.name == "__pycache__":
+            continue
+        if Path() in inside:
+            (into / entry.name).write_text(inside[Path()])
+        elif inside and entry.is_dir():
+            linked(entry, into / entry.name, changed=inside)
+        else:
+            (into / entry.name).symlink_to(entry)
+    for path, text in changed.items():
+        if len(path.parts) == 1 and not (package / path).exists():
+            (into / path).write_text(text)
+
+
+def one_more_line(init, line):
+    """The text of an `__init__` with one line more, after its imports."""
+    lines = (PACKAGE / init).read_text().splitlines(keepends=True)
+    last = max(place for place, one in enumerate(lines) if one.startswith("from sottovoce"))
+    return "".join([*lines[: last + 1], line + "\n", *lines[last + 1 :]])
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Everything that a library with the two toys printed and wrote; nobody else's library is touched."""
+    folder = tmp_path_factory.mktemp("adding")
+    problems, learners = Path("problems"), Path("learning/baselines")
+    shops = "from sottovoce.problems.shops import Shops as Shops"
+    pendulum = "from sottovoce.learning.baselines.pendulum import Pendulum as Pendulum"
+    changed = {
+        problems / "shops.py": (HERE / "toy_problem.py").read_text(),
+        problems / "__init__.py": one_more_line(problems / "__init__.py", shops),
+        learners / "pendulum.py": (HERE / "toy_baseline.py").read_text(),
+        learners / "__init__.py": one_more_line(learners / "__init__.py", pendulum),
+    }
+    linked(PACKAGE, folder / "sottovoce", changed=changed)
+    script = folder / "everywhere.py"
+    script.write_text(EVERYWHERE)
+    environment = {**os.environ, "PYTHONPATH": str(folder), "COLUMNS": "400", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder)], env=environment, capture_output=True, text=True, check=True
+    )
+    return folder, done.stdout
+
+
+def test_they_are_in_the_interface_and_in_the_help(found):
+    _, printed = found
+    assert printed.splitlines()[0] == json.dumps(["shops", "pendulum"])
+    assert printed.count("shops") >= 3
+    assert "pendulum" in printed
+
+
+def test_the_problem_is_run_and_reported(found):
+    folder, printed = found
+    page = (folder / "run" / "report.html").read_text()
+    assert "Which shop gets how much" in page
+    assert "shop 4" in page
+    assert page.count("data:image/svg+xml") == 2
+    assert "learned" in printed
+
+
+def test_both_are_compared_and_what_does_not_fit_says_why(found):
+    folder, printed = found
+    page = (folder / "sweep" / "report.html").read_text()
+    rows = (folder / "sweep" / "results.csv").read_text().splitlines()
+    status = {tuple(row.split(",")[:2]): row.split(",")[5] for row in rows if row.split(",")[1] != "default"}
+    assert status["shops", "pendulum"] == status["ball:dimension=2", "pendulum"] == "done"
+    assert status["ball:dimension=2", "agarwal-singh"] == "failed"
+    assert "agarwal-singh is for linear losses" in page
+    assert 'data-name="pendulum"' in page
+    assert "Which shop gets how much" in page
+    assert "shops: regret in simulation" in printed
+
+
+class Nothing:
+    pass
+
+
+class Renamed(baselines.FKM):
+    name: ClassVar[str] = "No Spaces"
+
+
+class Greedy(baselines.FKM):
+    name: ClassVar[str] = "greedy"
+
+    def __init__(self, domain, *, temperature, **options):
+        super().__init__(domain, **options)
+
+
+class Twin(baselines.FKM):
+    pass
+
+
+class Half(base.DecisionProblem):
+    name, title, story = "half", "Half a problem", "It cannot be drawn."
+
+
+class Positional(sottovoce.problems.Slate):
+    name: ClassVar[str] = "positional"
+
+    def __init__(self, items):
+        super().__init__(items=items)
+
+
+@pytest.mark.parametrize(
+    ("catalogue", "kinds", "reason"),
+    [
+        (_registry.catalogue, [Nothing], "Nothing is no baseline: it does not say name"),
+        (_registry.catalogue, [Renamed], "Renamed.name must be of small letters"),
+        (_registry.catalogue, [Greedy], "needs temperature.*which nobody gives"),
+        (_registry.catalogue, [baselines.FKM, Twin], "two baselines have one name: FKM and Twin"),
+        (base.catalogue, [Nothing], "must be a subclass of DecisionProblem"),
+        (base.catalogue, [Half], "it lacks draw, explain, sized"),
+        (base.catalogue, [Positional], "built from keywords with defaults.*items is none"),
+    ],
+)
+def test_what_would_not_work_is_refused_at_the_door(catalogue, kinds, reason):
+    with pytest.raises((TypeError, ValueError), match=reason):
+        catalogue({kind.__name__: kind for kind in kinds})

@@ -1,0 +1,31 @@
+"""Two vertices in turn, whatever the losses are: the baseline that CONTRIBUTING adds."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sottovoce.learning.baselines.base import COMPARISON, Baseline
+from sottovoce.learning.baselines.plans import BaselinePlan
+
+
+class Pendulum(Baseline):
+    """Two opposite vertices in turn. Learns nothing."""
+
+    name: ClassVar[str] = "pendulum"
+    _why: ClassVar[str] = COMPARISON
+
+    def __init__(self, domain, *, horizon, loss_range, lipschitz=None, seed=None) -> None:
+        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
+        cost = np.linspace(-1, 1, domain.dimension)
+        self._ends = np.stack([domain.extreme_point(cost), domain.extreme_point(-cost)])
+        self.plan = BaselinePlan(self.name, "a toy", self.horizon)
+
+    def _begin(self, most: int) -> tuple[Any, Any]:
+        return self._ends[:most], None
+
+    def _learn(self, memo, losses) -> None:
+        pass
+
+    @property
+    def point(self):
+        return self._ends.mean(axis=0)

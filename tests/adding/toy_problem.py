@@ -1,0 +1,35 @@
+"""Share one budget between three shops: the problem that CONTRIBUTING adds."""
+
+from typing import ClassVar, Self
+
+import numpy as np
+
+from sottovoce.domains import Simplex
+from sottovoce.problems.base import DecisionProblem
+from sottovoce.simulation import NoisyLinear
+
+
+class Shops(DecisionProblem):
+    """Share a budget between shops, by what visitors say."""
+
+    name: ClassVar[str] = "shops"
+    title: ClassVar[str] = "Which shop gets how much"
+    story: ClassVar[str] = "A town shares a budget between shops. Each visitor says how disappointed they were."
+    losses: str = "linear"
+
+    def __init__(self, *, shops: int = 3, seed: int = 0) -> None:
+        self.environment = NoisyLinear(Simplex(shops), seed=seed)
+
+    def draw(self, axes, point) -> None:
+        axes.bar(np.arange(len(point)), point)
+
+    def explain(self, point) -> list[tuple[str, str]]:
+        return [(f"shop {i + 1}", f"{share:.0%}") for i, share in enumerate(point)]
+
+    @classmethod
+    def sized(cls, size: int, *, seed: int = 0) -> Self:
+        return cls(shops=size + 1, seed=seed)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        return [cls()]
