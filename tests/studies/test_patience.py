@@ -172,13 +172,12 @@ def test_a_deadline_can_be_set_later(opened, url, monkeypatch):
     assert other.status().round == 1
 
 
-@pytest.mark.parametrize("bad", [-1, 0.5, "soon", "1", True + 0.5, float("nan"), [3]])
+@pytest.mark.parametrize("bad", [-1, 0.5, "soon", "1", float("nan"), [3], 10**30])
 def test_what_is_no_patience_is_refused(bad, opened, sqlite_url):
     study = opened(sqlite_url, **sums())
-    words = r"patience must be a whole number of events, 0 or more, 'auto', or None"
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match="patience must be"):
         study.change(patience=bad, deadline=5)
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match="patience must be"):
         opened(sqlite_url, "other", patience=bad, **sums())
     with pytest.raises(ValueError, match="deadline must be"):
         study.change(patience=7, deadline=0)

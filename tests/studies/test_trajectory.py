@@ -114,6 +114,62 @@ def test_any_split_of_asks_and_tells_gives_the_same(case, steps, tmp_path_factor
         assert np.array_equal(status.point, memory.point)
 
 
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["ask", "block", "round", "tell", "lose", "forget", "restart"]), st.integers(1, 30)),
+    min_size=8,
+    max_size=24,
+)
+LOSSY = {
+    "sums": sums(),
+    "probes": probing(domain=D.Ball(3), integral=False),
+    "frames": ball(privacy=sv.NoPrivacy()),
+    "doubling": ball(horizon=None),
+}
+
+
+@given(steps=STEPS, patience=st.sampled_from([0, 1, 7, 20, 40]))
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize("case", LOSSY)
+def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patience, tmp_path_factory):
+    """Whether asked one by one, in blocks or by rounds; told out of order, lost or forgotten; across restarts, too."""
+    arguments = {**LOSSY[case], "patience": patience}
+    url = f"sqlite:///{tmp_path_factory.mktemp('lossy') / 'study.db'}"
+    study = sv.Study.open(url, name="study", seed=3, **arguments)
+    memory = sv.PrivateBandit(arguments.pop("domain"), seed=3, **arguments)
+    waiting = []
+    for what, size in steps:
+        if what == "restart":
+            study.close()
+            study = sv.Study.open(url, name="study")
+        elif what in ("ask", "block", "round"):
+            a, b = _asked(memory, what, size), _asked(study, what, size)
+            assert np.array_equal(a.x, b.x)
+            waiting += list(zip(a.ids.tolist(), b.ids.tolist(), (0.5 + 0.1 * a.x[:, 0]).tolist(), strict=True))
+        else:
+            mine, waiting = waiting[-size:], waiting[:-size]  # the newest first; what is lost is never heard of again
+            ids, names, losses = (list(one) for one in zip(*mine, strict=True)) if mine else ([], [], [])
+            if what == "tell":
+                memory.tell(np.array(ids, dtype=int), losses, late="drop")
+                study.tell(names, losses, late="drop")
+            elif what == "forget":
+                assert memory.forget(np.array(ids, dtype=int)) == study.forget(names)
+        assert study.round == memory.round
+        assert study.status().outstanding == len(memory.outstanding())
+    assert np.array_equal(study.point, memory.point)
+    found = study.verify()
+    study.close()
+    assert found.ok, str(found)
+
+
+def _asked(optimizer, what, size):
+    if what == "round":
+        return optimizer.ask_round(most=size)
+    if what == "block":
+        return optimizer.ask(size)
+    one = optimizer.ask()
+    return sv.learning.rounds.Actions(np.array([one.id]), one.x[None], np.array([one.wants_loss]))
+
+
 @pytest.mark.parametrize("case", FORMULA)
 def test_a_restart_between_any_two_calls_changes_nothing(case, url, opened):
     memory, study = both(opened, url, FORMULA[case])

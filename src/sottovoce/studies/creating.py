@@ -84,7 +84,11 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         "key_check": checksum(key).hex(),  # `verify` sees whether the key is still this one
         "simulated": bool(source.simulated),
         "seed": wish.seed,
-        **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
+        **{
+            f"configuration.{name}": value
+            for name, value in configuration.to_record().items()
+            if name != "patience"  # it can change, and is in the head
+        },
     }
     head = Head(0, coins=pack(coins_record(public_coins(wish.seed))), **waiting)
     with storage.transaction() as connection:

@@ -18,7 +18,7 @@ from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch, next_epoch
 from sottovoce.learning.estimates import ReleasedRound
-from sottovoce.learning.patience import default_patience
+from sottovoce.learning.patience import patience_for
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.rounds import Block
 from sottovoce.learning.saved_state import coins_record, design_record, refuse_secrets
@@ -34,7 +34,6 @@ __all__ = ["Replica", "Taken"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-_UNKNOWN = 10_000  # events that are planned for, at least, if nobody knows how many there will be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,9 +114,8 @@ class Replica:
     @property
     def patience(self) -> int | None:
         """Events that are asked before a full round stops waiting for its losses; None if it waits for ever."""
-        if self.head.patience != AUTO:
-            return self.head.patience
-        return default_patience(max(_UNKNOWN, sum(self.lengths)) if self.horizon is None else self.horizon)
+        setting = "auto" if self.head.patience == AUTO else self.head.patience
+        return patience_for(setting, horizon=self.horizon, planned=sum(self.lengths))
 
     def ask(self, connection: Connection, size: int, now: float, *, since: int | None = None) -> list[Taken]:
         """Hand out actions, opening blocks as they are needed.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sottovoce._checks import number, whole
+from sottovoce.learning.patience import check_patience
 from sottovoce.studies.head import AUTO
 from sottovoce.studies.live import LiveRound
 from sottovoce.studies.replica import Replica
@@ -19,6 +20,7 @@ from sottovoce.studies.replica import Replica
 __all__ = ["Waiting", "checked_waiting", "first_waiting", "give_up", "in_words", "pending_slots"]
 
 Integers = NDArray[np.int64]
+_MOST = 2**53  # more than will ever be asked, and what every database can add up
 
 
 def checked_waiting(given: dict[str, Any]) -> dict[str, Any]:
@@ -31,21 +33,11 @@ def checked_waiting(given: dict[str, Any]) -> dict[str, Any]:
     """
     stored = dict(given)
     if given.get("patience") is not None:
-        stored["patience"] = _checked_patience(given["patience"])
+        patience = check_patience(given["patience"])
+        stored["patience"] = AUTO if patience == "auto" else whole("patience", patience, least=0, most=_MOST)
     if given.get("deadline") is not None:
         stored["deadline"] = number("deadline", given["deadline"], above=0)
     return stored
-
-
-def _checked_patience(patience: Any) -> int:
-    if isinstance(patience, str) and patience == "auto":
-        return AUTO
-    try:
-        return whole("patience", patience, least=0, most=2**62)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"patience must be a whole number of events, 0 or more, 'auto', or None to wait for ever, got {patience!r}"
-        ) from None
 
 
 def in_words(stored: Any) -> Any:
