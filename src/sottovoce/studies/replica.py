@@ -5,6 +5,7 @@ stale, and the next one rebuilds it.
 """
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -101,7 +102,8 @@ class Replica:
         """Let go of what is asked to its end; and of rounds that are closed, too."""
         self.ahead = [(live, block) for live, block in self.ahead if block.asked < block.size]
         asking = {live.number for live, _ in self.ahead}
-        for number in [one.number for one in self.rounds.values() if one.closed and one.number not in asking]:
+        closed = takewhile(lambda live: live.closed, self.rounds.values())  # rounds close in order
+        for number in [live.number for live in closed if live.number not in asking]:
             del self.rounds[number]
 
     # ------------------------------------------------------------------ asking
@@ -190,9 +192,9 @@ class Replica:
     def _open_block(self, connection: Connection) -> None:
         number, epoch = self._current_epoch(connection)
         opened, first, draw = epoch.draw_block(self.coins)
-        live = next((one for one in reversed(self.rounds.values()) if one.open is opened), None)
-        is_new = live is None
-        if live is None:
+        live = next(reversed(self.rounds.values()), None)
+        is_new = live is None or live.open is not opened
+        if live is None or is_new:
             live = LiveRound(self.rounds_opened, number, first, opened, learned=epoch.learner.observed)
             self.rounds[live.number] = live
             self.rounds_opened += 1

@@ -14,6 +14,7 @@ from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind
 from sottovoce.learning.describe import describe
+from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.rounds import Action, Actions
@@ -25,6 +26,7 @@ from sottovoce.studies.creating import Found, Wish, create_or_resume
 from sottovoce.studies.export import export
 from sottovoce.studies.ids import Place, places_of
 from sottovoce.studies.lives import begin_new_life
+from sottovoce.studies.outstanding import outstanding
 from sottovoce.studies.replica import Replica
 from sottovoce.studies.status import Status
 from sottovoce.studies.storage import Storage
@@ -287,6 +289,19 @@ class Study:
                 head.deadline,
                 first_waiting(replica, now),
             )
+
+    def outstanding(self, limit: int | None = None) -> Outstanding:
+        """Return what is asked and neither told nor forgotten, by any process: ids, rounds and ages, the oldest first.
+
+        Parameters
+        ----------
+        limit
+            How many at most.
+        """
+        most = None if limit is None else whole("limit", limit, least=0)
+        self._core.submit(lambda connection: None)
+        self._tend()
+        return outstanding(self._core, self._found.key, most)
 
     def verify(self) -> Verification:
         """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`."""

@@ -7,19 +7,15 @@ passed (deadline). Neither looks at a loss, so when a round closes tells nothing
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sottovoce._checks import number, whole
 from sottovoce.learning.patience import check_patience
 from sottovoce.studies.head import AUTO
-from sottovoce.studies.live import LiveRound
 from sottovoce.studies.replica import Replica
 
-__all__ = ["Waiting", "checked_waiting", "first_waiting", "give_up", "in_words", "pending_slots"]
+__all__ = ["Waiting", "checked_waiting", "first_waiting", "give_up", "in_words"]
 
-Integers = NDArray[np.int64]
 _MOST = 2**53  # more than will ever be asked, and what every database can add up
 
 
@@ -69,23 +65,6 @@ def give_up(replica: Replica, connection: Connection) -> bool:
 
 
 # ---------------------------------------------------------------------- looking
-
-
-def pending_slots(replica: Replica, limit: int | None = None) -> list[tuple[LiveRound, Integers]]:
-    """Return the open rounds with the slots that were asked and wait for their loss: the oldest, `limit` at most."""
-    found: list[tuple[LiveRound, Integers]] = []
-    left = replica.head.asked if limit is None else limit
-    for live in replica.rounds.values():
-        if not left:
-            break
-        if live.closed or live.complete:
-            continue
-        slots = live.pending()
-        slots = slots[: int(np.searchsorted(slots, replica.head.asked - live.first))][:left]
-        left -= len(slots)
-        if len(slots):
-            found.append((live, slots))
-    return found
 
 
 @dataclass(frozen=True)
