@@ -6,7 +6,6 @@ This file keeps the books (ids, open rounds, what is outstanding); what happens 
 
 import copy
 import threading
-import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self, overload
@@ -24,6 +23,7 @@ from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.describe import describe
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch, next_epoch, public_coins
+from sottovoce.learning.life import Life, begin_life, resume_life
 from sottovoce.learning.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.patience import patience_for
@@ -123,7 +123,8 @@ class PrivateBandit:
         self._prepare(Configuration(*made, patience), SecureNoise() if noise is None else noise, seed)
         self._epoch = self._next_epoch(None)
         self._current = self._open_block()
-        self._charge(ledger, name, resume=False)
+        # Last of all: what cannot be built is not charged.
+        self._charge(begin_life(ledger, name, self._problem.privacy, simulated=self._source.simulated))
 
     def _prepare(self, configuration: Configuration, source: NoiseSource, seed: int | None) -> None:
         self._configuration = configuration
@@ -143,11 +144,8 @@ class PrivateBandit:
         # For the auditing package alone: called with (round number, released numbers) before anything else uses them.
         self._on_release: Callable[[int, Floats], None] | None = None
 
-    def _charge(self, ledger: Ledger | None, name: str | None, *, resume: bool) -> None:
-        self._ledger, self._name = ledger, name or f"private-bandit-{uuid.uuid4().hex}"
-        self._attentive = self._local or ledger is not None
-        if ledger is not None:  # last of all: what cannot be built is not charged
-            ledger.charge(self._name, self._problem.privacy, simulated=self._source.simulated, resume=resume)
+    def _charge(self, life: Life) -> None:
+        self._life, self._attentive = life, self._local or life.wants_to_hear
 
     # ------------------------------------------------------------------ asking
 
@@ -320,9 +318,8 @@ class PrivateBandit:
         elif report is not None:
             raise TypeError(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
         with self._lock:
-            if self._ledger is not None:  # before the first loss: from here on it gives nothing back
-                self._ledger.mark_used(self._name)
-                self._ledger, self._attentive = None, self._local
+            self._life.hear()  # before the first loss
+            self._attentive = self._local
         return losses
 
     def forget(self, ids: Any) -> int:
@@ -355,6 +352,7 @@ class PrivateBandit:
     def _release(self) -> None:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
         while (complete := self._rounds.complete(self._asked)) is not None:
+            self._life.claim()  # nothing is released that a state, taken up elsewhere, may release as well
             complete.epoch.release(complete, self._on_release)
             self._rounds.close(complete)
 
@@ -443,11 +441,13 @@ class PrivateBandit:
 
         Rounds that are not released are not in it. An optimizer that `from_state` makes of it begins a new round, and
         refuses the ids that this one handed out. Mechanisms that keep secrets from round to round (trees,
-        factorisations) cannot be saved, and say so.
+        factorisations) cannot be saved, and say so. With a ledger, a state is good for one continuation, until this
+        optimizer closes its next round or hands out its next state: what comes second is charged as another life.
         """
         with self._lock:
             if self._settled != _fork.current:
                 self._attend()
+            saved_state.refuse_secrets(self._epoch)  # before the right to go on is handed over
             return saved_state.save(
                 self._configuration,
                 self._epoch,
@@ -458,7 +458,8 @@ class PrivateBandit:
                 finished_calls=self._finished_calls,
                 seed=self.seed,
                 simulated=self._source.simulated,
-                name=self._name,
+                name=self._life.name,
+                token=self._life.hand_over(),
             )
 
     @classmethod
@@ -482,8 +483,9 @@ class PrivateBandit:
         noise
             As for `PrivateBandit`; simulated noise has to be passed again.
         ledger, name
-            As for `PrivateBandit`; the name under which the original was charged is remembered, and is not charged
-            again.
+            As for `PrivateBandit`. Pass the ledger that the original was charged to: the first to take up its newest
+            state goes on under its charge; any other is charged as a life of its own, or refused. A state of an
+            optimizer that was charged is refused without a ledger.
 
         Examples
         --------
@@ -498,6 +500,8 @@ class PrivateBandit:
         (700, True)
         """
         saved = saved_state.load(state, domain=domain, noise=noise)
+        if saved.token is not None and ledger is None:
+            raise StateRefused(f"{saved.name!r} was charged to a ledger, and this life must be, too: pass ledger=")
         self = cls.__new__(cls)
         self._prepare(saved.configuration, saved.source, saved.seed)
         self._coins.bit_generator.state = saved.coins
@@ -513,7 +517,8 @@ class PrivateBandit:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
         self._epoch.earlier = saved.released - self._epoch.counts[1]
         self._current = self._open_block()
-        self._charge(ledger, name or saved.name, resume=True)
+        simulated = self._source.simulated
+        self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))
         return self
 
     # ------------------------------------------------------------------ one copy only

@@ -48,6 +48,7 @@ class SavedState:
     released: int
     finished_calls: int
     name: str
+    token: str | None
     plan: Plan
     learned: Record
 
@@ -94,6 +95,7 @@ def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> S
         record["released"],
         record["finished_calls"],
         record["name"],
+        record.get("token"),  # states of earlier versions have none
         Plan.from_dict(record["plan"]),
         part(record, "learned"),
     )

@@ -1,41 +1,56 @@
 """The ledger: what several optimizers may spend on the same people, all together, over the years.
 
-What it promises: the guarantees on record, composed (accounting.py), never exceed the budget. An optimizer is charged
-when it is created, before it can release anything; a charge is refunded only if nothing was ever told to it.
+What it promises: the guarantees on record, composed (accounting.py), never exceed the budget, and every life of a run
+is on record before it releases anything. An optimizer is charged when it is created; a charge is refunded only if
+nothing was ever told to it and no state of it was taken.
 
-Why it holds. All that the ledger knows is in one SQLite file. Every change is one transaction that takes the write lock
-*first* (BEGIN IMMEDIATE), reads the record, decides, writes, and is on the disk when it returns (synchronous = EXTRA).
-So two processes never decide on the same remainder, and a process killed at any instruction leaves a charge that is
-there in full or not at all. If it was killed between the commit and its first release, the budget was charged for
-nothing: an error on the safe side.
+What a life costs. Within one life every loss is released at most once, under noise for which its guarantee stands. An
+optimizer made of a saved state, or a study put back from a backup, begins another life: the same people may be asked
+again, and what they say be released again, under the same guarantee once more. Two lives on the same people cost two
+guarantees, *unless the second continues the first*: nothing is then released by both. The ledger has to see that for
+itself, as it cannot see how many copies there are of a state.
 
-Tests: tests/privacy/test_ledger.py (many processes, killed at random).
+Why it holds: a token, usable once. Every entry has one holder, who knows a secret token; the ledger keeps its hash. To
+go on as the same life is to present the token together with its successor (`carry_on`): if it is that of the present
+holder, the successor takes its place, at no charge. A token that was presented is worth nothing any more, so of any
+number of copies of a state at most one, the first, goes on for free; every other is charged as a life of its own, under
+a derived name, or refused. This is one transaction: of two processes that present one token at once, one pays.
+
+An optimizer that has handed a state over has handed over its right to go on as well: state and optimizer hold the same
+token from then on. Whoever is first uses it up: `from_state` when it takes the state up, the optimizer when it releases
+its next round. The other one is a second life, and pays. So a state saved after each round is good for a restart, and a
+state that was overtaken by its own optimizer is not.
+
+A process killed after the ledger has taken its token and before the successor is saved leaves a right that nobody can
+use: the next life is charged, an error on the safe side. Studies write the successor down first, and lose nothing.
+
+Why the record holds: see _ledger_file.py. Two processes never decide on the same remainder, and a process killed at any
+instruction leaves a charge that is there in full or not at all. If it was killed between the commit and its first
+release, the budget was charged for nothing: an error on the safe side.
+
+Tests: tests/privacy/test_ledger.py (many processes, killed at random), tests/privacy/test_lives.py (every walk-around).
 """
 
+import hashlib
 import json
 import math
 import os
+import re
+import secrets
 import sqlite3
-import threading
-import weakref
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
-from sottovoce import _fork
-from sottovoce.errors import ForkRefused, LedgerConflict, LedgerExceeded
+from sottovoce.errors import LedgerConflict, LedgerExceeded
+from sottovoce.privacy._ledger_file import LedgerFile
 from sottovoce.privacy.accounting import Composition, compose, decimal_sum
 from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
 
-__all__ = ["Entry", "Ledger"]
+__all__ = ["Entry", "Ledger", "new_token"]
 
-_SECONDS_TO_WAIT = 60.0
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS budget (one INTEGER PRIMARY KEY CHECK (one = 1), guarantee TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS charges "
-    "(place INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, guarantee TEXT NOT NULL, used INTEGER NOT NULL)",
-)
+
+def new_token() -> str:
+    """Return a token that nobody can guess."""
+    return secrets.token_hex(16)
 
 
 @dataclass(frozen=True)
@@ -75,75 +90,132 @@ class Ledger:
         if not isinstance(budget, PureDP | ApproxDP | ZCDP | GDP):
             raise TypeError(f"budget must be PureDP, ApproxDP, ZCDP or GDP, got {budget!r}")
         self.budget = budget
-        self.path = None if path is None else Path(path)
-        self._generation = _fork.generation()
-        self._lock = threading.Lock()
-        self._memory: sqlite3.Connection | None = None
-        if self.path is None:
-            self._memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
-            weakref.finalize(self, self._memory.close)
-        else:
-            _create(self.path)
-        with self._transaction() as record:
-            self._agree_on_budget(record)
+        self._file = LedgerFile(path)
+        kept = guarantee_from_dict(json.loads(self._file.adopt(json.dumps(budget.to_dict()))))
+        if kept != budget:
+            raise LedgerConflict(f"budget is {budget!r}, but the ledger at {self._file.path} was opened with {kept!r}")
 
-    def charge(self, name: str, guarantee: Guarantee, *, simulated: bool = False, resume: bool = True) -> bool:
+    @property
+    def path(self) -> os.PathLike[str] | None:
+        """Where the record is kept; None for memory."""
+        return self._file.path
+
+    def charge(
+        self,
+        name: str,
+        guarantee: Guarantee,
+        *,
+        simulated: bool = False,
+        resume: bool = True,
+        token: str | None = None,
+    ) -> bool:
         """Record a charge, or refuse it and change nothing.
 
         Parameters
         ----------
         name
             The name of what is charged. Charging the same guarantee under the same name again is a resumption of the
-            same run, and is free: never give one name to two runs.
+            same run, and is free: never give one name to two runs. What has a holder is resumed by `carry_on` alone.
         guarantee
             What the run promises to one person.
         simulated
             Whether its noise is simulated: such a run keeps no promise, and a ledger refuses it.
         resume
             Whether a name on record may be resumed. False refuses it, for runs that cannot be continued.
+        token
+            What the run will present to go on in another life; see `carry_on`.
 
         Returns
         -------
         bool
             True if it was charged now, False if it is a resumption.
         """
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"name must be a non-empty string, got {name!r}")
-        if not isinstance(guarantee, Guarantee) or not guarantee.private or simulated:
-            what = "simulated noise" if simulated else repr(guarantee)
-            raise ValueError(
-                f"{name!r} has {what}, which protects nobody: a ledger keeps account of real promises only"
-            )
-        with self._transaction() as record:
-            entries = {entry.name: entry for entry in _entries(record)}
+        _check_promise(name, guarantee, simulated)
+        with self._file.transaction() as record:
+            entries = _entries(record)
             if name in entries:
-                return self._resumed(entries[name], guarantee, resume)
-            total = compose(*(entry.guarantee for entry in entries.values()), guarantee)
-            if self._in_currency(total) > self._limit:
-                left = decimal_sum((self._limit, -self._spent(tuple(entries.values()))))
-                raise LedgerExceeded(f"{name!r} asks for {guarantee!r}, but only {left:g} is left")
-            row = (name, json.dumps(guarantee.to_dict()))
-            record.execute("INSERT INTO charges (name, guarantee, used) VALUES (?, ?, 0)", row)
+                return self._resumed(entries[name], guarantee, resume and not _holder(record, name))
+            self._enter(record, name, guarantee, token)
         return True
+
+    def carry_on(
+        self, name: str, guarantee: Guarantee, token: str | None, successor: str, *, simulated: bool = False
+    ) -> str:
+        """Go on as the life that holds a token, which is used up; or be charged as another life, or refused.
+
+        Parameters
+        ----------
+        name
+            The entry of the life before.
+        guarantee
+            What the run promises to one person.
+        token
+            What the life before has handed over; None for one that was charged before there were tokens.
+        successor
+            A new token, from `new_token`: what the next life will have to present.
+        simulated
+            As for `charge`.
+
+        Returns
+        -------
+        str
+            The name of the entry from now on: `name` if nothing was charged, or that of the life that was.
+
+        Examples
+        --------
+        >>> ledger = Ledger(PureDP(epsilon=1.0))
+        >>> ledger.charge("routes", PureDP(epsilon=0.4), token="first")
+        True
+        >>> ledger.carry_on("routes", PureDP(epsilon=0.4), "first", "second"), ledger.spent
+        ('routes', 0.4)
+        >>> ledger.carry_on("routes", PureDP(epsilon=0.4), "first", "third"), ledger.spent
+        ('routes (life 2)', 0.8)
+        """
+        _check_promise(name, guarantee, simulated)
+        with self._file.transaction() as record:
+            entries = _entries(record)
+            if name in entries and entries[name].guarantee == guarantee and _holder(record, name) == _hashed(token):
+                _hand_to(record, name, successor)
+                return name
+            life = name if name not in entries else _next_life(name, entries)
+            self._enter(record, life, guarantee, successor)
+            _hand_to(record, life, successor)
+        return life
+
+    def hand_over(self, name: str, token: str | None, successor: str) -> bool:
+        """Let a token take the place of another, if that is the present holder's; from now on the charge stays."""
+        with self._file.transaction() as record:
+            _find(record, name)
+            if _holder(record, name) != _hashed(token):
+                return False
+            _hand_to(record, name, successor)
+        return True
+
+    def is_held_by(self, name: str, token: str) -> bool:
+        """Whether a token is that of the present holder."""
+        with self._file.transaction() as record:
+            return name in _entries(record) and _holder(record, name) == _hashed(token)
 
     def mark_used(self, name: str) -> None:
         """Record that a loss was told to it: from now on the charge stays."""
-        with self._transaction() as record:
+        with self._file.transaction() as record:
             _find(record, name)
             record.execute("UPDATE charges SET used = 1 WHERE name = ?", (name,))
 
     def refund(self, name: str) -> None:
         """Take back a charge that nothing was ever told to."""
-        with self._transaction() as record:
+        with self._file.transaction() as record:
             if _find(record, name).used:
-                raise LedgerConflict(f"{name!r} was told losses, and what was released stays released: no refund")
+                raise LedgerConflict(
+                    f"{name!r} was told losses, or a state of it was taken; what was released stays released: no refund"
+                )
             record.execute("DELETE FROM charges WHERE name = ?", (name,))
 
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The charges on record, oldest first."""
-        with self._transaction() as record:
-            return _entries(record)
+        with self._file.transaction() as record:
+            return tuple(_entries(record).values())
 
     @property
     def spent(self) -> float:
@@ -189,67 +261,54 @@ class Ledger:
             )
         return False
 
-    def _agree_on_budget(self, record: sqlite3.Connection) -> None:
-        for table in _TABLES:
-            record.execute(table)
-        record.execute("INSERT OR IGNORE INTO budget VALUES (1, ?)", (json.dumps(self.budget.to_dict()),))
-        kept = guarantee_from_dict(json.loads(record.execute("SELECT guarantee FROM budget").fetchone()[0]))
-        if kept != self.budget:
-            raise LedgerConflict(f"budget is {self.budget!r}, but the ledger at {self.path} was opened with {kept!r}")
-
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection that holds the write lock; commit at the end, or undo everything on an error."""
-        if self._memory is not None:
-            if self._generation != _fork.generation():
-                raise ForkRefused("a ledger in memory belongs to the process that made it; give it a path to share it")
-            with self._lock, _locked(self._memory):
-                yield self._memory
-            return
-        # A connection for each transaction: SQLite's must not be carried over a fork.
-        with closing(sqlite3.connect(str(self.path), timeout=_SECONDS_TO_WAIT, isolation_level=None)) as connection:
-            try:
-                connection.execute("PRAGMA synchronous = EXTRA")
-            except sqlite3.DatabaseError:
-                raise ValueError(f"path must be a ledger or not exist yet, and {self.path} is another file") from None
-            with _locked(connection):
-                yield connection
+    def _enter(self, record: sqlite3.Connection, name: str, guarantee: Guarantee, token: str | None) -> None:
+        """Put a charge on record, if the budget can pay for it."""
+        entries = tuple(_entries(record).values())
+        total = compose(*(entry.guarantee for entry in entries), guarantee)
+        if self._in_currency(total) > self._limit:
+            left = decimal_sum((self._limit, -self._spent(entries)))
+            raise LedgerExceeded(f"{name!r} asks for {guarantee!r}, but only {left:g} is left")
+        row = (name, json.dumps(guarantee.to_dict()), _hashed(token))
+        record.execute("INSERT INTO charges (name, guarantee, used, holder) VALUES (?, ?, 0, ?)", row)
 
 
-@contextmanager
-def _locked(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+def _check_promise(name: str, guarantee: Guarantee, simulated: bool) -> None:
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"name must be a non-empty string, got {name!r}")
+    if not isinstance(guarantee, Guarantee) or not guarantee.private or simulated:
+        what = "simulated noise" if simulated else repr(guarantee)
+        raise ValueError(f"{name!r} has {what}, which protects nobody: a ledger keeps account of real promises only")
 
 
-def _create(path: Path) -> None:
-    """Make an empty file that only its owner can read, and see to it that its name is on the disk too."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+def _hashed(token: str | None) -> str | None:
+    return None if token is None else hashlib.blake2b(token.encode(), digest_size=16).hexdigest()
 
 
-def _entries(record: sqlite3.Connection) -> tuple[Entry, ...]:
+def _holder(record: sqlite3.Connection, name: str) -> str | None:
+    """Return the hash of the holder's token; None for what was charged without one."""
+    (holder,) = record.execute("SELECT holder FROM charges WHERE name = ?", (name,)).fetchone()
+    return None if holder is None else str(holder)
+
+
+def _hand_to(record: sqlite3.Connection, name: str, token: str) -> None:
+    """Make a token the present one. A right that was handed on is not given back: no refund."""
+    record.execute("UPDATE charges SET holder = ?, used = 1 WHERE name = ?", (_hashed(token), name))
+
+
+def _next_life(name: str, entries: dict[str, Entry]) -> str:
+    first, number = re.sub(r" \(life \d+\)$", "", name), 2
+    while f"{first} (life {number})" in entries:
+        number += 1
+    return f"{first} (life {number})"
+
+
+def _entries(record: sqlite3.Connection) -> dict[str, Entry]:
     rows = record.execute("SELECT name, guarantee, used FROM charges ORDER BY place").fetchall()
-    return tuple(Entry(name, guarantee_from_dict(json.loads(plain)), bool(used)) for name, plain, used in rows)
+    return {name: Entry(name, guarantee_from_dict(json.loads(plain)), bool(used)) for name, plain, used in rows}
 
 
 def _find(record: sqlite3.Connection, name: str) -> Entry:
-    for entry in _entries(record):
-        if entry.name == name:
-            return entry
-    raise LedgerConflict(f"{name!r} is not on record; charge it first")
+    entries = _entries(record)
+    if name not in entries:
+        raise LedgerConflict(f"{name!r} is not on record; charge it first")
+    return entries[name]

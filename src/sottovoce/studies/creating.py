@@ -16,6 +16,7 @@ from sottovoce.learning.saved_state import coins_record, refuse_secrets, source_
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
 from sottovoce.studies.head import AUTO, Head
 from sottovoce.studies.migrations import migrate, one_at_a_time
+from sottovoce.studies.rights import Claim, keep
 from sottovoce.studies.storage import Storage
 from sottovoce.studies.stored import read
 from sottovoce.studies.tables import heads
@@ -48,6 +49,7 @@ class Found:
     identity: str
     configuration: Configuration
     source: NoiseSource
+    claim: Claim | None  # if a ledger was passed
 
 
 def create_or_resume(storage: Storage, wish: Wish) -> Found:
@@ -95,12 +97,14 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         one_at_a_time(connection)
         if connection.execute(select(heads.c.id).where(heads.c.name == wish.name)).one_or_none() is not None:
             return None
-        # Charged and used at once, before the study exists: any process may then tell it losses. Not any earlier, or
-        # several that create it at the same moment would each be charged.
-        if wish.ledger is not None:
-            _charge(wish.ledger, wish.name, identity, configuration.privacy, source)
+        # Charged before the study exists, and not any earlier, or several that create it at the same moment would each
+        # be charged.
+        claim = _claim(wish, identity, configuration.privacy, source)
+        token = None if claim is None else claim.charge()
         study = _insert(connection, wish.name, pack(record), key, head)
-    return Found(study, key, identity, configuration, source)
+        if claim is not None:
+            keep(connection, study, claim.entry, token)
+    return Found(study, key, identity, configuration, source, claim)
 
 
 def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, head: Head) -> int:
@@ -138,9 +142,10 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
             f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
         )
     source = source_for(wish.noise, simulated=record["simulated"])
-    if wish.ledger is not None:
-        _charge(wish.ledger, wish.name, record["identity"], stored.privacy, source)
-    return Found(row.id, bytes(row.key), record["identity"], stored, source)
+    claim = _claim(wish, record["identity"], stored.privacy, source)
+    if claim is not None:
+        claim.present(storage, row.id)
+    return Found(row.id, bytes(row.key), record["identity"], stored, source, claim)
 
 
 def _stored_configuration(record: Record, domain: Domain | None) -> Configuration:
@@ -150,7 +155,7 @@ def _stored_configuration(record: Record, domain: Domain | None) -> Configuratio
     return Configuration.from_record(plain)  # the domain that was passed is compared with it by the caller
 
 
-def _charge(ledger: Ledger, name: str, identity: str, privacy: Guarantee, source: NoiseSource) -> None:
-    entry = f"study {name} {identity}"
-    ledger.charge(entry, privacy, simulated=source.simulated, resume=True)
-    ledger.mark_used(entry)
+def _claim(wish: Wish, identity: str, privacy: Guarantee, source: NoiseSource) -> Claim | None:
+    if wish.ledger is None:
+        return None
+    return Claim(wish.ledger, f"study {wish.name} {identity}", privacy, source.simulated)

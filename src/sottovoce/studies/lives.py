@@ -24,6 +24,8 @@ _STEP = 2**24  # generations are raised by up to this much, so that two lives of
 
 def begin_new_life(replica: Replica, connection: Connection, newest: int = 0) -> None:
     """Drop what is not released, and raise the generation above all that were met, `newest` among them."""
+    if replica.claim is not None:
+        replica.claim.present_within(connection, replica.head.id)
     head = replica.head
     head.generation = max(head.generation, newest) + 1 + secrets.randbelow(_STEP)
     head.closer, head.lease, head.fence = None, 0.0, head.fence + 1

@@ -53,7 +53,18 @@ def _remember_writers(connection: Connection) -> None:
     connection.execute(text(f"ALTER TABLE sottovoce_heads ADD COLUMN writers {kind}"))
 
 
-MIGRATIONS: Sequence[Migration] = (_let_studies_lose_patience, _remember_writers)
+def _let_studies_hold_rights(connection: Connection) -> None:
+    """Version 4: a study that was charged to a ledger keeps the token with which it goes on; none has one so far."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    connection.execute(
+        text(
+            f"CREATE TABLE sottovoce_rights (study {number} NOT NULL PRIMARY KEY REFERENCES sottovoce_heads (id), "
+            "entry VARCHAR NOT NULL, token VARCHAR, successor VARCHAR)"
+        )
+    )
+
+
+MIGRATIONS: Sequence[Migration] = (_let_studies_lose_patience, _remember_writers, _let_studies_hold_rights)
 """Step i leads from version i + 1 to version i + 2; each is applied once, all of them in one transaction."""
 
 VERSION = 1 + len(MIGRATIONS)

@@ -28,6 +28,7 @@ from sottovoce.studies import tables
 from sottovoce.studies.head import AUTO, Head
 from sottovoce.studies.live import Entry, LiveRound, draw_record
 from sottovoce.studies.rebuilding import read_tells, rebuild
+from sottovoce.studies.rights import Claim
 from sottovoce.studies.stored import epoch_row, round_row
 from sottovoce.studies.tables import blocks, epochs, rounds, tells
 
@@ -61,10 +62,12 @@ class Replica:
         Of the study.
     source
         Where noise comes from: never from anything that is stored.
+    claim
+        To the charge of a ledger, if one was passed: a new life presents it.
     """
 
-    def __init__(self, configuration: Configuration, source: NoiseSource) -> None:
-        self.configuration, self.source = configuration, source
+    def __init__(self, configuration: Configuration, source: NoiseSource, claim: Claim | None = None) -> None:
+        self.configuration, self.source, self.claim = configuration, source, claim
         self.problem = configuration.problem()
         self.horizon = None if configuration.horizon is None else self.problem.horizon
         self.coins = np.random.Generator(np.random.SFC64(0))

@@ -28,6 +28,7 @@ from sottovoce.studies.ids import Place, places_of
 from sottovoce.studies.lives import begin_new_life
 from sottovoce.studies.outstanding import outstanding
 from sottovoce.studies.replica import Replica
+from sottovoce.studies.rights import refuse_without_ledger
 from sottovoce.studies.status import Status
 from sottovoce.studies.storage import Storage
 from sottovoce.studies.telling import store
@@ -76,7 +77,7 @@ class Study:
         self._found = found
         self._repeat = choice("repeat", repeat, ("error", "ignore"))
         self._local = isinstance(found.configuration.privacy, LocalDP)
-        self._core = Core(storage, Replica(found.configuration, found.source), found.study)
+        self._core = Core(storage, Replica(found.configuration, found.source, found.claim), found.study)
 
     @classmethod
     def open(
@@ -118,7 +119,9 @@ class Study:
         seed, noise
             As for `PrivateBandit`. Noise is never stored, nor is anything that it could be derived from.
         ledger
-            Charges the guarantee, once for the life of the study.
+            Charges the guarantee, once for the life of the study; pass it again whenever the study is opened, so that
+            the ledger sees that it is the same life. A copy of the study, or a backup that was overtaken, is charged as
+            another life, or refused. Without it a study that was charged can be resumed, and cannot be `restored`.
         patience
             Events that are asked after a round's last action was, after which losses that did not come count as the
             middle of the range; None to wait for ever. "auto", the default, is a tenth of the horizon up to 10,000
@@ -154,6 +157,8 @@ class Study:
         try:
             storage.check()
             found = create_or_resume(storage, Wish(name, given, waiting, seed, noise, ledger))
+            if restored and ledger is None:
+                refuse_without_ledger(storage, found.study, name)
             study = cls(storage, name, found, repeat)
             study._core.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:

@@ -7,6 +7,7 @@
 | rounds   | round                     | its point, its probes; once released, the numbers with noise    | no      |
 | blocks   | stretch of an open round  | the actions, public; deleted once the round is released         | no      |
 | tells    | call of tell              | integer losses of open rounds; erased with the round's release  | YES     |
+| rights   | study with a ledger       | the token with which it goes on under its charge                | no      |
 """
 
 from sqlalchemy import (
@@ -22,7 +23,7 @@ from sqlalchemy import (
     Table,
 )
 
-__all__ = ["OPEN", "RELEASED", "blocks", "epochs", "heads", "metadata", "rounds", "schema", "tells"]
+__all__ = ["OPEN", "RELEASED", "blocks", "epochs", "heads", "metadata", "rights", "rounds", "schema", "tells"]
 
 OPEN, RELEASED, UNRELEASED, DROPPED = "open", "released", "unreleased", "dropped"  # states of a round
 
@@ -97,5 +98,14 @@ tells = Table(
     Column("entry", LargeBinary, nullable=False),
     sqlite_autoincrement=True,  # numbers are never used again: a process knows what it has not seen
 )
+rights = Table(
+    "sottovoce_rights",
+    metadata,
+    Column("study", _Number, ForeignKey(heads.c.id), primary_key=True),
+    Column("entry", String, nullable=False),  # of the ledger
+    Column("token", String),  # what the next process that opens the study presents
+    Column("successor", String),  # of the token, written down before the ledger hears of it
+)
+
 Index("sottovoce_tells_of_round", tells.c.study, tells.c.round)
 Index("sottovoce_tells_in_order", tells.c.study, tells.c.number)
