@@ -452,3 +452,47 @@ def test_lines_are_numbered_as_an_editor_would():
     assert [next(reading).number, next(reading).number] == [3, 5]
     with pytest.raises(LineError, match="line 6: "):
         next(reading)
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\x00b", "two\nlines", "x" * 201])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("create", "--domain", "simplex:3", "--horizon", "1000"),
+        ("ask",),
+        ("tell", "1.0.0.aa", "0.5"),
+        ("forget", "1.0.0.aa"),
+        ("status",),
+        ("export",),
+        ("verify",),
+        ("restore", "--yes"),
+    ],
+)
+def test_a_name_that_cannot_be_stored_is_an_error_of_use(name, words, command, place):
+    (place / "study.db").touch()
+    code, out, error = command(words[0], name, *words[1:])
+    assert (code, out) == (2, "")
+    assert "name must be 1 to 200 letters" in error
+    error.encode("ascii")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"made": ["domains", "Product", {"factors": [' * 30_000])
+def test_json_that_is_nested_too_deeply_is_an_error_of_use(text, command, place):
+    (place / "deep.json").write_text(text)
+    code, out, error = command("create", "spring", "--domain-json", place / "deep.json", "--horizon", "1000")
+    assert (code, out) == (2, "")
+    assert "does not hold a domain" in error
+    command("create", "spring", "--domain", "simplex:3", "--horizon", "1000")
+    (place / "deep.jsonl").write_text('{"id": ' + "[" * 100_000 + "\n")
+    code, _, error = command("tell", "spring", "--file", place / "deep.jsonl")
+    assert code == 2
+    assert "line 1: it is not a JSON object" in error
+
+
+def test_arguments_of_any_bytes_end_in_words(place):
+    """Not in a traceback: neither a name nor a path that is no text."""
+    for words in ([b"status", b"\xff"], [b"status", b"spring", b"--storage", b"sqlite:///\xff/x.db"]):
+        done = subprocess.run([sys.executable.encode(), b"-m", b"sottovoce", b"study", *words], capture_output=True)
+        assert done.returncode == 2
+        assert done.stderr.startswith(b"error:")
+        assert b"Traceback" not in done.stderr

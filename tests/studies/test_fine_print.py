@@ -5,6 +5,7 @@ import threading
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 from study_tools import Look, ball, losses_of, path_of, sums
 
 import sottovoce as sv
@@ -46,31 +47,15 @@ def test_a_server_that_forgets_commits_is_told_not_to(opened, postgres_url):
     storage.close()
 
 
-class Failing:
-    """Makes the lease, and so all closing of rounds, fail as a full disk would."""
-
-    def __init__(self, url):
-        self._path = path_of(url)
-
-    def __enter__(self):
-        self._do(
-            "CREATE TRIGGER no_room BEFORE UPDATE OF fence ON sottovoce_heads WHEN NEW.fence <> OLD.fence "
-            "BEGIN SELECT RAISE(ABORT, 'database or disk is full'); END"
-        )
-
-    def __exit__(self, *_):
-        self._do("DROP TRIGGER no_room")
-
-    def _do(self, statement):
-        with sqlite3.connect(self._path) as connection:
-            connection.execute(statement)
-        connection.close()
+def no_room(*_):
+    raise OperationalError("UPDATE", None, sqlite3.OperationalError("database or disk is full"))
 
 
-def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url):
+def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url, monkeypatch):
     study = opened(sqlite_url, **sums())
     ids = study.ask(12).ids
-    with Failing(sqlite_url):
+    with monkeypatch.context() as patch:
+        patch.setattr("sottovoce.studies.closing._take_lease", no_room)  # and so all closing of rounds
         study.tell(ids, losses_of(ids))  # on record, though its round cannot be closed
         assert len(study.ask(5)) == 5  # nor is any action lost
         with pytest.raises(StorageError, match="full"):
@@ -84,9 +69,7 @@ def test_an_errors_context_holds_no_loss(opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     ids = study.ask(3).ids
     with sqlite3.connect(path_of(sqlite_url)) as connection:
-        connection.execute(
-            "CREATE TRIGGER broken BEFORE INSERT ON sottovoce_tells BEGIN SELECT RAISE(ABORT, 'no'); END"
-        )
+        connection.execute("ALTER TABLE sottovoce_tells RENAME COLUMN entry TO entries")
     connection.close()
     with pytest.raises(StorageError) as refused:
         study.tell(ids, [0.1, 0.2, 0.3])

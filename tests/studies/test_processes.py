@@ -178,6 +178,28 @@ def test_a_lease_of_the_dead_runs_out(url, opened, monkeypatch):
     assert study.status().round == 1
 
 
+@pytest.mark.parametrize("jump", [-3600.0, -31.0])
+def test_a_lease_does_not_outlive_a_clock_that_is_set_back(jump, url, opened, monkeypatch):
+    """Its holder is alive, and asleep; by the new time its lease would end in an hour."""
+    clock = Clock(monkeypatch)
+    sleeper, other = opened(url, **ball(privacy=sv.PureDP(1.0))), opened(url)
+    last = all_but_one(sleeper)
+    draw = type(sleeper._core.replica.rounds[0].open.epoch).draw
+    drawn = []
+
+    def slow(epoch, complete):
+        drawn.append(draw(epoch, complete))
+        if len(drawn) == 1:
+            clock.now += jump
+            assert other.status().round == 1
+        return drawn[-1]
+
+    monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+    sleeper.tell(last, 0.5)
+    assert sleeper.status().round == 1
+    assert np.array_equal(_records.unpack(Look(url).closed[0])["numbers"], drawn[1].numbers)
+
+
 def test_one_process_sees_at_once_what_another_has_done(url, opened):
     one, other = opened(url, **sums()), opened(url)
     ids = one.ask(30).ids

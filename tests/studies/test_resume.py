@@ -67,7 +67,7 @@ def test_a_study_that_is_not_there_is_named(opened, url):
     with pytest.raises(StudyNotFound, match="pass horizon, loss_range, privacy"):
         opened(url, "spring", domain=sv.domains.Ball(3))
     for bad in ("", "x" * 201, 7):
-        with pytest.raises(ValueError, match="name must be a text of 1 to 200 letters"):
+        with pytest.raises(ValueError, match="name must be 1 to 200 letters"):
             opened(url, bad, **ball())
 
 

@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _complain(message: str, code: int) -> int:
-    line = " ".join(message.split())
+    line = " ".join(message.encode("utf-8", "backslashreplace").decode().split())  # arguments may be any bytes
     if not line:  # the help was shown instead
         return code
     Console(stderr=True, soft_wrap=True, highlight=False).print(f"[bold red]error:[/] [red]{escape(line)}[/]")

@@ -21,6 +21,8 @@ def domain_of(text: str | None, file: Path | None) -> Domain:
         return build(json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise ValueError(f"there is no file {file}") from None
+    except RecursionError:
+        raise ValueError(f"{file} does not hold a domain: it is nested too deeply") from None
     except (json.JSONDecodeError, UnicodeDecodeError, AttributeError, TypeError, ValueError) as problem:
         raise ValueError(
             f"{file} does not hold a domain as sottovoce.domains.specification.specify writes it: {problem}"

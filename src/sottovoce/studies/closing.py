@@ -90,7 +90,9 @@ def _take_lease(core: Core, connection: Connection) -> int | None:
     now = core.storage.now(connection)
     if live is None or not live.complete:
         return None
-    if head.closer is not None and head.closer != core.owner and now < head.lease and not core.is_dead(head.closer):
+    # A lease that ends later than any that could be taken now is from before the clock was set back.
+    runs = now < head.lease <= now + LEASE_SECONDS
+    if head.closer is not None and head.closer != core.owner and runs and not core.is_dead(head.closer):
         return None
     head.closer, head.lease, head.fence = core.owner, now + LEASE_SECONDS, head.fence + 1
     return head.fence

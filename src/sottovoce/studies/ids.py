@@ -55,7 +55,7 @@ def _place(key: bytes, one: Any) -> Place:
 
 
 def _tag(key: bytes, body: str) -> str:
-    return hashlib.blake2b(body.encode(), key=key, digest_size=_TAG).hexdigest()
+    return hashlib.blake2b(body.encode(errors="surrogatepass"), key=key, digest_size=_TAG).hexdigest()
 
 
 def _refusal(one: Any) -> str:

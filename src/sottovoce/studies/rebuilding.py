@@ -35,11 +35,11 @@ def rebuild(replica: "Replica", connection: Connection) -> None:
     replica.rounds_opened = rows[0].number + 1 if rows else 0
     newest = read(f"round {rows[0].number}", rows[0].public) if rows else None
     drawn = connection.execute(select(blocks).where(blocks.c.study == replica.head.id).order_by(blocks.c.first)).all()
-    wanted = {row.round for row in drawn}
+    wanted = select(blocks.c.round).where(blocks.c.study == replica.head.id)
     live = connection.execute(
         select(rounds)
         .where(rounds.c.study == replica.head.id)
-        .where((rounds.c.state == tables.OPEN) | rounds.c.number.in_(sorted(wanted)))
+        .where((rounds.c.state == tables.OPEN) | rounds.c.number.in_(wanted))
         .order_by(rounds.c.number)
     ).all()
     public = {row.number: read(f"round {row.number}", row.public) for row in live}

@@ -310,8 +310,10 @@ class Replica:
         if changed.rowcount != 1:
             raise StudyDamaged(f"round {live.number} was closed by somebody else; nothing of this was recorded")
         connection.execute(delete(tells).where(tells.c.study == self.head.id, tells.c.round == live.number))
-        over = [block.first for block in live.blocks if block.asked == block.size]
-        connection.execute(delete(blocks).where(blocks.c.study == self.head.id, blocks.c.first.in_(over)))
+        # What is not asked yet stays; blocks are asked in order. A range, for there may be any number of them.
+        left = next((block.first for block in live.blocks if block.asked < block.size), live.end)
+        mine = blocks.c.study == self.head.id, blocks.c.round == live.number
+        connection.execute(delete(blocks).where(*mine, blocks.c.first < left))
         live.closed = True
         self.head.closed += 1
         self.head.structure += 1

@@ -10,7 +10,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -29,12 +29,14 @@ from sqlalchemy.pool import NullPool
 
 from sottovoce import _fork
 from sottovoce.errors import ForkRefused, SottovoceError, StorageError, StudyDamaged
+from sottovoce.studies import pulse
 from sottovoce.studies.files import DatabaseFile, FileReplaced
+from sottovoce.studies.foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
+from sottovoce.studies.pulse import Pulse
 
 __all__ = ["Storage"]
 
 _LOG_NAME = "sottovoce"
-_IDLE = 120_000  # milliseconds after which PostgreSQL ends a transaction in which nothing happens
 BUSY_SECONDS = 60.0  # how long to wait for another process's transaction
 _PRAGMAS = {
     "journal_mode": "WAL",
@@ -64,6 +66,9 @@ class Storage:
         self.file = DatabaseFile(_path_of(self.url), create=create) if self.is_sqlite else None
         self._engine = _engine(self.url, self.file)
         self._connection: Connection | None = None
+        self._schema: int | None = None  # as it was when foreign things were last looked for
+        self._pulse = Pulse()
+        weakref.finalize(self, self._pulse.stop)
         _living.add(self)
 
     @property
@@ -86,7 +91,9 @@ class Storage:
         try:
             connection = self._connected()
             with connection.begin():
-                yield connection
+                self._refuse_foreign(connection)
+                with nullcontext() if self.file else self._pulse.beating(_driver(connection)):
+                    yield connection
             if self.file is not None:
                 self.file.check(committed=True)
         except FileReplaced:
@@ -126,12 +133,11 @@ class Storage:
             if self.file is not None:
                 self.file.check(committed=False)
                 if self.file.changed:  # SQLite itself would not notice bytes that were copied over the file
-                    raw: Any = self._connection.connection.dbapi_connection
-                    raw.execute("PRAGMA shrink_memory")
+                    _driver(self._connection).execute("PRAGMA shrink_memory")
             return self._connection
         if self.file is not None:
             self.file.before_connecting()
-        self._connection = self._connect()
+        self._connection, self._schema = self._connect(), None
         if self.file is not None:
             self.file.connected()
         return self._connection
@@ -157,6 +163,16 @@ class Storage:
             except SQLAlchemyError:
                 pass
 
+    def _refuse_foreign(self, connection: Connection) -> None:
+        """Look for triggers and the like, if the schema has changed; a server's, when it is connected to."""
+        if self.file is None:
+            return
+        raw = _driver(connection)
+        (schema,) = raw.execute("PRAGMA schema_version").fetchone()
+        if schema != self._schema:
+            refuse_foreign_sqlite(raw, self.name)
+            self._schema = schema
+
     def _abandon(self) -> None:
         """Let go of a connection without closing it: SQLite would remove the log of whatever has taken its place."""
         connection, self._connection = self._connection, None
@@ -180,6 +196,7 @@ class Storage:
         if connection is not None:
             connection.close()
         self._engine.dispose()
+        self._pulse.stop()
 
     def now(self, connection: Connection) -> float:
         """Return the time by the one clock that all processes share: the host's, or the database server's."""
@@ -197,7 +214,7 @@ class Storage:
         self.refuse_fork()
         try:
             connection = self._connected()
-            raw: Any = connection.connection.dbapi_connection
+            raw = _driver(connection)
             raw.execute("PRAGMA busy_timeout = 0")
             try:
                 busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -234,6 +251,10 @@ def _advice(low: str) -> str:
         return "the disk is full; nothing was changed. Make room and try again"
     if "locked" in low or "busy" in low or "lock timeout" in low:
         return "another process has held the database for too long; nothing was changed. Try again"
+    if "idle-in-transaction" in low or "idle in transaction" in low:
+        return (
+            "this process stood still within a transaction, and the server has ended it; nothing was changed. Try again"
+        )
     if "readonly" in low or "read-only" in low or "permission" in low:
         return "it cannot be written; nothing was changed. Check the permissions of the file and its folder"
     if "unable to open" in low or "no such" in low:
@@ -328,8 +349,15 @@ def _set_up_postgresql(connection: Any, _record: Any) -> None:
     if connection.execute("SHOW synchronous_commit").fetchone()[0] == "off":
         connection.execute("SET synchronous_commit = on")  # a release that is lost would be drawn twice
     connection.execute(f"SET lock_timeout = {int(1000 * BUSY_SECONDS)}")
-    connection.execute(f"SET idle_in_transaction_session_timeout = {_IDLE}")
+    connection.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * pulse.IDLE_SECONDS)}")
+    connection.execute(f"SET tcp_user_timeout = {int(1000 * pulse.IDLE_SECONDS)}")  # it does not read what it asked for
+    refuse_foreign_postgresql(connection, "the database")
     connection.autocommit = False
+
+
+def _driver(connection: Connection) -> Any:
+    """Return the driver's own connection."""
+    return connection.connection.dbapi_connection
 
 
 _living: weakref.WeakSet[Storage] = weakref.WeakSet()
@@ -357,7 +385,7 @@ def _keep_what_was_inherited() -> None:
         if storage.file is not None and storage.file.identity is not None:
             _fork.keep(storage.file.identity)
         elif storage.file is None:
-            _cut_off(connection.connection.dbapi_connection)
+            _cut_off(_driver(connection))
 
 
 def _cut_off(server: Any) -> None:

@@ -26,6 +26,7 @@ from sottovoce.studies.creating import Found, Wish, create_or_resume
 from sottovoce.studies.export import export
 from sottovoce.studies.ids import Place, places_of
 from sottovoce.studies.lives import begin_new_life
+from sottovoce.studies.names import study_name
 from sottovoce.studies.outstanding import outstanding
 from sottovoce.studies.replica import Replica
 from sottovoce.studies.rights import refuse_without_ledger
@@ -135,8 +136,7 @@ class Study:
             Say so when the storage was restored from a backup, or copied: losses that are not released are dropped,
             and ids that were handed out before are refused. Otherwise losses could be released twice.
         """
-        if not isinstance(name, str) or not 0 < len(name) <= 200:
-            raise ValueError(f"name must be a text of 1 to 200 letters, got {name!r}")
+        study_name(name)
         choice("repeat", repeat, ("error", "ignore"))
         given = {
             "domain": domain,

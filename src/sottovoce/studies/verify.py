@@ -9,6 +9,7 @@ from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
 from sottovoce.learning.configuration import Configuration
 from sottovoce.studies.examine import Examiner
+from sottovoce.studies.names import study_name
 from sottovoce.studies.replay import Replay
 from sottovoce.studies.snapshot import Snapshot, take_snapshot, tried
 from sottovoce.studies.storage import Storage
@@ -115,6 +116,7 @@ def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verif
     domain
         For studies whose domain holds functions: it is not stored.
     """
+    study_name(name)
     storage = Storage(url, create=False)
     try:
         return _verify(storage, name, domain)

@@ -1,0 +1,61 @@
+"""A sign of life for PostgreSQL: a transaction in which nothing happens is ended by the server within seconds.
+
+So a process that was stopped half-way holds up no other for long. One that computes within a transaction (a point, a
+plan) is alive, though, and says so from a thread of its own; a stopped process has all of its threads stopped.
+"""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+__all__ = ["BEAT_SECONDS", "IDLE_SECONDS", "Pulse"]
+
+IDLE_SECONDS = 10.0
+"""How long a server waits for a transaction in which nothing happens."""
+
+BEAT_SECONDS = 2.5
+"""How often a process that computes within a transaction says that it is alive."""
+
+
+class Pulse:
+    """Beats while a transaction lasts, on the connection of that transaction."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._busy, self._over = threading.Event(), threading.Event()
+        self._connection: Any = None
+        self._last = 0.0
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def beating(self, connection: Any) -> Iterator[None]:
+        """Beat on a driver's connection; it must end before the commit, for a beat would begin a new transaction."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="sottovoce pulse", daemon=True)
+            self._thread.start()
+        with self._lock:
+            self._connection, self._last = connection, time.monotonic()
+        self._busy.set()
+        try:
+            yield
+        finally:
+            self._busy.clear()
+            with self._lock:
+                self._connection = None
+
+    def stop(self) -> None:
+        """Let the thread end."""
+        self._over.set()
+        self._busy.set()
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            self._busy.wait()
+            self._over.wait(BEAT_SECONDS)
+            with self._lock:
+                if self._connection is not None and time.monotonic() >= self._last + BEAT_SECONDS:
+                    with suppress(Exception):  # whoever uses the connection will meet the same
+                        self._connection.execute("SELECT 1")
+                    self._last = time.monotonic()
