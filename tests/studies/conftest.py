@@ -1,5 +1,6 @@
 """Storages for the tests of studies: SQLite files, and a real PostgreSQL server that belongs to the test session."""
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -20,42 +21,74 @@ import study_tools
 _ACCOUNTS = ("postgres", "nobody")  # the server refuses to run as root
 
 
+class Server:
+    """A server on a free port of the loopback, with its full durability: it can be stopped, copied and put back."""
+
+    def __init__(self, initdb):
+        self.folder = Path(tempfile.mkdtemp(prefix="sottovoce-postgres-"))
+        self.data = self.folder / "data"
+        account = _account()
+        if account is not None:
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+        who = {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        self._quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "cwd": self.folder, **who}
+        name = "tester"
+        subprocess.run(
+            [initdb, "-D", self.data, "-U", name, "--auth=trust", "--encoding=UTF8", "--no-locale"],
+            check=True,
+            stderr=subprocess.PIPE,
+            **self._quiet,
+        )
+        port = _free_port()
+        options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": self.folder, "fsync": "on"}
+        self._command = [initdb.with_name("postgres"), "-D", self.data]
+        for key, value in options.items():
+            self._command += ["-c", f"{key}={value}"]
+        self.url = f"postgresql+psycopg://{name}@127.0.0.1:{port}"
+
+    def start(self):
+        with open(self.folder / "log", "ab") as log:
+            self._process = subprocess.Popen(self._command, stderr=log, **self._quiet)
+        _wait_for(self._process, self.url, self.folder / "log")
+
+    def stop(self, how=signal.SIGQUIT):
+        """Stop it: SIGINT in good order, SIGQUIT at once, as a crash would."""
+        self._process.send_signal(how)
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def copy(self, source, target):
+        """Copy a folder of data; the server must be stopped."""
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["cp", "-a", source, target], check=True)
+
+
+@contextlib.contextmanager
+def _server(system_program):
+    server = Server(Path(system_program("initdb")))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(server.folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="session")
 def postgres_server(system_program):
-    """Start a server on a free port of the loopback, with its full durability; return its URL without a database."""
-    initdb = Path(system_program("initdb"))
-    folder = Path(tempfile.mkdtemp(prefix="sottovoce-postgres-"))
-    account = _account()
-    if account is not None:
-        os.chown(folder, account.pw_uid, account.pw_gid)
-    who = {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "cwd": folder, **who}
-    name = "tester"
-    subprocess.run(
-        [initdb, "-D", folder / "data", "-U", name, "--auth=trust", "--encoding=UTF8", "--no-locale"],
-        check=True,
-        stderr=subprocess.PIPE,
-        **quiet,
-    )
-    port = _free_port()
-    options = {"listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder, "fsync": "on"}
-    command = [initdb.with_name("postgres"), "-D", folder / "data"]
-    for key, value in options.items():
-        command += ["-c", f"{key}={value}"]
-    with open(folder / "log", "wb") as log:
-        server = subprocess.Popen(command, stderr=log, **quiet)
-    try:
-        url = f"postgresql+psycopg://{name}@127.0.0.1:{port}"
-        _wait_for(server, url, folder / "log")
-        yield url
-    finally:
-        server.send_signal(signal.SIGQUIT)  # at once: nobody needs its data any more
-        try:
-            server.wait(30)
-        except subprocess.TimeoutExpired:
-            server.kill()
-            server.wait()
-        shutil.rmtree(folder, ignore_errors=True)
+    """Start the server that most tests share; return its URL without a database."""
+    with _server(system_program) as server:
+        yield server.url
+
+
+@pytest.fixture
+def own_server(system_program):
+    """Start a server for one test, which may stop it and put it back."""
+    with _server(system_program) as server:
+        yield server
 
 
 def _account():

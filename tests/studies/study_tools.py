@@ -144,3 +144,36 @@ def path_of(url):
 def raw(url):
     """Return a plain SQLite connection to the file of a URL."""
     return sqlite3.connect(path_of(url), isolation_level=None)
+
+
+class Backup:
+    """A copy of a storage, which can be put back in place while processes have it open."""
+
+    def __init__(self, url):
+        self.url = url
+        if url.startswith("sqlite"):
+            self.copy = sqlite3.connect(":memory:")
+            with contextlib.closing(sqlite3.connect(path_of(url))) as source:
+                source.backup(self.copy)
+            return
+        with self._server() as connection:
+            self.rows = {table: connection.execute(select(table)).all() for table in tables.metadata.sorted_tables}
+
+    def put_back(self):
+        if self.url.startswith("sqlite"):
+            with contextlib.closing(sqlite3.connect(path_of(self.url))) as target:
+                self.copy.backup(target)
+            return
+        with self._server() as connection:
+            for table in reversed(tables.metadata.sorted_tables):
+                connection.execute(table.delete())
+            for table, rows in self.rows.items():
+                for row in rows:
+                    connection.execute(table.insert().values(**row._mapping))
+
+    @contextlib.contextmanager
+    def _server(self):
+        engine = create_engine(self.url, poolclass=NullPool)
+        with engine.begin() as connection:
+            yield connection
+        engine.dispose()

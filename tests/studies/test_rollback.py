@@ -4,52 +4,16 @@ What a process has seen does not go backwards. Restored are: an SQLite file thro
 bytes over it, a server's rows by an administrator; and in between, other processes may have moved the counters on.
 """
 
-import contextlib
 import shutil
 import sqlite3
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine, select
-from sqlalchemy.pool import NullPool
-from study_tools import Look, losses_of, path_of, place, sums
+from study_tools import Backup, Look, losses_of, path_of, place, sums
 
 from sottovoce.errors import StudyBehind, UnknownAction
 from sottovoce.studies import tables
 from sottovoce.studies.writers import MOST, Writers
-
-
-class Backup:
-    """A copy of a storage, which can be put back in place while processes have it open."""
-
-    def __init__(self, url):
-        self.url = url
-        if url.startswith("sqlite"):
-            self.copy = sqlite3.connect(":memory:")
-            with contextlib.closing(sqlite3.connect(path_of(url))) as source:
-                source.backup(self.copy)
-            return
-        with self._server() as connection:
-            self.rows = {table: connection.execute(select(table)).all() for table in tables.metadata.sorted_tables}
-
-    def put_back(self):
-        if self.url.startswith("sqlite"):
-            with contextlib.closing(sqlite3.connect(path_of(self.url))) as target:
-                self.copy.backup(target)
-            return
-        with self._server() as connection:
-            for table in reversed(tables.metadata.sorted_tables):
-                connection.execute(table.delete())
-            for table, rows in self.rows.items():
-                for row in rows:
-                    connection.execute(table.insert().values(**row._mapping))
-
-    @contextlib.contextmanager
-    def _server(self):
-        engine = create_engine(self.url, poolclass=NullPool)
-        with engine.begin() as connection:
-            yield connection
-        engine.dispose()
 
 
 def work(study, events, told=None):

@@ -1,0 +1,362 @@
+"""What befalls processes besides being killed: forks, stops, rollbacks, files that vanish, clocks that jump.
+
+After each of these every loss that was acknowledged is on record, none is there twice, released sums are exact and
+never change, and what was released is erased; or else the study has said, before it acknowledged anything more, that it
+cannot promise this.
+"""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import time
+
+import pytest
+from killing import Child, History, tally
+from study_tools import SOAK, Backup, Look, losses_of, place, sums
+
+import sottovoce as sv
+from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
+from sottovoce.studies import storage
+from sottovoce.studies.files import FileReplaced
+from sottovoce.studies.tables import DROPPED, RELEASED
+
+TIMES = {"sqlite": 60 if SOAK else 4, "postgresql": 20 if SOAK else 2}
+pytestmark = pytest.mark.timeout(1800 if SOAK else 300)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def warm(tmp_path_factory):
+    url = f"sqlite:///{tmp_path_factory.mktemp('warm') / 'study.db'}"
+    with sv.Study.open(url, name="study", **sums()) as study:
+        block = study.ask(40)
+        study.tell(block.ids, [0.5] * 40)
+
+
+@pytest.fixture(autouse=True)
+def short(monkeypatch):
+    """Leases and patience with the stopped are short; children inherit this."""
+    monkeypatch.setattr("sottovoce.studies.closing.LEASE_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 0.3)
+    monkeypatch.setattr("sottovoce.studies.pulse.IDLE_SECONDS", 0.5)
+    monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 0.1)
+
+
+def times(url):
+    return TIMES["sqlite" if url.startswith("sqlite") else "postgresql"]
+
+
+def stubborn(url, seed, calls=6, pause=None):
+    """Return work that repeats a call that has failed: what was told is acknowledged once it succeeds."""
+
+    def work(report):
+        rng, waiting = random.Random(seed), []
+        study = persistent(lambda: sv.Study.open(url, name="study", repeat="ignore"))
+        for _ in range(calls):
+            if pause is not None:
+                pause()
+            if not waiting or rng.random() < 0.4:
+                ids = persistent(lambda: study.ask(rng.choice((1, 5, 12)))).ids.tolist()
+                report("asked", ids)
+                waiting += ids
+                continue
+            rng.shuffle(waiting)
+            size = rng.randint(1, len(waiting))
+            mine, waiting = waiting[:size], waiting[size:]
+            report("telling", mine)
+            persistent(lambda mine=mine: study.tell(mine, losses_of(mine)))
+            report("told", mine)
+        study.close()
+
+    return work
+
+
+def persistent(call, tries=40):
+    for _ in range(tries):
+        try:
+            return call()
+        except FileReplaced:
+            raise
+        except StorageError:
+            pass
+    return call()
+
+
+# ---------------------------------------------------------------------- forks
+
+
+def forking(url, seed, opens, end):
+    """Return the work of a parent that forks two workers, with or without the study open, and then ends somehow."""
+
+    def parent(report):
+        study = sv.Study.open(url, name="study") if opens else None
+        if study is not None:
+            ids = study.ask(4).ids.tolist()
+            report("asked", ids)
+            report("telling", ids)
+            study.tell(ids, losses_of(ids))
+            report("told", ids)
+
+        def child(report):
+            try:
+                stubborn(url, seed)(report)
+            except ForkRefused:
+                report("refused", [])
+
+        children = [Child(child) for _ in range(2)]
+        if study is not None and end != "waits":
+            study.close()
+        if end == "opens":
+            stubborn(url, -seed)(report)
+        said = [one for child in children for one in child.finish()[0]]
+        for kind, what in said:
+            report(kind, what)
+        if end == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return parent
+
+
+@pytest.mark.parametrize("opens", [True, False])
+def test_parents_that_fork_lose_nobodys_losses(opens, url):
+    sv.Study.open(url, name="study", **sums()).close()
+    history = History(url)
+    for turn in range(times(url)):
+        end = ("closes", "opens", "waits", "dies")[turn % 4]
+        said, _ = Child(forking(url, 1 + turn, opens, end)).finish()
+        refused = sum(kind == "refused" for kind, _ in said)
+        assert refused == (2 if opens and url.startswith("sqlite") else 0)
+        assert sum(kind == "told" for kind, _ in said) > 0
+        history.hear([one for one in said if one[0] != "refused"])
+        history.recover()
+        kind = f"forked with the study {'open' if opens else 'closed'}"
+        tally(kind, url, "children refused, nothing lost" if refused else "nothing lost")
+
+
+# ---------------------------------------------------------------------- stops
+
+
+def stopping(after, late, work):
+    """Return work that stops itself once, at a statement or a commit, until somebody lets it go on."""
+
+    def stopped(report):
+        left = [after]
+
+        def count(*_):
+            left[0] -= 1
+            if left[0] == -1:
+                os.kill(os.getpid(), signal.SIGSTOP)
+
+        make = storage.create_engine
+
+        def watched(*positional, **named):
+            engine = make(*positional, **named)
+            storage.event.listen(engine, "after_cursor_execute" if late else "before_cursor_execute", count)
+            storage.event.listen(engine, "commit", count)
+            return engine
+
+        storage.create_engine = watched
+        work(report)
+
+    return stopped
+
+
+def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url):
+    """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
+    sv.Study.open(url, name="study", **sums()).close()
+    history, worked = History(url), 0
+    for turn in range(0, 60, 1 if SOAK else (9 if url.startswith("sqlite") else 20)):
+        for late in (False, True):
+            sleeper = Child(stopping(turn, late, stubborn(url, turn, calls=5)))
+            _, status = os.waitpid(sleeper.pid, os.WUNTRACED)
+            if not os.WIFSTOPPED(status):
+                continue  # it had come to its end
+            said, _ = Child(impatient(url, turn)).finish()
+            worked += any(kind == "told" for kind, _ in said)
+            history.hear(said)
+            os.kill(sleeper.pid, signal.SIGCONT)
+            history.hear(sleeper.finish()[0])
+            history.recover()
+            tally("stopped at a statement", url, "nothing lost")
+    assert worked
+
+
+def impatient(url, seed):
+    """Return work of one who gives up if somebody else holds the database for too long."""
+
+    def work(report):
+        with contextlib.suppress(StorageError):
+            study = sv.Study.open(url, name="study", repeat="ignore")
+            for _ in range(2):
+                ids = study.ask(3).ids.tolist()
+                report("asked", ids)
+                report("telling", ids)
+                study.tell(ids, losses_of(ids))
+                report("told", ids)
+
+    return work
+
+
+def test_a_server_waits_for_those_who_compute_and_not_for_those_who_stand_still(postgres_url, opened, monkeypatch):
+    """A long computation within a transaction gives signs of life; without them the server ends it, and says so."""
+    study = opened(postgres_url, **sums())
+    study._core.submit(lambda connection: time.sleep(1.0))  # twice as long as the server has patience for
+    assert len(study.ask(3)) == 3
+    monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 60.0)
+    still = opened(postgres_url)
+    with pytest.raises(StorageError, match=r"stood still within a transaction, .*nothing was changed"):
+        still._core.submit(lambda connection: (still._core.replica.ask(connection, 5, 0.0), time.sleep(1.0)))
+    assert still.status().asked == 3
+
+
+# ---------------------------------------------------------------------- rollbacks
+
+
+def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twice(url, opened):
+    rng = random.Random(5)
+    opened(url, **sums()).close()
+    studies = [opened(url, repeat="ignore") for _ in range(3)]
+    handed_out, lives, noticed = set(), {1}, 0
+    for _ in range(3 * times(url)):
+        turn(rng, studies, handed_out)
+        backup, before = Backup(url), Look(url)
+        for _ in range(rng.randint(1, 5)):
+            turn(rng, studies, handed_out)
+        released = {row.number for row in Look(url).rounds if row.state == RELEASED}
+        changed = Look(url).head.version != before.head.version
+        backup.put_back()
+        rng.shuffle(studies)
+        behind = 0
+        for study in studies:
+            try:
+                study.status()
+            except StudyBehind:
+                behind += 1
+        assert behind == changed  # one of them begins a new life, and all others are in it
+        noticed += behind
+        look = Look(url)
+        assert (look.head.generation in lives) == (not changed)
+        lives.add(look.head.generation)
+        once_open = {row.number for row in before.rounds if row.state == "open"}
+        if changed:  # what the backup held of open rounds, some of them released since, is released no more
+            states = {row.number: row.state for row in look.rounds}
+            assert all(states.get(number, DROPPED) == DROPPED for number in once_open & released)
+        assert studies[0].verify().ok
+        tally("rolled back under three processes", url, "a new life" if changed else "nothing had changed")
+    assert noticed
+
+
+def turn(rng, studies, handed_out):
+    study = rng.choice(studies)
+    ids = study.ask(rng.choice((1, 5, 12))).ids.tolist()
+    assert handed_out.isdisjoint(map(place, ids)), "an id was handed out twice"
+    handed_out.update(map(place, ids))
+    told = rng.randint(0, len(ids))
+    with contextlib.suppress(UnknownAction):
+        rng.choice(studies).tell(ids[:told], losses_of(ids[:told]))
+
+
+def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_noticed(own_server, opened):
+    """Its folder is copied while it is stopped; later the old copy is put in its place."""
+    url = f"{own_server.url}/postgres"
+    study = opened(url, repeat="ignore", **sums())
+    acknowledged, rounds = [], range(4 if SOAK else 1)
+    for _ in rounds:
+        for how in (signal.SIGINT, signal.SIGQUIT):
+            ids = study.ask(17).ids.tolist()
+            study.tell(ids[:9], losses_of(ids[:9]))
+            acknowledged += ids[:9]
+            own_server.stop(how)
+            with pytest.raises(StorageError):
+                study.ask()
+            own_server.start()
+            look = Look(url)
+            assert all(place(one)[1] in look.closed or place(one)[1:] in look.told() for one in acknowledged)
+            study.tell(ids[9:], losses_of(ids[9:]))
+            acknowledged += ids[9:]
+            tally("server stopped" if how == signal.SIGINT else "server crashed", url, "nothing lost")
+        assert study.status().generation == 1
+    own_server.stop(signal.SIGINT)
+    own_server.copy(own_server.data, own_server.folder / "backup")
+    own_server.start()
+    other = opened(url)
+    persistent(study.status)
+    for one in (study, other):
+        ids = one.ask(20).ids
+        one.tell(ids, losses_of(ids))
+    own_server.stop(signal.SIGINT)
+    own_server.copy(own_server.folder / "backup", own_server.data)
+    own_server.start()
+    with pytest.raises(StudyBehind):
+        persistent(study.ask)
+    life = study.status().generation
+    assert life > 1
+    assert place(persistent(other.ask).id)[0] == life
+    assert study.verify().ok
+    tally("server put back from a copy", url, "a new life")
+
+
+# ---------------------------------------------------------------------- files
+
+
+def test_files_that_are_moved_at_any_moment_hold_all_that_was_acknowledged(shelf):
+    """The mover waits for nobody; what it moved away is the study, and what it put there is not."""
+    for number in range(2 * times("sqlite")):
+        home, away = shelf / f"home{number}", shelf / f"away{number}"
+        home.mkdir()
+        away.mkdir()
+        url = f"sqlite:///{home / 'study.db'}"
+        sv.Study.open(url, name="study", **sums()).close()
+
+        def work(report, url=url, number=number):
+            with contextlib.suppress(FileReplaced):
+                stubborn(url, number, calls=400)(report)
+
+        child = Child(work)
+        time.sleep(random.Random(number).random() * 0.15)  # somewhere within its work
+        for end in ("", "-wal", "-shm"):
+            with contextlib.suppress(FileNotFoundError):
+                os.rename(f"{home}/study.db{end}", f"{away}/study.db{end}")
+        said, _ = child.finish()
+        history = History(f"sqlite:///{away / 'study.db'}")
+        history.hear(said)
+        history.recover()
+        assert not (home / "study.db").exists()
+        tally("file moved away", url, "noticed, nothing lost")
+        shutil.rmtree(home)
+
+
+# ---------------------------------------------------------------------- clocks
+
+
+def test_clocks_that_jump_lose_nothing_and_hold_up_nobody(url, monkeypatch):
+    sv.Study.open(url, name="study", **sums()).close()
+    history = History(url)
+    for number in range(times(url)):
+        jumps = random.Random(number)
+        monkeypatch.setattr(
+            storage.Storage, "now", lambda *_, jumps=jumps: time.time() + jumps.choice((0.0, -3600.0, 86400.0, -5.0))
+        )
+        children = [Child(stubborn(url, 10 * number + which)) for which in range(3)]
+        for child in children:
+            history.hear(child.finish()[0])
+        monkeypatch.setattr(storage.Storage, "now", lambda *_: time.time() - 7200.0)
+        history.recover()
+        tally("clocks that jump", url, "nothing lost")
+    with sv.Study.open(url, name="study") as study:
+        waiting = study._core.replica.first_open()
+        assert waiting is None or not waiting.complete  # whatever was complete is closed
+
+
+def test_a_loss_that_is_gone_would_have_been_noticed(shelf):
+    """The checks above can fail: here they do."""
+    url = f"sqlite:///{shelf / 'study.db'}"
+    sv.Study.open(url, name="study", **sums()).close()
+    with sv.Study.open(url, name="study") as study:
+        ids = study.ask(5).ids.tolist()
+        study.tell(ids[:4], losses_of(ids[:4]))
+    history = History(url)
+    history.hear([("asked", ids), ("telling", ids), ("told", ids)])
+    with pytest.raises(AssertionError, match="an acknowledged tell is lost"):
+        history.recover()
