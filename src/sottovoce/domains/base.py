@@ -15,7 +15,7 @@ from sottovoce._threads import single_threaded
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull, affine_hull
-from sottovoce.domains._geometry.inner_ball import Core, inner_ball
+from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
@@ -88,7 +88,7 @@ class Domain(RemembersArguments, ABC):
             return affine_hull(self.extreme_point, self.dimension)
 
     @cached_property
-    def _core(self) -> Core:
+    def _inner_ball(self) -> InnerBall:
         with single_threaded():
             return inner_ball(self.extreme_point, self._hull)
 
@@ -112,14 +112,14 @@ class Domain(RemembersArguments, ABC):
     @property
     def center(self) -> Vector:
         """The point from which `inner_radius` and `outer_radius` are measured; read-only."""
-        return self._core.center
+        return self._inner_ball.center
 
     @property
     def inner_radius(self) -> float:
         """Certified radius (r) of a ball around `center`, within the affine hull, that is in the set; 0 for a point."""
         if type(self).center is not Domain.center:
             raise DomainError(f"{type(self).__name__} overrides center, and so must override inner_radius too")
-        return self._core.radius
+        return self._inner_ball.radius
 
     @property
     def outer_radius(self) -> float:

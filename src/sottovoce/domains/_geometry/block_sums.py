@@ -1,4 +1,4 @@
-"""Sets whose coordinates have a fixed sum in each of several blocks, and no other equation: tangents, hulls, cores.
+"""Sets whose coordinates have a fixed sum in each of several blocks, and no other equation: tangents, hulls, balls.
 
 Base polytopes are such sets. They are the product of their blocks, so that a ball fits inside if it fits into each.
 """
@@ -10,10 +10,10 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, affine_hull, both_ways
-from sottovoce.domains._geometry.inner_ball import Core, inner_ball
+from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._subsets import Order
 
-__all__ = ["less_block_means", "product_core", "zero_sum_hull"]
+__all__ = ["less_block_means", "product_ball", "zero_sum_hull"]
 
 
 def less_block_means(rows: Floats, labels: Order) -> Floats:
@@ -45,7 +45,7 @@ def zero_sum_hull(oracle: Oracle, labels: Order) -> Hull:
     return Hull(np.array(rows).reshape(-1, n), np.unique(both_ways(oracle, directions), axis=0))
 
 
-def product_core(oracle: Oracle, labels: Order, exact_ball: Callable[[Order], Core | None]) -> Core:
+def product_ball(oracle: Oracle, labels: Order, exact_ball: Callable[[Order], InnerBall | None]) -> InnerBall:
     """Return a ball in a product of blocks, by one ball in each.
 
     `exact_ball` is asked for the largest ball of a block, by its elements; where it has none, the oracle certifies one.
@@ -53,15 +53,15 @@ def product_core(oracle: Oracle, labels: Order, exact_ball: Callable[[Order], Co
     center, radius = np.zeros(len(labels)), math.inf
     for label in np.unique(labels):
         block = np.flatnonzero(labels == label)
-        core = exact_ball(block) or _certified(oracle, block, len(labels))
-        center[block] = core.center
-        if core.radius > 0.0:  # a block that is a single point sets no limit
-            radius = min(radius, core.radius)
+        ball = exact_ball(block) or _certified(oracle, block, len(labels))
+        center[block] = ball.center
+        if ball.radius > 0.0:  # a block that is a single point sets no limit
+            radius = min(radius, ball.radius)
     center.setflags(write=False)
-    return Core(center, radius if radius < math.inf else 0.0)
+    return InnerBall(center, radius if radius < math.inf else 0.0)
 
 
-def _certified(oracle: Oracle, block: Order, dimension: int) -> Core:
+def _certified(oracle: Oracle, block: Order, dimension: int) -> InnerBall:
     """Return the ball that the oracle certifies in one block."""
 
     def within(cost: Vector) -> Vector:

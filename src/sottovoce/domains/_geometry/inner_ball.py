@@ -21,7 +21,7 @@ from sottovoce._arrays import Matrix, Vector
 from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, both_ways
 from sottovoce.projection import project
 
-__all__ = ["Core", "inner_ball"]
+__all__ = ["InnerBall", "inner_ball", "reach"]
 
 _WORK = 5e8  # multiplications spent on weights
 _REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at one projection each
@@ -30,38 +30,38 @@ _CAUTION = 1e-7  # given away to rounding: the thinnest sets have a condition nu
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Core:
+class InnerBall:
     """A ball that, within the affine hull, lies in the set."""
 
     center: Vector
     radius: float
 
 
-def inner_ball(oracle: Oracle, hull: Hull) -> Core:
+def inner_ball(oracle: Oracle, hull: Hull) -> InnerBall:
     """Find a centre, and a certified radius of a ball around it; a single point has radius 0."""
     if len(hull.basis) == 0:
-        return _core(hull.vertices[0], 0.0)
+        return _ball_at(hull.vertices[0], 0.0)
     rng = np.random.default_rng(SEED + 1)
     n = hull.basis.shape[1]
     directions = np.vstack((np.eye(n), rng.standard_normal((n, n)))) @ hull.basis.T @ hull.basis
     pool = np.unique(np.vstack((hull.vertices, both_ways(oracle, directions))), axis=0)
     weights = np.full(len(pool), 1 / len(pool))
-    best = _core(pool[0], 0.0)
+    best = _ball_at(pool[0], 0.0)
     for number in range(_ROUNDS):
         if number:
             pool, weights = _climb(oracle, hull, pool, weights)
         origin = pool.mean(axis=0)
         weights, radius = _a_optimal((pool - origin) @ hull.basis.T, weights)
         if radius > best.radius:
-            best = _core(weights @ pool, radius)
+            best = _ball_at(weights @ pool, radius)
     mirrored = _reflection(oracle, hull, pool, weights, best.radius)
     return mirrored if mirrored.radius > best.radius else best
 
 
-def _core(center: Vector, radius: float) -> Core:
+def _ball_at(center: Vector, radius: float) -> InnerBall:
     center = np.array(center)
     center.setflags(write=False)
-    return Core(center, radius * (1 - _CAUTION))
+    return InnerBall(center, radius * (1 - _CAUTION))
 
 
 def _isotropic(local: Matrix) -> tuple[Matrix, Matrix]:
@@ -111,24 +111,24 @@ def _climb(oracle: Oracle, hull: Hull, pool: Matrix, weights: Vector) -> tuple[M
     return larger, kept
 
 
-def _reflection(oracle: Oracle, hull: Hull, pool: Matrix, weights: Vector, least: float) -> Core:
+def _reflection(oracle: Oracle, hull: Hull, pool: Matrix, weights: Vector, least: float) -> InnerBall:
     """Return the ball of the reflection certificate; radius 0 if it will not pass `least` or is too dear."""
     heavy = weights >= 0.1 / len(weights)
     pool, weights = pool[heavy], weights[heavy] / weights[heavy].sum()
     if pool.size > _REFLECTIONS or len(pool) <= len(hull.basis):
-        return _core(pool[0], 0.0)
+        return _ball_at(pool[0], 0.0)
     center = weights @ pool
     spread = float(np.linalg.svd(np.sqrt(weights)[:, None] * ((pool - center) @ hull.basis.T), compute_uv=False)[-1])
     share, slack = 1.0, 1e-4 * spread
     for vertex in pool:
         if 2 * share / (1 + share) * spread <= least:
-            return _core(center, 0.0)
-        share = _reach(oracle, center, center - vertex, share, slack)
+            return _ball_at(center, 0.0)
+        share = reach(oracle, center, center - vertex, share, slack)
     # Reflected points are inside up to the slack only; they carry less than all the weight, so w moves by less than it.
-    return _core(center, 2 * share / (1 + share) * spread - slack)
+    return _ball_at(center, 2 * share / (1 + share) * spread - slack)
 
 
-def _reach(oracle: Oracle, center: Vector, direction: Vector, share: float, slack: float) -> float:
+def reach(oracle: Oracle, center: Vector, direction: Vector, share: float, slack: float) -> float:
     """Return the largest t <= share with center + t * direction inside, up to the slack, by Newton's method.
 
     While the point is outside, the hyperplane at its projection separates it, and the ray crosses that one nearer.

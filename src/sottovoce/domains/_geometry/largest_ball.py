@@ -8,20 +8,20 @@ from scipy.sparse import csr_array, hstack
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import CAUTION
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 
 __all__ = ["largest_ball"]
 
 
-def largest_ball(rows: Floats, bounds: Vector, total: float | None = None) -> Core | None:
+def largest_ball(rows: Floats, bounds: Vector, total: float | None = None) -> InnerBall | None:
     """Return the largest ball in {rows x <= bounds}, or within {sum of x = total} in it; None if the solver fails.
 
     The facet of a row is (bound - <row, c>) / ||row|| from c, where within the hyperplane the row loses its mean first.
 
     Examples
     --------
-    >>> core = largest_ball(np.vstack((np.eye(2), -np.eye(2))), np.array([4.0, 4.0, 0.0, 0.0]))
-    >>> round(core.radius, 6)
+    >>> ball = largest_ball(np.vstack((np.eye(2), -np.eye(2))), np.array([4.0, 4.0, 0.0, 0.0]))
+    >>> round(ball.radius, 6)
     2.0
     """
     lengths = np.linalg.norm(rows if total is None else rows - rows.mean(axis=1, keepdims=True), axis=1)
@@ -32,7 +32,7 @@ def largest_ball(rows: Floats, bounds: Vector, total: float | None = None) -> Co
         center = center + (total - center.sum()) / len(center)
     # The radius is computed anew at the centre: no tolerance of the solver is in it.
     radius = float(((bounds - rows @ center) / lengths).min())
-    return Core(center, radius * (1 - CAUTION)) if radius > 0.0 else None
+    return InnerBall(center, radius * (1 - CAUTION)) if radius > 0.0 else None
 
 
 def _center(rows: Floats, bounds: Vector, lengths: Vector, total: float | None) -> Vector | None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.hull import CAUTION
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.largest_ball import largest_ball
 from sottovoce.domains._subsets import Order, all_masks
 from sottovoce.domains.matroids import AbstractMatroid, Partition
@@ -17,33 +17,33 @@ __all__ = ["ball_in_bases", "ball_in_independent_sets"]
 _EXHAUSTIVE = 10  # largest component for which the ranks of all subsets are looked up
 
 
-def ball_in_bases(matroid: AbstractMatroid, block: Order) -> Core | None:
+def ball_in_bases(matroid: AbstractMatroid, block: Order) -> InnerBall | None:
     """Return the largest ball in the base polytope of one connected component, if it can be had exactly."""
     rank, n = matroid.rank(block), len(block)
     if n == 1:
-        return Core(np.array([float(rank)]), 0.0)
+        return InnerBall(np.array([float(rank)]), 0.0)
     if isinstance(matroid, Partition):  # a hypersimplex: its facets are x_i >= 0 and x_i <= 1
         share = rank / n
-        return Core(np.full(n, share), min(share, 1 - share) * math.sqrt(n / (n - 1)))
+        return InnerBall(np.full(n, share), min(share, 1 - share) * math.sqrt(n / (n - 1)))
     system = _inequalities(matroid, block)
     return None if system is None else largest_ball(*system, total=float(rank))
 
 
-def ball_in_independent_sets(matroid: AbstractMatroid, block: Order) -> Core | None:
+def ball_in_independent_sets(matroid: AbstractMatroid, block: Order) -> InnerBall | None:
     """Return the largest ball in the independent-set polytope of one connected component, or one that is certified."""
     rank, n = matroid.rank(block), len(block)
     if rank == 0:
-        return Core(np.zeros(n), 0.0)
+        return InnerBall(np.zeros(n), 0.0)
     if n == 1:
-        return Core(np.array([0.5]), 0.5)
+        return InnerBall(np.array([0.5]), 0.5)
     if isinstance(matroid, Partition):  # at t in every coordinate: t from 0, 1 - t from 1, and from the sum
         level = min(0.5, rank / (n + math.sqrt(n)))
-        return Core(np.full(n, level), level)
+        return InnerBall(np.full(n, level), level)
     system = _inequalities(matroid, block, whole=True)
     return _ball_by_density(matroid, block) if system is None else largest_ball(*system)
 
 
-def _ball_by_density(matroid: AbstractMatroid, block: Order) -> Core:
+def _ball_by_density(matroid: AbstractMatroid, block: Order) -> InnerBall:
     """Return a ball around a constant vector, from a bound on the rank of all sets of a size.
 
     If a t in every coordinate is in the polytope, then rank(A) >= t |A|, rounded up. At the level c the facet of A is
@@ -52,7 +52,7 @@ def _ball_by_density(matroid: AbstractMatroid, block: Order) -> Core:
     sizes = np.arange(1, len(block) + 1)
     least = np.maximum(1.0, np.ceil(_density(matroid, block) * sizes))
     level = float((least / (sizes + np.sqrt(sizes))).min())
-    return Core(np.full(len(block), level), level * (1 - CAUTION))
+    return InnerBall(np.full(len(block), level), level * (1 - CAUTION))
 
 
 def _density(matroid: AbstractMatroid, block: Order) -> float:

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Mask, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry import permutations
-from sottovoce.domains._geometry.block_sums import less_block_means, product_core, zero_sum_hull
+from sottovoce.domains._geometry.block_sums import less_block_means, product_ball, zero_sum_hull
 from sottovoce.domains._geometry.hull import Hull
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.largest_ball import largest_ball
 from sottovoce.domains._subsets import Order, all_masks
 from sottovoce.domains.base import Domain, Fixed
@@ -96,18 +96,18 @@ class BasePolytope(Fixed, Domain):
         return super()._hull if self._components is None else zero_sum_hull(self.extreme_point, self._components)
 
     @cached_property
-    def _core(self) -> Core:
+    def _inner_ball(self) -> InnerBall:
         labels = self._components
         if labels is None and self.affine_dimension == self.dimension - 1:
             labels = np.zeros(self.dimension, dtype=np.int64)
-        return super()._core if labels is None else product_core(self.extreme_point, labels, self._ball)
+        return super()._inner_ball if labels is None else product_ball(self.extreme_point, labels, self._ball)
 
-    def _ball(self, block: Order) -> Core | None:
+    def _ball(self, block: Order) -> InnerBall | None:
         """Return the largest ball in the polytope of one class of elements, where it can be had exactly."""
         if len(block) == 1:
-            return Core(np.array([self.function(block)]), 0.0)
+            return InnerBall(np.array([self.function(block)]), 0.0)
         if self._steps is not None:
-            return Core(np.full(len(block), self._steps.mean()), permutations.inner_radius(self._steps))
+            return InnerBall(np.full(len(block), self._steps.mean()), permutations.inner_radius(self._steps))
         if len(block) > _EXHAUSTIVE:
             return None
         masks = all_masks(len(block))

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Mask, Vector
 from sottovoce._checks import number, vector
-from sottovoce.domains._geometry.block_sums import product_core
+from sottovoce.domains._geometry.block_sums import product_ball
 from sottovoce.domains._geometry.hull import Hull
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains.base import Domain, Fixed, how_many
 from sottovoce.domains.choices import hypersimplex
 from sottovoce.domains.choices._matroid_balls import ball_in_independent_sets
@@ -78,9 +78,9 @@ class IndependentSets(Fixed, Domain):
         return Hull(np.eye(self.dimension)[self._possible], np.vstack((np.zeros_like(base), base)))
 
     @cached_property
-    def _core(self) -> Core:
+    def _inner_ball(self) -> InnerBall:
         labels = self.matroid.components()
-        return product_core(self.extreme_point, labels, partial(ball_in_independent_sets, self.matroid))
+        return product_ball(self.extreme_point, labels, partial(ball_in_independent_sets, self.matroid))
 
     @cached_property
     def _outer_radius(self) -> float:

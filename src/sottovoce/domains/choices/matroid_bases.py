@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
-from sottovoce.domains._geometry.block_sums import less_block_means, product_core, zero_sum_hull
+from sottovoce.domains._geometry.block_sums import less_block_means, product_ball, zero_sum_hull
 from sottovoce.domains._geometry.hull import Hull
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.base import Domain, Fixed, how_many
 from sottovoce.domains.choices import hypersimplex
@@ -86,8 +86,8 @@ class MatroidBases(Fixed, Domain):
         return zero_sum_hull(self.extreme_point, self._components)
 
     @cached_property
-    def _core(self) -> Core:
-        return product_core(self.extreme_point, self._components, partial(ball_in_bases, self.matroid))
+    def _inner_ball(self) -> InnerBall:
+        return product_ball(self.extreme_point, self._components, partial(ball_in_bases, self.matroid))
 
     @cached_property
     def _outer_radius(self) -> float:

@@ -11,7 +11,7 @@ from sottovoce._arrays import Matrix, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull
-from sottovoce.domains._geometry.inner_ball import Core, inner_ball
+from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains.base import Domain, Fixed, read_only
 
 __all__ = ["Image"]
@@ -73,8 +73,8 @@ class Image(Fixed, Domain):
         return low >= high * _EQUAL
 
     @cached_property
-    def _core(self) -> Core:
-        stretched = Core(
+    def _inner_ball(self) -> InnerBall:
+        stretched = InnerBall(
             read_only(self.from_original(self.domain.center)), self.domain.inner_radius * self._tangent_gains[0]
         )
         if self._alike:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Matrix
 from sottovoce.domains._geometry.hull import CAUTION, Hull
-from sottovoce.domains._geometry.inner_ball import Core, _reach
+from sottovoce.domains._geometry.inner_ball import InnerBall, reach
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, read_only
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
@@ -93,7 +93,7 @@ class Rounded(Image):
         return Hull(np.eye(self.dimension), self.from_original(self.design.vertices))
 
     @cached_property
-    def _core(self) -> Core:
+    def _inner_ball(self) -> InnerBall:
         """The best of three balls around 0.
 
         The design's vertices z_j have mean 0 and identity covariance, so w is the sum of p_j (1 + <z_j, w>) z_j, a
@@ -104,7 +104,7 @@ class Rounded(Image):
         moved = float(np.linalg.norm(self.from_original(self.domain.center)))
         stretched = self.domain.inner_radius * self._gains[0] - moved
         radius = max(1 / farthest, stretched) * (1 - CAUTION)
-        return Core(read_only(np.zeros(self.dimension)), max(radius, self._reflection(radius)))
+        return InnerBall(read_only(np.zeros(self.dimension)), max(radius, self._reflection(radius)))
 
     def _reflection(self, least: float) -> float:
         """Return the radius from reflected vertices, or 0 if it is below `least` or too dear to find."""
@@ -113,7 +113,7 @@ class Rounded(Image):
             return 0.0
         share, slack = 1.0, 1e-4
         for vertex in vertices[np.argsort(-np.linalg.norm(vertices, axis=1), kind="stable")]:
-            share = _reach(self.extreme_point, np.zeros(self.dimension), -vertex, share, slack)
+            share = reach(self.extreme_point, np.zeros(self.dimension), -vertex, share, slack)
             if 2 * share / (1 + share) - slack <= least:
                 return 0.0
         return 2 * share / (1 + share) - slack

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains.graphs._flow_space import FlowSpace, chebyshev_ball
 
 __all__ = ["FlowDomain"]
@@ -29,7 +29,7 @@ class FlowDomain(Faceted):
         return self._space.graph.edges
 
     @cached_property
-    def _core(self) -> Core:
+    def _inner_ball(self) -> InnerBall:
         return chebyshev_ball(self._space, self._capacity, self._feasible)
 
     @property

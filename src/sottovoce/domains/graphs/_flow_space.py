@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from sottovoce._arrays import Floats, Mask, Vector
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._solvers.graph import Graph
 from sottovoce.errors import DomainError
 
@@ -85,7 +85,7 @@ class _Program(NamedTuple):
     room: Vector
 
 
-def chebyshev_ball(space: FlowSpace, capacity: Vector, feasible: Vector) -> Core:
+def chebyshev_ball(space: FlowSpace, capacity: Vector, feasible: Vector) -> InnerBall:
     """Return a largest ball, within the hull, in {0 <= x <= capacity} around a flow; exact while lengths are.
 
     The distance from c to the facet x_i = 0 is c_i over the norm of its axis's projection, so the best centre is one
@@ -108,7 +108,7 @@ def chebyshev_ball(space: FlowSpace, capacity: Vector, feasible: Vector) -> Core
         center[free] = found.x[:-1] + found.x[-1] * lengths
         center = feasible + space.project(center - feasible)  # the solver conserves flow to 1e-7 only
     center.setflags(write=False)
-    return Core(center, _room(center[free], capacity[free], lengths) if space.dimension > 0 else 0.0)
+    return InnerBall(center, _room(center[free], capacity[free], lengths) if space.dimension > 0 else 0.0)
 
 
 def _program(space: FlowSpace, lengths: Vector, capacity: Vector, feasible: Vector) -> _Program:

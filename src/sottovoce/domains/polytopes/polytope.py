@@ -12,7 +12,7 @@ from scipy import linalg, sparse
 from sottovoce._arrays import Mask, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
-from sottovoce.domains._geometry.inner_ball import Core
+from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.outer_bounds import Frame, frames
 from sottovoce.domains._solvers.linear_program import LinearProgram
 from sottovoce.domains.base import Domain, Fixed, read_only
@@ -140,11 +140,11 @@ class Polytope(Fixed, Domain):
         return frames(lambda cost: self._program.solve(cost, unique=False), self._hull)
 
     @cached_property
-    def _core(self) -> Core:
+    def _inner_ball(self) -> InnerBall:
         """The largest ball, by one linear program (Boyd, Vandenberghe, 2004, 8.5.1), within the affine hull."""
         hull, system = self._hull, self._system
         if len(hull.basis) == 0:
-            return Core(read_only(hull.vertices[0]), 0.0)
+            return InnerBall(read_only(hull.vertices[0]), 0.0)
         stacked, limits = (part[~self._flat] for part in system.stacked)
         lengths = np.linalg.norm(stacked @ hull.basis.T, axis=1)
         anchor = hull.vertices.mean(axis=0)
@@ -160,7 +160,7 @@ class Polytope(Fixed, Domain):
         choices = [anchor + self._program.scale * (place @ hull.basis) for place in (best[:-1], central)]
         radii = [float(((limits - stacked @ point) / lengths).min()) for point in choices]
         chosen = 1 if radii[1] >= radii[0] * (1 - 2e-6) else 0
-        return Core(read_only(choices[chosen]), radii[chosen] * (1 - CAUTION))
+        return InnerBall(read_only(choices[chosen]), radii[chosen] * (1 - CAUTION))
 
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the set.
