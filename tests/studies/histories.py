@@ -55,7 +55,7 @@ class History:
     case
         A name in `CASES`.
     seed
-        Of everything but the noise of the operating system, which is simulated here.
+        Of everything but real noise, which half of the histories have.
     """
 
     def __init__(self, url, case, seed):
@@ -66,6 +66,7 @@ class History:
         self.patience = self.rng.choice(("auto", None, 0, 30, 200))
         self.lost = self.rng.choice((0.0, 0.0, 0.05))
         self.danger = self.rng.choice((0.0, 0.03)), self.rng.choice((0.0, 0.0, 0.02))
+        self.real = self.rng.random() < 0.5  # noise
         self.habit = self.rng.choice(HABITS)
         self.size = self.rng.choice((3, 12, 40)) if CASES[case]["horizon"] is not None else 60
         self.now, self.turn, self.done = 1e9, 0, dict.fromkeys(("deaths", "lives", "over"), 0)
@@ -95,7 +96,7 @@ class History:
             study.close()
 
     def _open(self, **arguments):
-        noise = sv.SimulatedNoise(self.rng.randrange(2**32))
+        noise = None if self.real else sv.SimulatedNoise(self.rng.randrange(2**32))
         return sv.Study.open(self.url, name="study", repeat="ignore", noise=noise, **arguments)
 
     def _one_turn(self):

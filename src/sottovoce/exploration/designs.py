@@ -50,6 +50,10 @@ class Probes(Protocol):
         """Draw a probe."""
         ...
 
+    def can_draw(self, probe: Probe) -> bool:
+        """Whether a probe can be one of the design's."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class VertexProbes:
@@ -65,6 +69,13 @@ class VertexProbes:
         offset = self.stage.rounded.from_original(vertex)
         return Probe(vertex, offset, offset)
 
+    def can_draw(self, probe: Probe) -> bool:
+        """Whether a probe is a vertex of the design, in either coordinates."""
+        assert self.stage.rounded is not None
+        known = bool((self.stage.rounded.design.vertices == probe.action).all(axis=1).any())
+        offset = self.stage.rounded.from_original(probe.action)
+        return known and np.allclose(probe.offset, offset) and np.allclose(probe.weight, offset)
+
 
 @dataclass(frozen=True, eq=False)
 class BallProbes:
@@ -79,6 +90,14 @@ class BallProbes:
         offset = np.asarray(direction * (domain.inner_radius / np.linalg.norm(direction)))
         action = self.stage.original(domain.center + offset)
         return Probe(action, offset, offset * (domain.affine_dimension / domain.inner_radius**2))
+
+    def can_draw(self, probe: Probe) -> bool:
+        """Whether a probe lies on the sphere of the inner radius, in either coordinates."""
+        domain, offset = self.stage.working, probe.offset
+        known = math.isclose(float(np.linalg.norm(offset)), domain.inner_radius, rel_tol=1e-6)
+        weight = offset * (domain.affine_dimension / domain.inner_radius**2)
+        at_home = np.allclose(probe.action, self.stage.original(domain.center + offset))
+        return known and at_home and np.allclose(probe.weight, weight)
 
 
 @dataclass(frozen=True)
@@ -355,3 +374,36 @@ class DesignExploration(Exploration):
         if self._atoms is not None:
             record |= {"atoms": self._atoms, "shares": self._shares}
         return record
+
+    def can_draw(self, draw: Draw, first: int) -> bool:
+        """Whether the probe is played at its places, and the point, or its vertices, elsewhere."""
+        stage, weights = self._designs.stage, draw.weights
+        exploring = np.isin(np.arange(first, first + len(draw.actions)), self._places)
+        if not isinstance(weights, Probed) or weights.numbers != self.numbers:
+            return False
+        if not self._designs.probes.can_draw(self._probe):
+            return False
+        if not np.allclose(draw.actions[exploring], self._probe.action):
+            return False
+        others = draw.actions[~exploring]
+        if self._atoms is None:
+            wanted = np.ones(len(exploring), dtype=bool) if draw.wants_loss is None else draw.wants_loss
+            summed = np.array_equal(weights.sign, exploring) and not weights.index.any()
+            at_home = stage.integral or bool(np.allclose(others, stage.original(self._point)))
+            return summed and at_home and np.array_equal(wanted, exploring)
+        index = weights.index
+        known = bool((index[exploring] == 0).all() and (weights.sign == 1).all() and draw.wants_loss is None)
+        known = known and bool((index[~exploring] > 0).all() and (index < self.numbers).all())
+        return known and bool(np.allclose(others, self._atoms[index[~exploring] - 1]))
+
+    def can_weigh(self, weights: Integers, size: int) -> bool:
+        """Whether the probe's weight is the number of its places; under `reuse`, all events count."""
+        return weights[0] == len(self._places) and (self._atoms is None or bool(weights.sum() == size))
+
+    def can_want(self, slots: Integers, size: int) -> bool:
+        """Whether they are the probe's places; under `reuse`, all losses are wanted."""
+        return len(slots) == size if self._atoms is not None else np.array_equal(slots, self._places)
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
+        """All losses count with a plus, and the weights say how many there are."""
+        return np.zeros(self.numbers, dtype=np.int64), weights

@@ -84,6 +84,25 @@ class Exploration(ABC):
     def record(self) -> Record:
         """Return what the round has drawn so far, for `Explorer.resume`."""
 
+    # What is stored of a round is compared with what the round can have drawn; an exploration that does not say what
+    # that is finds everything possible.
+
+    def can_draw(self, draw: Draw, first: int) -> bool:
+        """Whether events from place `first` of the round on can be these."""
+        return True
+
+    def can_weigh(self, weights: Integers, size: int) -> bool:
+        """Whether the weights of a round of `size` events can add up to these."""
+        return True
+
+    def can_want(self, slots: Integers, size: int) -> bool:
+        """Whether the losses of these places, of `size`, can be those that are wanted."""
+        return len(slots) == size
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers] | None:
+        """How many losses each number can hold at most with a minus, and with a plus; None if it is no such sum."""
+        return None
+
 
 class Explorer(ABC):
     """How a run explores, in the coordinates of the set it works on."""

@@ -150,3 +150,29 @@ class FrameExploration(Exploration):
     def record(self) -> Record:
         """Return the frame, and the directions of events that come next."""
         return {"frame": self._frame, "waiting": self._waiting}
+
+    def can_draw(self, draw: Draw, first: int) -> bool:
+        """Whether they are pairs along the frame, and act where these lead; vertices may lie anywhere."""
+        weights = draw.weights
+        if not isinstance(weights, Probed) or weights.numbers != self.numbers or draw.wants_loss is not None:
+            return False
+        index, sign = weights.index, weights.sign
+        if not ((np.abs(sign) == 1).all() and (index >= 0).all() and (index < self.numbers).all()):
+            return False
+        pairs = slice(first % 2, first % 2 + (len(index) - first % 2) // 2 * 2)
+        index, sign = index[pairs].reshape(-1, 2), sign[pairs].reshape(-1, 2)
+        if not ((index[:, 0] == index[:, 1]).all() and (sign.sum(axis=1) == 0).all()):
+            return False
+        if self._stage.integral:
+            return True
+        steps = self._sphere.radius * weights.sign[:, None] * self._frame[weights.index]
+        return bool(np.allclose(draw.actions, self._stage.original(steps + self._point), atol=1e-9))
+
+    def can_weigh(self, weights: Integers, size: int) -> bool:
+        """Whether every event has its pair, but for the last of an odd number."""
+        return int(np.abs(weights).sum()) == size % 2
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
+        """Half of the events along each direction, in whole passes over the directions."""
+        most = np.full(self.numbers, -(-size // (2 * self.numbers)))
+        return most, most

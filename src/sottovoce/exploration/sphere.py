@@ -174,3 +174,17 @@ class SphereExploration(Exploration):
     def record(self) -> Record:
         """Return nothing: every event draws its own direction."""
         return {}
+
+    def can_draw(self, draw: Draw, first: int) -> bool:
+        """Whether they are unit directions, rounded, and act where these lead; vertices may lie anywhere."""
+        rounds = self._rounds
+        if not isinstance(draw.weights, Weighted) or draw.wants_loss is not None:
+            return False
+        directions = np.asarray(rounds.step * draw.weights.rows, dtype=np.float64)
+        rounding = rounds.step * (1 + float(np.sqrt(self.numbers)))
+        if not np.allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=0, atol=rounding):
+            return False
+        if rounds.stage.rounded is not None or rounds.stage.integral:
+            return True
+        actions = rounds.sphere.actions(self._point, directions)
+        return bool(np.allclose(draw.actions, actions, rtol=0, atol=rounds.radius * rounding + 1e-9))

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
@@ -15,7 +16,11 @@ from sottovoce.studies.live import Entry
 from sottovoce.studies.snapshot import Snapshot, tried
 from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
 
-__all__ = ["Examiner"]
+__all__ = ["MALFORMED", "Examiner"]
+
+Integers = NDArray[np.int64]
+
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
 
 _STATES = (OPEN, RELEASED, UNRELEASED, DROPPED)
 _PUBLIC = {"number", "epoch", "first", "size", "last", "opened", "point"}
@@ -37,14 +42,19 @@ class Examiner:
         self.released: dict[int, Record] = {}
         self.made: dict[int, Record] = {}  # of epochs
         self.learned: dict[int, Record] = {}
+        self.drawn: dict[int, list[Record]] = {}  # actions at hand, by round
+        self.losses: dict[int, list[Integers]] = {}  # that are stored, by round: they go nowhere but into checks
+        self.simulated = False  # what the configuration says of the noise
 
     def examine(self) -> None:
         """Check all that can be checked without a domain."""
-        self._head()
-        self._epochs()
-        self._rounds()
-        self._blocks()
-        self._counters(self._tells())
+        self.told, self.forgotten = 0, 0  # losses on record of open rounds
+        steps = {"head": self._head, "epochs": self._epochs, "rounds": self._rounds, "actions": self._blocks}
+        for what, step in (steps | {"losses": self._tells, "counters": self._counters}).items():
+            try:
+                step()
+            except MALFORMED as problem:  # its checksum fits, but it is not what a study writes
+                self.faults.append(f"the {what} cannot be read: {type(problem).__name__}")
 
     def expect(self, holds: bool, fault: str) -> bool:
         """Note a fault unless something holds."""
@@ -89,6 +99,8 @@ class Examiner:
             if learned is not None:
                 self.learned[row.number] = learned
                 self.expect(learned["first"] == made["first"], f"what {what} has learned is another epoch's")
+                in_order = learned["passed"] <= row.passed and learned["opened"] <= row.opened
+                self.expect(in_order, f"what {what} has learned is ahead of its counters")
 
     # ------------------------------------------------------------------ rounds
 
@@ -98,6 +110,7 @@ class Examiner:
             closed == self.rows.head.closed, f"{closed} rounds are closed, and the counter says {self.rows.head.closed}"
         )
         event: int | None = 0
+        self._full_after = 0
         for place, row in enumerate(self.rows.rounds):
             what = f"round {row.number}"
             self.expect(row.number == place, f"{what} follows round {place - 1}")
@@ -124,14 +137,16 @@ class Examiner:
         self.expect(bool(np.isfinite(public["point"]).all()), f"the point of {what} is not finite")
 
     def _full(self, what: str, row: Any, public: Record) -> None:
+        whole, after = public["first"] + public["size"], row.full_after
+        if after is not None:  # one round is full before the next
+            possible = max(whole, self._full_after) <= after <= self.rows.head.asked
+            self.expect(possible, f"{what} was asked to its end by event {after}, which cannot be")
+            self._full_after = after
         if row.state == OPEN:
-            asked_all = self.rows.head.asked >= public["first"] + public["size"]
+            asked_all = self.rows.head.asked >= whole
             noted = (row.full_at is not None) and (row.full_after is not None)
             in_order = (asked_all and noted) or (not asked_all and row.full_at is None and row.full_after is None)
             self.expect(in_order, f"{what}: when it was asked to its end is not in order")
-            if asked_all and row.full_after is not None:
-                possible = public["first"] + public["size"] <= row.full_after <= self.rows.head.asked
-                self.expect(possible, f"{what} was asked to its end by event {row.full_after}, which cannot be")
 
     def _release(self, what: str, row: Any, public: Record) -> None:
         """Check that a closed round has one release, or says why it has none; and an open one has nothing."""
@@ -175,6 +190,7 @@ class Examiner:
             if record is None or not self.expect(public is not None, f"{what} are of round {row.round}, not stored"):
                 continue
             count = len(record["actions"])
+            self.drawn.setdefault(row.round, []).append(record)
             covered.setdefault(row.round, []).append((row.first, row.first + count))
             wants = record.get("wants", np.ones(count, dtype=bool))
             self.expect(record["first"] == row.first and len(wants) == count, f"{what} are not in order")
@@ -196,9 +212,8 @@ class Examiner:
         else:
             self.expect(asked >= end, f"round {row.number} is closed, and actions that were not asked are not stored")
 
-    def _tells(self) -> tuple[int, int]:
-        """Return how many losses are stored, and how many are noted as missing."""
-        told = forgotten = 0
+    def _tells(self) -> None:
+        """Check the losses that are stored; count them, and those that are noted as missing."""
         seen: dict[int, list[Any]] = {}
         states = {row.number: row.state for row in self.rows.rounds}
         for row in self.rows.tells:
@@ -211,10 +226,12 @@ class Examiner:
                 self.faults.append(f"losses of round {row.round} fail their checksum")
                 continue
             seen.setdefault(row.round, []).append(slots)
-            told, forgotten = told + (integers is not None) * len(slots), forgotten + (integers is None) * len(slots)
+            self.told += (integers is not None) * len(slots)
+            self.forgotten += (integers is None) * len(slots)
+            if integers is not None:
+                self.losses.setdefault(row.round, []).append(integers)
         for number, pieces in seen.items():
             self._slots(number, np.concatenate(pieces))
-        return told, forgotten
 
     def _slots(self, number: int, slots: Any) -> None:
         wanted = np.concatenate(self.wanted.get(number, [np.empty(0, dtype=bool)]))
@@ -225,7 +242,7 @@ class Examiner:
 
     # ------------------------------------------------------------------ counters
 
-    def _counters(self, stored: tuple[int, int]) -> None:
+    def _counters(self) -> None:
         head = self.rows.head
         if self.rows.rounds and len(self.public) == len(self.rows.rounds):
             newest = self.public[self.rows.rounds[-1].number]
@@ -233,7 +250,7 @@ class Examiner:
             self.expect(first < head.asked <= end, f"{head.asked} events are asked, and {end} are opened")
         elif not self.rows.rounds:
             self.expect(head.asked == 0, f"{head.asked} events are asked, and no round is stored")
-        told, forgotten, dropped = *stored, 0
+        told, forgotten, dropped = self.told, self.forgotten, 0
         for row in self.rows.rounds:
             record, size = self.released.get(row.number), self.public.get(row.number, {}).get("size", 0)
             if row.state == DROPPED:

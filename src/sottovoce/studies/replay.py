@@ -6,17 +6,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._records import part
 from sottovoce.exploration import Record
+from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.estimates import ReleasedRound
+from sottovoce.learning.mechanisms import check_plan
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.saved_state import adopt
-from sottovoce.privacy import SimulatedNoise
+from sottovoce.privacy import LocalDP, SimulatedNoise
 from sottovoce.studies.examine import Examiner
 from sottovoce.studies.points import Points
-from sottovoce.studies.tables import DROPPED, RELEASED
+from sottovoce.studies.round_facts import RoundFacts, resumed
+from sottovoce.studies.tables import DROPPED, RELEASED, UNRELEASED
 
 __all__ = ["Replay"]
 
@@ -32,16 +34,18 @@ class Replay:
     ----------
     examiner
         That has looked at the rows; faults are added to its own.
-    problem
-        Of the study.
+    problem, horizon
+        Of the study; None if the horizon is unknown.
     """
 
     examiner: Examiner
     problem: Problem
+    horizon: int | None
     released: int = 0
     distance: float = 0.0  # of a stored point from the one that is computed again, at most
     tolerance: float = 0.0
     _points: dict[int, Points] = field(default_factory=dict)
+    _says_learned: bool = False  # whether the last round has said how many rounds were learned from when it began
     _mine: dict[int, list[Any]] = field(default_factory=dict)  # rows of rounds, by epoch
 
     def replay(self) -> None:
@@ -50,50 +54,78 @@ class Replay:
             self._mine.setdefault(self.examiner.public[row.number]["epoch"], []).append(row)
         for number in sorted(self.examiner.made):
             self._epoch(number)
-            self._check_points(number)
+            if number in self._points:
+                self._check_points(number)
 
     def _epoch(self, number: int) -> None:
         made, learned = self.examiner.made[number], self.examiner.learned[number]
         plan = Plan.from_dict(made["plan"])
         adopt(self.problem.domain, made)
         problem = replace(self.problem, horizon=plan.horizon)
+        if not self._check_plan(number, problem, plan):
+            return
         center = np.array(learned["center"])
         epoch = Epoch(problem, plan, SimulatedNoise(0), first=made["first"], center=center)  # no noise is drawn
         self._center(number, epoch, center)
+        local = isinstance(problem.privacy, LocalDP)
+        steps = None if local else plan.grids(problem.loss_range)[0].steps
+        RoundFacts(self.examiner, epoch, steps).check(self._mine.get(number, []))
         duals = [epoch.learner._duals[-1]]
         for row in self._mine.get(number, []):
             if row.state in (RELEASED, DROPPED):
                 self._take_in(epoch, row, self.examiner.public[row.number])
                 duals.append(epoch.learner._duals[-1])
-        while epoch.learner.observed < min(learned["learner.observed"], self.examiner.rows.epochs[number].opened):
-            epoch.take_in(None, center)  # rounds that were never to be released, passed over by a restoration
-            duals.append(epoch.learner._duals[-1])
+        for row in self._mine.get(number, []):
+            if row.state == UNRELEASED and epoch.learner.observed < learned["learner.observed"]:
+                epoch.take_in(None, center)  # never to be released, and passed over by a restoration
+                duals.append(epoch.learner._duals[-1])
         self._points[number] = Points(epoch, duals)
         self._compare(number, epoch.state(), learned)
+        self._solved(number, learned)
+
+    def _check_plan(self, number: int, problem: Problem, plan: Plan) -> bool:
+        """Check that a plan is as long as its epoch, and keeps the guarantee of the study."""
+        lengths = epoch_lengths(self.horizon)
+        length = [next(lengths, 0) for _ in range(number + 1)][-1]
+        whole = self.examiner.expect(plan.horizon == length, f"epoch {number} has {plan.horizon} events, not {length}")
+        try:
+            check_plan(problem, plan)
+        except ValueError as refused:
+            self.examiner.faults.append(f"epoch {number}: {refused}")
+            return False
+        return whole
 
     def _take_in(self, epoch: Epoch, row: Any, public: Record) -> None:
         if row.state == DROPPED:
             epoch.take_in(None, public["point"])
             return
         record = self.examiner.released[row.number]
-        drawn = {"waiting": np.empty((0, 2)), **part(public, "exploration")}
-        exploration = epoch.explorer.resume(public["point"], drawn)
+        exploration = resumed(epoch, public)
         what = f"round {row.number} has {len(record['numbers'])} numbers, and its probes need {exploration.numbers}"
         if self.examiner.expect(len(record["numbers"]) == exploration.numbers, what):
             epoch.take_in(ReleasedRound(exploration, record["numbers"], record["weights"]), public["point"])
             self.released += 1
 
     def _compare(self, number: int, found: Record, stored: Record) -> None:
+        self.examiner.expect(found.keys() == stored.keys(), f"what epoch {number} has learned is incomplete")
         for name in found:
             if name in ("first", "passed", "opened", "calls", "learner.solved", "learner.point"):
                 continue  # counts are checked by themselves; the point below
             same = name in stored and _close(found[name], stored[name])
             self.examiner.expect(same, f"epoch {number}: {name} does not follow from the released rounds")
 
+    def _solved(self, number: int, learned: Record) -> None:
+        """Check the point that was computed last: the next round plays it if nothing is learned until then."""
+        points, index = self._points[number], learned["learner.solved"]
+        fits = index == -1 or (0 <= index < points.count and points.distance(learned["learner.point"], index)[1])
+        self.examiner.expect(fits, f"epoch {number}: learner.point does not follow from the released rounds")
+
     def _center(self, number: int, epoch: Epoch, center: Floats) -> None:
         """Check that an epoch began where it had to: in the middle, or at a point of the epoch before it."""
         made, middle, before = self.examiner.made[number], epoch.stage.working.center, self._points.get(number - 1)
-        after = made.get("after")
+        after, mine = made.get("after"), self._mine.get(number, [])
+        if mine and "learned" in self.examiner.public[mine[0].number]:
+            self.examiner.expect("after" in made, f"epoch {number} does not say where it began")
         if after is not None:
             fits = before is not None and self._follows(before, number - 1, after, center)
         elif "after" in made or before is None:
@@ -113,6 +145,10 @@ class Replay:
         for before, row in enumerate(self._mine.get(number, [])):
             public = self.examiner.public[row.number]
             what, learned = f"round {row.number}", public.get("learned")
+            if learned is None:
+                newer = self._says_learned
+                self.examiner.expect(not newer, f"{what} does not say how many rounds were learned from when it began")
+            self._says_learned = learned is not None
             if learned is None:  # studies of old do not say how many rounds were released by then
                 distance, found = points.oldest(public["point"], least, min(before, points.count - 1))
                 fits, least = found is not None, least if found is None else found

@@ -1,6 +1,7 @@
 """Verifying a study: every checksum, every invariant, and the point computed again from the released rounds."""
 
 import stat
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,7 +9,8 @@ from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
 from sottovoce.learning.configuration import Configuration
-from sottovoce.studies.examine import Examiner
+from sottovoce.learning.problem import Problem
+from sottovoce.studies.examine import MALFORMED, Examiner
 from sottovoce.studies.names import study_name
 from sottovoce.studies.replay import Replay
 from sottovoce.studies.snapshot import Snapshot, take_snapshot, tried
@@ -17,9 +19,10 @@ from sottovoce.studies.storage import Storage
 if TYPE_CHECKING:
     from sottovoce.studies.study import Study
 
-__all__ = ["Verification", "verify", "verify_stored"]
+__all__ = ["Verification", "verify", "verify_rows", "verify_stored"]
 
 _SHOWN = 20
+_IDENTITY = 32  # letters
 
 
 @dataclass(frozen=True)
@@ -135,10 +138,17 @@ def _verify(storage: Storage, name: str, domain: Domain | None) -> Verification:
             snapshot = take_snapshot(connection, name)
     except StudyDamaged as problem:
         return Verification(name, 0, 0, 0, 0, 0, 0.0, 0.0, (*faults, str(problem)), ())
+    return verify_rows(snapshot, name, domain, faults=faults, notes=_notes(storage, snapshot))
+
+
+def verify_rows(
+    snapshot: Snapshot, name: str, domain: Domain | None, *, faults: Sequence[str] = (), notes: Sequence[str] = ()
+) -> Verification:
+    """Check rows that were read; `faults` and `notes` are what was found before."""
     examiner = Examiner(snapshot)
     examiner.faults += faults
     examiner.examine()
-    replay = _replayed(examiner, _configuration(examiner, domain))
+    replay = _replayed(examiner, *_configuration(examiner, domain))
     return Verification(
         name,
         len(snapshot.rounds),
@@ -149,35 +159,41 @@ def _verify(storage: Storage, name: str, domain: Domain | None) -> Verification:
         replay.distance if replay else 0.0,
         replay.tolerance if replay else 0.0,
         tuple(examiner.faults),
-        tuple(_notes(storage, snapshot)),
+        tuple(notes),
     )
 
 
-def _configuration(examiner: Examiner, domain: Domain | None) -> Configuration | None:
-    """Return what the study was made with, if it can be read; the domain's oracle must answer as it did then."""
+def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem | None, int | None]:
+    """Return what the study is about, if it can be read, and its horizon; the oracle must answer as it did then."""
     record = tried("the configuration", examiner.rows.head.configuration, examiner.faults)
     if record is None:
-        return None
+        return None, None
     examiner.expect(examiner.key_matches(record), "the key of ids is not the one that the study was made with")
+    known = record.get("format") == "sottovoce study" and len(str(record.get("identity"))) == _IDENTITY
+    examiner.expect(known, "the configuration is not that of a study")
     try:
         configuration = Configuration.from_record(part(record, "configuration"), domain)
-    except ConfigurationMismatch as problem:
-        examiner.faults.append(str(problem))
-        return None
+        problem, examiner.simulated = configuration.problem(), bool(record["simulated"])
+    except ConfigurationMismatch as mismatch:
+        examiner.faults.append(str(mismatch))
+        return None, None
+    except MALFORMED as malformed:
+        examiner.faults.append(f"the configuration cannot be read: {type(malformed).__name__}")
+        return None, None
     horizon, asked = configuration.horizon, examiner.rows.head.asked
     examiner.expect(horizon is None or asked <= horizon, f"{asked} events are asked, and horizon={horizon}")
-    return configuration
+    return problem, horizon
 
 
-def _replayed(examiner: Examiner, configuration: Configuration | None) -> Replay | None:
+def _replayed(examiner: Examiner, problem: Problem | None, horizon: int | None) -> Replay | None:
     """Learn again; nothing can be learned from rows that are damaged or out of order."""
-    if configuration is None or examiner.faults:
+    if problem is None or examiner.faults:
         return None
-    replay = Replay(examiner, configuration.problem())
+    replay = Replay(examiner, problem, horizon)
     try:
         replay.replay()
-    except (SottovoceError, ValueError, TypeError, KeyError, IndexError) as problem:
-        examiner.faults.append(f"the released rounds cannot be learned from again: {type(problem).__name__}")
+    except (SottovoceError, *MALFORMED) as reason:
+        examiner.faults.append(f"the released rounds cannot be learned from again: {type(reason).__name__}")
     return replay
 
 

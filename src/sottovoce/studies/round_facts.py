@@ -1,0 +1,98 @@
+"""What must be true of a round by its plan: its size, its actions, which losses it wanted, and what they weigh."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._records import part
+from sottovoce.exploration import Exploration, Record
+from sottovoce.learning.epoch import Epoch
+from sottovoce.studies.examine import Examiner
+from sottovoce.studies.live import draw_from_record
+from sottovoce.studies.noise_signs import NoiseSigns
+from sottovoce.studies.tables import DROPPED, RELEASED
+
+__all__ = ["RoundFacts", "resumed"]
+
+Integers = NDArray[np.int64]
+
+
+def resumed(epoch: Epoch, public: Record) -> Exploration:
+    """Return a round's exploration, as it was drawn."""
+    drawn = {"waiting": np.empty((0, 2)), **part(public, "exploration")}
+    return epoch.explorer.resume(public["point"], drawn)
+
+
+class RoundFacts:
+    """Checks the rounds of an epoch, in order; faults are added to those of the examiner.
+
+    Parameters
+    ----------
+    examiner
+        That has looked at the rows.
+    epoch
+        With nothing learned.
+    steps
+        The largest integer of a loss; None if reports have no bounds.
+    """
+
+    def __init__(self, examiner: Examiner, epoch: Epoch, steps: int | None) -> None:
+        self._examiner, self._epoch, self._steps = examiner, epoch, steps
+        self._signs: NoiseSigns | None = None
+        if epoch.plan.noise is not None and steps is not None and not examiner.simulated:  # which may come again
+            self._signs = NoiseSigns(epoch.plan.noise, steps)
+
+    def check(self, rows: list[Any]) -> None:
+        """Check all rounds."""
+        passed, horizon, expect = 0, self._epoch.plan.horizon, self._examiner.expect
+        for row in rows:
+            what, public = f"round {row.number}", self._examiner.public[row.number]
+            exploration = resumed(self._epoch, public)
+            due = min(self._epoch.explorer.round_size(passed), horizon - passed)
+            self._check_size(what, row, due, last=passed + due == horizon)
+            self._check_losses(what, self._examiner.losses.get(row.number, []))
+            known = self._epoch.plan.directions in (None, exploration.numbers)
+            expect(known, f"{what} has {exploration.numbers} directions, and its plan others")
+            for record in self._examiner.drawn.get(row.number, []):
+                fits = exploration.can_draw(draw_from_record(record), record["first"] - public["first"])
+                expect(fits, f"the actions from event {record['first']} on are not those of {what}")
+            if row.state == RELEASED:
+                self._check_release(what, exploration, public, self._examiner.released[row.number])
+            passed += public["size"]
+        self._examiner.faults += [] if self._signs is None else self._signs.faults()
+
+    def _check_losses(self, what: str, pieces: list[Integers]) -> None:
+        for integers in pieces:
+            if self._steps is None:
+                valid = bool(self._epoch.grid.channel.valid(integers))  # type: ignore[attr-defined]
+            else:
+                valid = bool(((integers >= 0) & (integers <= self._steps)).all())
+            self._examiner.expect(valid, f"{what} has losses outside their range")
+
+    def _check_size(self, what: str, row: Any, due: int, *, last: bool) -> None:
+        public, expect = self._examiner.public[row.number], self._examiner.expect
+        size, drawn = public["size"], public.get("exploration.drawn")
+        # A restoration drops what was not asked: of rounds that were open, or closed with events left that want no loss.
+        droppable = row.state == DROPPED or "wanted" in self._examiner.released.get(row.number, {})
+        cut = droppable and self._examiner.rows.head.generation > 1 and size < due
+        expect(size == due or cut, f"{what} has {size} events, and its plan says {due}")
+        expect(public["last"] == last, f"{what} is {'' if last else 'not '}the last of its epoch")
+        expect(cut or drawn in (None, public["opened"]), f"{what} has drawn {drawn} events")
+
+    def _check_release(self, what: str, exploration: Exploration, public: Record, record: Record) -> None:
+        size = public[
+            "exploration.size" if "exploration.size" in public else "size"
+        ]  # whole, though a restoration may have cut it
+        wanted, weights, expect = record.get("wanted", np.arange(size)), record["weights"], self._examiner.expect
+        expect(exploration.can_want(wanted, size), f"{what} wanted losses that its probes do not need")
+        if weights.shape != (exploration.numbers,):
+            return  # said elsewhere
+        expect(exploration.can_weigh(weights, size), f"the release of {what} has weights that its actions do not have")
+        counts = exploration.counts(weights, size)
+        if self._signs is not None:
+            self._signs.add(record["numbers"], counts)
+        elif self._epoch.plan.noise is None and self._steps is not None and counts is not None:
+            low, high = -counts[0] * self._steps, counts[1] * self._steps
+            possible = bool(((low <= record["numbers"]) & (record["numbers"] <= high)).all())
+            expect(possible, f"the release of {what} is not a sum of its losses")

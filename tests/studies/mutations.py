@@ -1,0 +1,145 @@
+"""Every column of every row of a study changed, one at a time, with fitting checksums: what `verify` must find."""
+
+from dataclasses import fields, replace
+from types import SimpleNamespace
+
+import numpy as np
+
+from sottovoce._records import pack, unpack
+from sottovoce.errors import StudyNotFound
+from sottovoce.studies.head import Head
+from sottovoce.studies.live import Entry
+from sottovoce.studies.snapshot import Snapshot, take_snapshot
+from sottovoce.studies.storage import Storage
+from sottovoce.studies.verify import verify_rows
+
+ORDER = {"epochs": "number", "rounds": "number", "blocks": "first", "tells": "number"}
+
+
+def rows_of(url, name="study"):
+    """Return the rows of a study as plain objects."""
+    storage = Storage(url, create=False)
+    with storage.transaction() as connection:
+        found = take_snapshot(connection, name)
+    storage.close()
+    lists = {table: [SimpleNamespace(**row._mapping) for row in getattr(found, table)] for table in ORDER}
+    return Snapshot(SimpleNamespace(**found.head._mapping), **lists)
+
+
+def faults_of(rows, domain=None):
+    """Return what `verify` finds in rows."""
+    return verify_rows(rows, "study", domain).faults
+
+
+def changed(rows, table, index, column, value):
+    """Return the rows with one value changed; as they would be read: of this study alone, and in order."""
+    if table == "head":
+        head = SimpleNamespace(**vars(rows.head) | {column: value})
+        if column != "seal":
+            head.seal = seal_of(head)
+        if column == "id":  # rows point to another study now
+            return Snapshot(head, [], [], [], [])
+        return replace(rows, head=head)
+    mine = list(getattr(rows, table))
+    mine[index] = SimpleNamespace(**vars(mine[index]) | {column: value})
+    mine = [row for row in mine if row.study == rows.head.id]
+    return replace(rows, **{table: sorted(mine, key=lambda row: getattr(row, ORDER[table]))})
+
+
+def seal_of(head):
+    """Return the checksum of counters, as somebody would compute it who knows how."""
+    return Head(**{one.name: getattr(head, one.name) for one in fields(Head)}).seal()
+
+
+def mutations(rows):
+    """Yield (what was changed, rows with the change), for every field of every record of every row."""
+    for table, index, column, value in _cells(rows):
+        place = f"{table}.{column}"
+        if table == "tells" and column == "entry":
+            for how, other in _entries(rows.tells[index].round, value):
+                yield f"{place} {how}", changed(rows, table, index, column, other)
+        elif isinstance(value, bytes) and value[:4] == b"svr1":
+            for how, record in _records(unpack(value)):
+                yield f"{place}[{how}", changed(rows, table, index, column, pack(record))
+        else:
+            for how, other in _values(value):
+                yield f"{place} {how}", changed(rows, table, index, column, other)
+    for table in ORDER:
+        mine = getattr(rows, table)
+        for index in range(len(mine)):
+            yield f"{table} lost", replace(rows, **{table: mine[:index] + mine[index + 1 :]})
+
+
+def _cells(rows):
+    for column, value in vars(rows.head).items():
+        yield "head", 0, column, value
+    for table in ORDER:
+        for index, row in enumerate(getattr(rows, table)):
+            for column, value in vars(row).items():
+                yield table, index, column, value
+
+
+def _records(record):
+    for name, value in record.items():
+        yield f"{name}] lost", {key: one for key, one in record.items() if key != name}
+        for how, other in _values(value):
+            yield f"{name}] {how}", record | {name: other}
+
+
+def _values(value):
+    """Yield other values of the same kind."""
+    if isinstance(value, bool):
+        yield "flipped", not value
+    elif isinstance(value, int | float):
+        yield "raised", value + 1
+        yield "lowered", value - 1
+    elif value is None:
+        yield "set", 7
+    elif isinstance(value, str):
+        yield "changed", value + "x"
+    elif isinstance(value, bytes):
+        yield "changed", value[:-1] + bytes([value[-1] ^ 1])
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            for how, other in _values(one):
+                yield f"{key} {how}", value | {key: other}
+    elif isinstance(value, list | tuple):
+        if value:
+            yield "shortened", value[:-1]
+    elif value.size:
+        for place in {0, value.size // 2, value.size - 1}:
+            other = value.copy()
+            if value.dtype.kind == "b":
+                other.flat[place] ^= True
+            else:
+                other.flat[place] += 1 if value.dtype.kind in "iu" else 0.01 + abs(float(value.flat[place])) * 0.01
+            yield "changed", other
+        yield "shortened", value.ravel()[:-1] if value.ndim == 1 else value[:-1]
+
+
+def _entries(number, data):
+    slots, integers = Entry.unpack(number, data)
+    yield "of a slot less", Entry.pack(number, slots[:-1], None if integers is None else integers[:-1])
+    other = slots.copy()
+    other[0] = 10_000
+    yield "of a slot that is not there", Entry.pack(number, other, integers)
+    other = np.append(slots[1:], slots[-1]) if len(slots) > 1 else np.append(slots, slots)
+    yield "of a slot twice", Entry.pack(number, other, integers if len(slots) > 1 or integers is None else np.append(integers, integers))
+    yield "turned", Entry.pack(number, slots, None if integers is not None else np.full(len(slots), 5))
+    yield "damaged", data[:-1] + bytes([data[-1] ^ 1])
+    if integers is not None:
+        for how, change in (("raised", 1), ("out of range", 2**40), ("negative", -(2**40))):
+            yield f"of a loss {how}", Entry.pack(number, slots, integers + change)
+
+
+def found_and_not(rows):
+    """Return two dictionaries, of changes that are found and of those that are not: how many of each."""
+    found, missed = {}, {}
+    for what, other in mutations(rows):
+        try:
+            seen = bool(faults_of(other))
+        except StudyNotFound:
+            seen = True
+        which = found if seen else missed
+        which[what] = which.get(what, 0) + 1
+    return found, missed
