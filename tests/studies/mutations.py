@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 from types import SimpleNamespace
 
 import numpy as np
+from study_tools import SOAK
 
 from sottovoce._records import pack, unpack
 from sottovoce.errors import StudyNotFound
@@ -13,6 +14,7 @@ from sottovoce.studies.snapshot import Snapshot, take_snapshot
 from sottovoce.studies.storage import Storage
 from sottovoce.studies.verify import verify_rows
 
+EVERY = SOAK  # row, and several places of every array
 ORDER = {"epochs": "number", "rounds": "number", "blocks": "first", "tells": "number"}
 
 
@@ -52,7 +54,10 @@ def seal_of(head):
 
 
 def mutations(rows):
-    """Yield (what was changed, rows with the change), for every field of every record of every row."""
+    """Yield (what was changed, rows with the change), for every field of every record of every row.
+
+    Unless EVERY row is wanted, one of each kind has to do: rounds by their state, and whether they are the newest.
+    """
     for table, index, column, value in _cells(rows):
         place = f"{table}.{column}"
         if table == "tells" and column == "entry":
@@ -66,16 +71,24 @@ def mutations(rows):
                 yield f"{place} {how}", changed(rows, table, index, column, other)
     for table in ORDER:
         mine = getattr(rows, table)
-        for index in range(len(mine)):
+        for index in _chosen(mine):
             yield f"{table} lost", replace(rows, **{table: mine[:index] + mine[index + 1 :]})
+
+
+def _chosen(mine):
+    if EVERY:
+        return range(len(mine))
+    kinds = {(getattr(row, "state", None), index == len(mine) - 1): index for index, row in enumerate(mine)}
+    return sorted(kinds.values())
 
 
 def _cells(rows):
     for column, value in vars(rows.head).items():
         yield "head", 0, column, value
     for table in ORDER:
-        for index, row in enumerate(getattr(rows, table)):
-            for column, value in vars(row).items():
+        mine = getattr(rows, table)
+        for index in _chosen(mine):
+            for column, value in vars(mine[index]).items():
                 yield table, index, column, value
 
 
@@ -107,7 +120,7 @@ def _values(value):
         if value:
             yield "shortened", value[:-1]
     elif value.size:
-        for place in {0, value.size // 2, value.size - 1}:
+        for place in {0, value.size - 1} if EVERY else {value.size // 2}:
             other = value.copy()
             if value.dtype.kind == "b":
                 other.flat[place] ^= True
@@ -123,8 +136,8 @@ def _entries(number, data):
     other = slots.copy()
     other[0] = 10_000
     yield "of a slot that is not there", Entry.pack(number, other, integers)
-    other = np.append(slots[1:], slots[-1]) if len(slots) > 1 else np.append(slots, slots)
-    yield "of a slot twice", Entry.pack(number, other, integers if len(slots) > 1 or integers is None else np.append(integers, integers))
+    twice = None if integers is None else np.append(integers, integers[-1])
+    yield "of a slot twice", Entry.pack(number, np.append(slots, slots[-1]), twice)
     yield "turned", Entry.pack(number, slots, None if integers is not None else np.full(len(slots), 5))
     yield "damaged", data[:-1] + bytes([data[-1] ^ 1])
     if integers is not None:

@@ -47,7 +47,8 @@ def test_points_that_come_again_are_no_fault(late, sqlite_url):
 def as_of_old(url):
     """Take out of a study what studies of old do not say: after how many released rounds each round began."""
     database = raw(url)
-    for table, column, name in (("rounds", "public", "learned"), ("epochs", "made", "after")):
+    newer = ("rounds", "public", "learned"), ("epochs", "made", "after"), ("epochs", "learned", "chain")
+    for table, column, name in (*newer, ("epochs", "learned", "chain_since")):
         for row, data in database.execute(f"SELECT rowid, {column} FROM sottovoce_{table}").fetchall():
             record = unpack(data)
             record.pop(name)

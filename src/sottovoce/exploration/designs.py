@@ -375,13 +375,23 @@ class DesignExploration(Exploration):
             record |= {"atoms": self._atoms, "shares": self._shares}
         return record
 
+    def is_possible(self) -> bool:
+        """Whether the probe is of the design, its places are in order, and the vertices have the point as mean."""
+        places = self._places
+        ordered = bool((np.diff(places) > 0).all() and (places >= 0).all() and (places < self._size).all())
+        if not ordered or not self._designs.probes.can_draw(self._probe):
+            return False
+        if self._atoms is None or self._shares is None:
+            return not self._designs.reuse
+        mean, point = self._shares @ self._atoms, self._designs.stage.original(self._point)
+        summed = math.isclose(float(self._shares.sum()), 1.0, abs_tol=1e-6) and bool((self._shares >= 0).all())
+        return self._designs.reuse and summed and np.allclose(mean, point, atol=1e-4 * max(1.0, np.abs(point).max()))
+
     def can_draw(self, draw: Draw, first: int) -> bool:
         """Whether the probe is played at its places, and the point, or its vertices, elsewhere."""
         stage, weights = self._designs.stage, draw.weights
         exploring = np.isin(np.arange(first, first + len(draw.actions)), self._places)
         if not isinstance(weights, Probed) or weights.numbers != self.numbers:
-            return False
-        if not self._designs.probes.can_draw(self._probe):
             return False
         if not np.allclose(draw.actions[exploring], self._probe.action):
             return False

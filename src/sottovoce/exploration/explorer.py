@@ -87,6 +87,10 @@ class Exploration(ABC):
     # What is stored of a round is compared with what the round can have drawn; an exploration that does not say what
     # that is finds everything possible.
 
+    def is_possible(self) -> bool:
+        """Whether the round's own choices can be these."""
+        return True
+
     def can_draw(self, draw: Draw, first: int) -> bool:
         """Whether events from place `first` of the round on can be these."""
         return True

@@ -151,6 +151,12 @@ class FrameExploration(Exploration):
         """Return the frame, and the directions of events that come next."""
         return {"frame": self._frame, "waiting": self._waiting}
 
+    def is_possible(self) -> bool:
+        """Whether the directions are orthonormal, and along the set."""
+        frame = self._frame
+        flat = np.allclose(self._sphere.domain.tangent(frame), frame, atol=1e-8)
+        return flat and np.allclose(frame @ frame.T, np.eye(len(frame)), atol=1e-8)
+
     def can_draw(self, draw: Draw, first: int) -> bool:
         """Whether they are pairs along the frame, and act where these lead; vertices may lie anywhere."""
         weights = draw.weights

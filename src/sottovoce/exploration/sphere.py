@@ -180,11 +180,10 @@ class SphereExploration(Exploration):
         rounds = self._rounds
         if not isinstance(draw.weights, Weighted) or draw.wants_loss is not None:
             return False
-        directions = np.asarray(rounds.step * draw.weights.rows, dtype=np.float64)
-        rounding = rounds.step * (1 + float(np.sqrt(self.numbers)))
-        if not np.allclose(np.linalg.norm(directions, axis=1), 1.0, rtol=0, atol=rounding):
-            return False
+        rounded = rounds.step * draw.weights.rows
         if rounds.stage.rounded is not None or rounds.stage.integral:
-            return True
-        actions = rounds.sphere.actions(self._point, directions)
-        return bool(np.allclose(draw.actions, actions, rtol=0, atol=rounds.radius * rounding + 1e-9))
+            norms = np.linalg.norm(rounded, axis=1)
+            return bool(np.allclose(norms, 1.0, rtol=0, atol=rounds.step * np.sqrt(self.numbers)))
+        directions = (draw.actions - rounds.sphere.inside(self._point)) / rounds.radius
+        unit = np.allclose(np.linalg.norm(directions, axis=1), 1.0)
+        return unit and bool((np.abs(rounded - directions) <= 0.501 * rounds.step + 1e-9).all())

@@ -253,7 +253,9 @@ class Examiner:
         told, forgotten, dropped = self.told, self.forgotten, 0
         for row in self.rows.rounds:
             record, size = self.released.get(row.number), self.public.get(row.number, {}).get("size", 0)
-            if row.state == DROPPED:
+            if row.state == DROPPED and record is not None and "told" in record:
+                told, forgotten = told + record["told"], forgotten + record["forgotten"]
+            elif row.state == DROPPED:  # rounds of old do not say how far they had come
                 dropped += size
             elif record is not None and "missing" in record:
                 missing = len(record["missing"])

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Draw, Probed, Record, Weighted
-from sottovoce.learning.rounds import PENDING, UNWANTED, Block, OpenRound
+from sottovoce.learning.rounds import PENDING, TOLD, UNWANTED, Block, OpenRound
 
 __all__ = ["Entry", "LiveRound", "draw_from_record", "draw_record"]
 
@@ -76,6 +76,12 @@ class LiveRound:
             block.fill(inside, block.grid.middle if integers is None else integers[picked])
         if integers is None:
             self.forgotten.append(slots)
+
+    def progress(self) -> dict[str, int]:
+        """Return how many losses were told, and how many given up."""
+        filled = sum(block.states.count(TOLD) for block in self.blocks)
+        forgotten = len(self.missing())
+        return {"told": filled - forgotten, "forgotten": forgotten}
 
     def missing(self) -> Integers:
         """Return the slots that were closed without their loss."""

@@ -43,7 +43,8 @@ def _drop_open_rounds(replica: Replica, connection: Connection) -> None:
         public.pop("exploration.waiting", None)
         changes: Record = {"public": pack(public)}
         if not live.closed:
-            dropped = pack({"number": live.number, "dropped": True})
+            dropped = pack({"number": live.number, "dropped": True, **live.progress()})
+            replica.chains[live.epoch] = replica.chains[live.epoch].add(live.number, dropped)
             changes |= {"state": tables.DROPPED, "released": dropped}
             replica.head.closed += 1
         connection.execute(round_row(rounds.update(), replica.head.id, live.number).values(**changes))
@@ -60,7 +61,7 @@ def _abandon(replica: Replica, connection: Connection) -> None:
         passed, opened = epoch.counts
         connection.execute(
             epoch_row(epochs.update(), replica.head.id, number).values(
-                learned=pack(epoch.state()), passed=passed, opened=opened
+                learned=replica.learned_record(number), passed=passed, opened=opened
             )
         )
     replica.head.structure += 1

@@ -14,6 +14,7 @@ from sottovoce.learning.plan import Plan
 from sottovoce.learning.rounds import Block, OpenRound
 from sottovoce.learning.saved_state import adopt, coins_from_record
 from sottovoce.studies import tables
+from sottovoce.studies.chain import Chain
 from sottovoce.studies.live import Entry, LiveRound, draw_from_record
 from sottovoce.studies.stored import read
 from sottovoce.studies.tables import blocks, epochs, rounds, tells
@@ -28,7 +29,7 @@ def rebuild(replica: "Replica", connection: Connection) -> None:
     """Read everything that is open, and what was learned, from the storage."""
     replica.stale = True
     replica.coins.bit_generator.state = coins_from_record(read("the public coins", replica.head.coins))
-    replica.rounds, replica.ahead, replica.epochs, replica.seen = {}, [], {}, 0
+    replica.rounds, replica.ahead, replica.epochs, replica.chains, replica.seen = {}, [], {}, {}, 0
     rows = connection.execute(
         select(rounds).where(rounds.c.study == replica.head.id).order_by(rounds.c.number.desc()).limit(1)
     ).all()
@@ -67,15 +68,15 @@ def _rebuild_epochs(replica: "Replica", connection: Connection, needed: set[int]
             row = connection.execute(
                 select(epochs).where(epochs.c.study == replica.head.id, epochs.c.number == number)
             ).one()
-            replica.epochs[number] = _rebuilt_epoch(replica, number, row)
+            replica.epochs[number], replica.chains[number] = _rebuilt_epoch(replica, number, row)
 
 
-def _rebuilt_epoch(replica: "Replica", number: int, row: Any) -> Epoch:
+def _rebuilt_epoch(replica: "Replica", number: int, row: Any) -> tuple[Epoch, Chain]:
     made, learned = read(f"epoch {number}", row.made), read(f"what epoch {number} has learned", row.learned)
     adopt(replica.configuration.domain, made)
     epoch = Epoch(replica.problem_of(number), Plan.from_dict(made["plan"]), replica.source, first=made["first"])
     epoch.restore({**learned, "passed": row.passed, "opened": row.opened})
-    return epoch
+    return epoch, Chain.of(learned)
 
 
 def _check_counts(replica: "Replica", newest: Record) -> None:

@@ -1,11 +1,13 @@
 """Learning again from the released rounds alone: what is stored as learned must follow from them."""
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._records import part
 from sottovoce.exploration import Record
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch
@@ -14,15 +16,17 @@ from sottovoce.learning.mechanisms import check_plan
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.saved_state import adopt
-from sottovoce.privacy import LocalDP, SimulatedNoise
+from sottovoce.privacy import MECHANISMS, LocalDP, SimulatedNoise
+from sottovoce.studies.chain import Chain
 from sottovoce.studies.examine import Examiner
 from sottovoce.studies.points import Points
 from sottovoce.studies.round_facts import RoundFacts, resumed
-from sottovoce.studies.tables import DROPPED, RELEASED, UNRELEASED
+from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
 
 __all__ = ["Replay"]
 
 Floats = NDArray[np.float64]
+_MECHANISMS, _POSITIONS = {*MECHANISMS, "probe-sums", "local", "none"}, ("plain", "rounded")
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 
 
@@ -60,6 +64,8 @@ class Replay:
     def _epoch(self, number: int) -> None:
         made, learned = self.examiner.made[number], self.examiner.learned[number]
         plan = Plan.from_dict(made["plan"])
+        if not self._check_design(number, plan, made):
+            return
         adopt(self.problem.domain, made)
         problem = replace(self.problem, horizon=plan.horizon)
         if not self._check_plan(number, problem, plan):
@@ -80,14 +86,33 @@ class Replay:
                 epoch.take_in(None, center)  # never to be released, and passed over by a restoration
                 duals.append(epoch.learner._duals[-1])
         self._points[number] = Points(epoch, duals)
-        self._compare(number, epoch.state(), learned)
+        self._compare(number, {**epoch.state(), **self._chain(number, learned)}, learned)
         self._solved(number, learned)
+
+    def _check_design(self, number: int, plan: Plan, made: Record) -> bool:
+        """Check that the coordinates of an epoch are those of a design: S its covariance, W S W' = 1 and W F = 1."""
+        design = part(made, "design")
+        if plan.position != "rounded":
+            return self.examiner.expect(not design, f"epoch {number} has coordinates that its plan does not need")
+        vertices, weights, whitening = design["vertices"], design["weights"], design["whitening"]
+        offsets, unit = vertices - design["mean"], np.eye(len(whitening))
+        white = offsets @ whitening.T
+        sound = (
+            math.isclose(float(weights.sum()), 1.0, abs_tol=1e-6)
+            and bool((weights > 0).all())
+            and np.allclose(weights @ offsets, 0.0, atol=1e-6)
+            and np.allclose((white.T * weights) @ white, unit, atol=1e-6)
+            and np.allclose(whitening @ design["factor"], unit, atol=1e-6)
+        )
+        return self.examiner.expect(sound, f"epoch {number} has coordinates that are not those of its design")
 
     def _check_plan(self, number: int, problem: Problem, plan: Plan) -> bool:
         """Check that a plan is as long as its epoch, and keeps the guarantee of the study."""
         lengths = epoch_lengths(self.horizon)
         length = [next(lengths, 0) for _ in range(number + 1)][-1]
         whole = self.examiner.expect(plan.horizon == length, f"epoch {number} has {plan.horizon} events, not {length}")
+        known = plan.mechanism in _MECHANISMS and plan.position in _POSITIONS
+        self.examiner.expect(known, f"epoch {number}: its plan names a mechanism or a position that there is not")
         try:
             check_plan(problem, plan)
         except ValueError as refused:
@@ -113,6 +138,21 @@ class Replay:
                 continue  # counts are checked by themselves; the point below
             same = name in stored and _close(found[name], stored[name])
             self.examiner.expect(same, f"epoch {number}: {name} does not follow from the released rounds")
+
+    def _chain(self, number: int, learned: Record) -> Record:
+        """Return the checksum over all releases of an epoch; studies of old have none, or begin it late."""
+        closed = [row for row in self._mine.get(number, []) if row.state != OPEN]
+        since, begun_with = learned.get("chain_since"), "after" in self.examiner.made[number]
+        newer = [row.number for row in closed if begun_with or "learned" in self.examiner.public[row.number]]
+        if "chain" not in learned and not begun_with and not newer:
+            return {}
+        whole = since is not None and since <= newer[0] if newer else since is None or not begun_with
+        self.examiner.expect(whole, f"epoch {number} leaves releases out of its checksum")
+        chain = Chain()
+        for row in closed:
+            if since is not None and row.number >= since:
+                chain = chain.add(row.number, bytes(row.released))
+        return chain.record()
 
     def _solved(self, number: int, learned: Record) -> None:
         """Check the point that was computed last: the next round plays it if nothing is learned until then."""
@@ -165,6 +205,8 @@ class Replay:
 
 
 def _close(one: Any, other: Any) -> bool:
+    if isinstance(one, str | None) or isinstance(other, str | None):
+        return bool(one == other)
     one, other = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
     if one.shape != other.shape:
         return False

@@ -25,6 +25,7 @@ from sottovoce.learning.rounds import Block
 from sottovoce.learning.saved_state import coins_record, design_record, refuse_secrets
 from sottovoce.privacy import NoiseSource
 from sottovoce.studies import tables
+from sottovoce.studies.chain import Chain
 from sottovoce.studies.head import AUTO, Head
 from sottovoce.studies.live import Entry, LiveRound, draw_record
 from sottovoce.studies.rebuilding import read_tells, rebuild
@@ -73,6 +74,7 @@ class Replica:
         self.coins = np.random.Generator(np.random.SFC64(0))
         self.head = Head(0)
         self.epochs: dict[int, Epoch] = {}
+        self.chains: dict[int, Chain] = {}  # of the same epochs
         self.lengths: list[int] = []
         self.rounds: dict[int, LiveRound] = {}  # by number, in order
         self.ahead: list[tuple[LiveRound, Block]] = []  # blocks that are not asked to their end
@@ -251,12 +253,9 @@ class Replica:
         follows = previous is not None and previous.plan.position == epoch.plan.position
         after = previous.learner.observed if previous is not None and follows else None  # where it begins: for `verify`
         made = {"plan": epoch.plan.to_dict(), "first": first, "after": after, **design_record(epoch)}
-        connection.execute(
-            insert(epochs).values(
-                study=self.head.id, number=number, made=pack(made), learned=pack(epoch.state()), passed=0, opened=0
-            )
-        )
-        self.epochs[number] = epoch
+        self.epochs[number], self.chains[number] = epoch, Chain()
+        values = {"made": pack(made), "learned": self.learned_record(number), "passed": 0, "opened": 0}
+        connection.execute(insert(epochs).values(study=self.head.id, number=number, **values))
         self.head.structure += 1
 
     # ------------------------------------------------------------------ telling
@@ -290,22 +289,28 @@ class Replica:
             state, again = tables.RELEASED, released._replace(exploration=live.open.exploration)
         else:
             state, again = tables.UNRELEASED, None
-        self._settle(connection, live, state, record)
+        data = pack(record)
+        self._settle(connection, live, state, data)
         epoch = live.open.epoch
         if again is not None:  # the last round of an epoch is never released, and teaches nothing
             epoch.take_in(again, live.open.point)
-        learned = pack(epoch.state())
+        self.chains[live.epoch] = self.chains[live.epoch].add(live.number, data)
+        learned = self.learned_record(live.epoch)
         connection.execute(epoch_row(epochs.update(), self.head.id, live.epoch).values(learned=learned))
         live.open.erase()
 
-    def _settle(self, connection: Connection, live: LiveRound, state: str, record: Record) -> None:
+    def learned_record(self, epoch: int) -> bytes:
+        """Return what is stored of an epoch's learning."""
+        return pack({**self.epochs[epoch].state(), **self.chains[epoch].record()})
+
+    def _settle(self, connection: Connection, live: LiveRound, state: str, released: bytes) -> None:
         """Turn an open round into a closed one, by compare-and-set."""
         public = self.public_record(live)
         public.pop("exploration.waiting", None)  # what would come next in a round that is over
         changed = connection.execute(
             round_row(rounds.update(), self.head.id, live.number)
             .where(rounds.c.state == tables.OPEN)
-            .values(state=state, released=pack(record), public=pack(public))
+            .values(state=state, released=released, public=pack(public))
         )
         if changed.rowcount != 1:
             raise StudyDamaged(f"round {live.number} was closed by somebody else; nothing of this was recorded")

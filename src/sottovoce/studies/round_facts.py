@@ -16,6 +16,7 @@ from sottovoce.studies.tables import DROPPED, RELEASED
 __all__ = ["RoundFacts", "resumed"]
 
 Integers = NDArray[np.int64]
+_EVENTS = ("actions", "wants", "index", "sign", "rows")  # of a stretch of actions: one entry for each event
 
 
 def resumed(epoch: Epoch, public: Record) -> Exploration:
@@ -49,13 +50,15 @@ class RoundFacts:
         for row in rows:
             what, public = f"round {row.number}", self._examiner.public[row.number]
             exploration = resumed(self._epoch, public)
+            expect(exploration.is_possible(), f"{what} has probes that its plan does not draw")
             due = min(self._epoch.explorer.round_size(passed), horizon - passed)
             self._check_size(what, row, due, last=passed + due == horizon)
             self._check_losses(what, self._examiner.losses.get(row.number, []))
             known = self._epoch.plan.directions in (None, exploration.numbers)
             expect(known, f"{what} has {exploration.numbers} directions, and its plan others")
             for record in self._examiner.drawn.get(row.number, []):
-                fits = exploration.can_draw(draw_from_record(record), record["first"] - public["first"])
+                draw, lengths = draw_from_record(record), {len(record[name]) for name in _EVENTS if name in record}
+                fits = len(lengths) == 1 and exploration.can_draw(draw, record["first"] - public["first"])
                 expect(fits, f"the actions from event {record['first']} on are not those of {what}")
             if row.state == RELEASED:
                 self._check_release(what, exploration, public, self._examiner.released[row.number])
@@ -73,17 +76,16 @@ class RoundFacts:
     def _check_size(self, what: str, row: Any, due: int, *, last: bool) -> None:
         public, expect = self._examiner.public[row.number], self._examiner.expect
         size, drawn = public["size"], public.get("exploration.drawn")
-        # A restoration drops what was not asked: of rounds that were open, or closed with events left that want no loss.
+        # A restoration drops what was not asked: of rounds that were open, or had all the losses that they wanted.
         droppable = row.state == DROPPED or "wanted" in self._examiner.released.get(row.number, {})
         cut = droppable and self._examiner.rows.head.generation > 1 and size < due
         expect(size == due or cut, f"{what} has {size} events, and its plan says {due}")
+        expect(public.get("exploration.size", due) == due, f"{what} has probes for another size")
         expect(public["last"] == last, f"{what} is {'' if last else 'not '}the last of its epoch")
         expect(cut or drawn in (None, public["opened"]), f"{what} has drawn {drawn} events")
 
     def _check_release(self, what: str, exploration: Exploration, public: Record, record: Record) -> None:
-        size = public[
-            "exploration.size" if "exploration.size" in public else "size"
-        ]  # whole, though a restoration may have cut it
+        size = public["exploration.size" if "exploration.size" in public else "size"]  # uncut
         wanted, weights, expect = record.get("wanted", np.arange(size)), record["weights"], self._examiner.expect
         expect(exploration.can_want(wanted, size), f"{what} wanted losses that its probes do not need")
         if weights.shape != (exploration.numbers,):
