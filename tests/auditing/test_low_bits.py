@@ -8,6 +8,7 @@ from sottovoce.auditing import Configuration, Mechanism, audit
 from sottovoce.auditing.experiments import BanditExperiment
 from sottovoce.auditing.observations import Observations, lowest_bits
 from sottovoce.auditing.pooled import secure_pool
+from sottovoce.auditing.worlds import Neighbours
 from sottovoce.privacy import MECHANISMS
 
 RUNS = 4000
@@ -19,7 +20,7 @@ class FloatLaplace(Mechanism):
     def observe(self, person, runs, source):
         coins = np.random.default_rng(0 if person is None else 1)
         noisy = (0.0 if person is None else 1.0) + coins.laplace(scale=1.0, size=(runs, 1, 1))
-        return Observations(noisy, np.empty((runs, 1, 0)))
+        return Observations(noisy)
 
 
 def test_float_noise_needs_finer_bits_around_zero():
@@ -68,8 +69,9 @@ def test_lowest_bits_are_the_same_in_both_worlds(name):
 
 def test_the_optimizer_releases_integers_only():
     configuration = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), 8, {"exploration": "frames", "batch_size": 4})
-    experiment = BanditExperiment(configuration, 1, 1, 0)
-    for person in (None, 0):
-        released = experiment.observe(person, 200, secure_pool()).released
+    pair = Neighbours((0,), (0,))
+    experiment = BanditExperiment(configuration, (pair,), (0,) * 4 + (1,) * 4, 0)
+    for world in (0, 1):
+        released = experiment.observe(0, world, 200, secure_pool()).released
         assert (lowest_bits(released) >= 0).all()
         assert {0.0, 1.0} == set(released.ravel() % 2)

@@ -3,14 +3,13 @@ import json
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Configuration
-from sottovoce.cli import audit as audits
+from sottovoce.auditing import Configuration, everything
 from sottovoce.cli import main
 
 
 @pytest.fixture
 def command(monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
 
@@ -18,23 +17,35 @@ def command(monkeypatch, tmp_path, capsys):
         with pytest.raises(SystemExit) as ended:
             main(["audit", "--workers", "1", *arguments])
         printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
+        return ended.value.code, " ".join(printed.out.split()), printed.err
 
     return call
 
 
 def test_an_audit_shows_a_table_and_writes_findings_that_agree(command, tmp_path):
-    code, out, err = command("--exploration", "frames", "--mechanism", "probe-sums", "--runs", "400", "--out", "here")
+    code, out, err = command("--exploration", "designs", "--runs", "400", "--out", "here")
     assert (code, err) == (0, "")
-    for words in ("claimed", "at least", "not refuted", "99.9% confidence", "never prove it", "2 events a person"):
+    for words in (
+        "claimed",
+        "at least",
+        "not refuted",
+        "never prove it",
+        "2 events a person",
+        "could see",
+        "Not seen:",
+    ):
         assert words in out
     assert (tmp_path / "here" / "audit.png").is_file()
-    findings = json.loads((tmp_path / "here" / "audit.json").read_text())["audits"]
-    assert [one["label"] for one in findings] == ["frames, probe-sums", "frames, probe-sums, 2 events a person"]
-    for one in findings:
+    written = json.loads((tmp_path / "here" / "audit.json").read_text())
+    labels = [one["label"] for one in written["audits"]]
+    assert {"designs, probe-sums, 2 events a person", "integral designs with reuse, probe-sums"} <= set(labels)
+    assert written["passed"]
+    assert written["confidence"] == 0.999
+    assert any("probability 0.001 at most" in words for words in written["words"])
+    for one in written["audits"]:
         assert one["passed"]
-        assert one["runs"] == 400
         assert f"{one['epsilon_lower']:.3f}" in out
+    assert {one["kind"] for one in written["checks"]} == {"alignment"}
 
 
 def test_simulated_noise_can_be_repeated_and_says_so(command, tmp_path):
@@ -47,23 +58,45 @@ def test_simulated_noise_can_be_repeated_and_says_so(command, tmp_path):
     assert json.loads(first)["audits"][0]["simulated_noise"]
 
 
-class FarTooLittleNoise(Configuration):
-    """Claims epsilon = 1 and has the noise of epsilon = 20."""
+SMALL = Configuration(
+    sv.domains.Simplex(2), sv.PureDP(1.0), 8, {"exploration": "frames", "batch_size": 4}, label="small"
+)
 
+
+class FarTooLittleNoise:
+    """A source whose noise has a twentieth of the scale that it was asked for."""
+
+    def __init__(self, source):
+        self._source, self.simulated = source, source.simulated
+
+    def sampler(self, noise):
+        return self._source.sampler(sv.privacy.Noise(noise.family, noise.scale / 20))
+
+
+class Broken(Configuration):
     def __call__(self, seed, noise):
-        optimizer = self._make(seed, noise, "auto", dict(self.choices))
-        optimizer._problem = sv.learning.problem.Problem(self.domain, self.horizon, self.loss_range, sv.PureDP(1.0))
-        return optimizer
+        return super().__call__(seed, FarTooLittleNoise(noise))
 
 
 def test_a_refuted_claim_ends_with_code_1(command, monkeypatch):
-    broken = FarTooLittleNoise(
-        sv.domains.Simplex(2), sv.PureDP(20.0), 8, {"exploration": "frames", "batch_size": 4}, label="broken"
-    )
-    monkeypatch.setattr(audits, "shipped", lambda *arguments, **options: [broken])
-    code, out, _ = command("--runs", "400")
+    broken = Broken(SMALL.domain, SMALL.privacy, 8, SMALL.choices, label="broken")
+    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [broken])
+    monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
+    code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 1
-    assert "REFUTED" in out
+    assert "REFUTED: broken" in out
+
+
+def test_an_interrupt_keeps_what_was_finished(command, monkeypatch, tmp_path):
+    def interrupt(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
+    monkeypatch.setattr(everything, "audit", interrupt)
+    code, out, _ = command("--runs", "400", "--simulated-noise", "1")
+    assert code == 130
+    assert "what was finished is kept" in out
+    assert not json.loads((tmp_path / "results" / "audit" / "audit.json").read_text())["complete"]
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,19 @@ def found(label="frames, probe-sums", shown=0.8, privacy=None, simulated=False):
         epsilon_lower=shown,
         confidence=0.999,
         distinguisher="Laplace likelihood of numbers",
-        person=0,
+        neighbours="round 1, event 4",
         runs=2000,
         hits=((260, 500), (100, 500)),
         threshold=0.5,
         simulated=simulated,
         scores=(coins.laplace(0, 1, 500), coins.laplace(1, 1, 500)),
+        smallest_seen=1.4,
     )
 
 
 def words(figure):
     texts = [text.get_text() for part in figure.subfigs for axes in part.axes for text in axes.texts]
+    texts += [label.get_text() for axes in figure.subfigs[0].axes for label in axes.get_yticklabels()]
     titles = [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
     return " ".join(texts + titles)
 
@@ -49,6 +51,23 @@ def test_claim_finding_and_verdict_are_in_the_picture():
 def test_every_audit_has_a_panel(count):
     _, panels = draw([found(f"number {i}") for i in range(count)]).subfigs
     assert sum(axes.axison for axes in panels.axes) == count
+
+
+def test_many_audits_show_the_panels_that_come_closest_to_their_claims():
+    figure = draw([found(f"number {i}", shown=i / 40) for i in range(40)])
+    left, right = figure.subfigs
+    drawn = {axes.get_title(loc="left") for axes in right.axes if axes.axison}
+    assert len(drawn) == 12
+    assert {"number 39", "number 28"} <= drawn
+    assert len(left.axes[0].get_yticklabels()) == 40
+
+
+def test_the_figure_says_what_its_lines_and_axes_are():
+    figure = draw([found()])
+    legend = " ".join(text.get_text() for one in figure.subfigs[1].legends for text in one.get_texts())
+    assert "threshold, fixed on other runs" in legend
+    assert "as a multiple of what is claimed" in figure.subfigs[0].axes[0].get_xlabel()
+    assert "ring: least that these runs tell" in words(figure)
 
 
 def test_scores_that_do_not_vary_are_drawn(tmp_path):

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from sottovoce.auditing.bounds import at_least, at_most
 from sottovoce.auditing.claims import Claim
 from sottovoce.auditing.distinguishers import Distinguisher, learn
-from sottovoce.auditing.observations import Observations, views
+from sottovoce.auditing.observations import Observations, alike, views
 
 __all__ = ["Attack", "choose"]
 
 Floats = NDArray[np.float64]
 _THRESHOLDS = 100
+_MANY_RUNS_EACH = 50  # for each number that is seen
 _CAUTION = 1e-5  # error at which attacks are compared: so small that luck on few runs does not win
 
 
@@ -34,7 +35,8 @@ class Attack:
 
     def scores(self, seen: Observations) -> Floats:
         """Return one score per run."""
-        return self.distinguisher.score(views(seen)[self.distinguisher.view])
+        seen_as = views(seen)
+        return self.distinguisher.score(seen_as.get(self.distinguisher.view, np.zeros((seen.runs, 1))))
 
     def hits(self, low: Floats, high: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
         """Return (hits, trials) of the world where the set is likely, and of the one where it is rare."""
@@ -46,14 +48,21 @@ class Attack:
 
 
 def choose(claim: Claim, low: Observations, high: Observations) -> Attack:
-    """Return the attack for which these runs show most."""
-    low_views, high_views = views(low), views(high)
-    found = (
-        _threshold(claim, candidate, candidate.score(low_views[view]), candidate.score(high_views[view]))
-        for view in low_views
-        for candidate in learn(view, low_views[view], high_views[view])
-    )
-    return max(found, key=lambda attack: attack.strength)
+    """Return the attack for which these runs show most.
+
+    Where there are few runs for each number that is seen, attacks are learned on one half of them and compared on the
+    other: on the runs that it was learned from, an attack on hundreds of numbers would know each by heart, and be
+    preferred to one that sees something.
+    """
+    low_views, high_views = (views(seen) for seen in alike(low, high))
+    found = []
+    for view in low_views:
+        both = low_views[view], high_views[view]
+        few = min(map(len, both)) < _MANY_RUNS_EACH * both[0].shape[1]
+        learning, comparing = (slice(0, None, 2), slice(1, None, 2)) if few else (slice(None), slice(None))
+        for candidate in learn(view, *(seen[learning] for seen in both)):
+            found.append(_threshold(claim, candidate, *(candidate.score(seen[comparing]) for seen in both)))
+    return max(found, key=lambda attack: attack.strength, default=_BLIND)
 
 
 def _threshold(claim: Claim, candidate: Distinguisher, low: Floats, high: Floats) -> Attack:
@@ -78,3 +87,7 @@ def _sides(
 ) -> Iterator[tuple[bool, _Counts, _Counts]]:
     yield True, (over_high, high), (over_low, low)
     yield False, (low - over_low, low), (high - over_high, high)
+
+
+# Where everything that is seen is the same in every run of both worlds.
+_BLIND = Attack(Distinguisher("nothing", "what is seen", lambda seen: np.zeros(len(seen))), 0.0, True, -np.inf)

@@ -22,6 +22,8 @@ class Configuration:
         As for `PrivateBandit`.
     choices
         Single choices of the plan, by name.
+    patience
+        As for `PrivateBandit`, but for ever by default: audits tell late.
     label
         A name for tables; by default exploration and mechanism of the plan.
 
@@ -35,34 +37,41 @@ class Configuration:
 
     domain: Domain
     privacy: Guarantee
-    horizon: int
+    horizon: int | None
     choices: Mapping[str, Any] = field(default_factory=dict)
     losses: str = "convex"
     integral: bool = False
     channel: str = "one-bit"
     loss_range: tuple[float, float] = (0.0, 1.0)
     label: str | None = None
+    patience: int | str | None = None
+    kind = "optimizer"
 
     @cached_property
     def plan(self) -> Plan:
         """The plan of every optimizer made here: public, and slow to make, so it is made once."""
-        return self._make(0, SimulatedNoise(0), "auto", dict(self.choices)).plan
+        return self._make(0, SimulatedNoise(0), **self.choices).plan
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """The ready plan; or, if the horizon is unknown, the choices that every epoch's plan is made with."""
+        return {"plan": self.plan} if self.horizon is not None else dict(self.choices)
 
     def __call__(self, seed: int, noise: NoiseSource) -> PrivateBandit:
         """Return a fresh optimizer."""
-        return self._make(seed, noise, self.plan, {})
+        return self._make(seed, noise, **self.planned)
 
-    def _make(self, seed: int, noise: NoiseSource, plan: str | Plan, choices: dict[str, Any]) -> PrivateBandit:
+    def _make(self, seed: int, noise: NoiseSource | None, **planned: Any) -> PrivateBandit:
         return PrivateBandit(
             self.domain,
             horizon=self.horizon,
             loss_range=self.loss_range,
             privacy=self.privacy,
-            plan=plan,
             losses=self.losses,
             integral=self.integral,
             channel=self.channel,
+            patience=self.patience,
             seed=seed,
             noise=noise,
-            **choices,
+            **planned,
         )

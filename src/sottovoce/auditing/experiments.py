@@ -1,27 +1,28 @@
-"""What is audited: a way to run one of two neighbouring worlds, many times."""
+"""What is audited: a way to run either of two neighbouring worlds, many times."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-import numpy as np
-
-from sottovoce.auditing.observations import Observations
-from sottovoce.auditing.transcripts import play
-from sottovoce.learning import PrivateBandit
+from sottovoce.auditing.mechanisms import Mechanism
+from sottovoce.auditing.observations import Observations, observed
+from sottovoce.auditing.owners import OwnersChannel
+from sottovoce.auditing.tellings import play
+from sottovoce.auditing.transcripts import seated
+from sottovoce.auditing.worlds import Neighbours
 from sottovoce.privacy import NoiseSource
 
-__all__ = ["BanditExperiment", "Experiment", "MakeOptimizer"]
+__all__ = ["BanditExperiment", "Experiment", "MakeOptimizer", "MechanismExperiment"]
 
-MakeOptimizer = Callable[[int, NoiseSource], PrivateBandit]
+MakeOptimizer = Callable[[int, NoiseSource], Any]
 
 
 class Experiment(Protocol):
-    """Runs either of two worlds: one in which nobody differs, one in which one person's losses are the highest."""
+    """Runs either world of several pairs of them."""
 
     @property
-    def rounds(self) -> int:
-        """In how many rounds the person may take part."""
+    def pairs(self) -> Sequence[Any]:
+        """The neighbouring worlds to tell apart: each says in words what it is."""
         ...
 
     @property
@@ -29,25 +30,40 @@ class Experiment(Protocol):
         """How many runs to ask for at a time."""
         ...
 
-    def observe(self, person: int | None, runs: int, source: NoiseSource) -> Observations:
-        """Run one world: the person takes part in round `person` (from 0), or (None) does not differ."""
+    def observe(self, pair: int, world: int, runs: int, source: NoiseSource) -> Observations:
+        """Run world 0 or 1 of one pair."""
         ...
 
 
 @dataclass(frozen=True)
 class BanditExperiment:
-    """Fresh optimizers, each played from its first ask to its last tell."""
+    """Fresh optimizers (or studies), each played from its first ask to its last tell."""
 
     make: MakeOptimizer
-    rounds: int
-    contributions: int
+    pairs: tuple[Neighbours, ...]
+    rounds: tuple[int, ...]
     seed: int
-    chunk: int = 100
+    chunk: int = 50
 
-    def observe(self, person: int | None, runs: int, source: NoiseSource) -> Observations:
+    def observe(self, pair: int, world: int, runs: int, source: NoiseSource) -> Observations:
         """Run one world. The public coins are the same in every run: an adversary knows them anyway."""
-        transcripts = [play(self.make(self.seed, source), person, self.contributions) for _ in range(runs)]
-        return Observations(
-            np.array([transcript.released for transcript in transcripts]),
-            np.array([transcript.actions for transcript in transcripts]),
-        )
+        played = (play(seated(self.make(self.seed, source), source), self.pairs[pair], world) for _ in range(runs))
+        return observed(list(played), self.rounds)
+
+
+@dataclass(frozen=True)
+class MechanismExperiment:
+    """A mechanism alone."""
+
+    mechanism: Mechanism | OwnersChannel
+    people: tuple[tuple[int, ...], ...]
+    chunk: int = 2500
+
+    @property
+    def pairs(self) -> list[str]:
+        """In which rounds the person is."""
+        return [f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}" for one in self.people]
+
+    def observe(self, pair: int, world: int, runs: int, source: NoiseSource) -> Observations:
+        """Run one world."""
+        return self.mechanism.observe(self.people[pair] if world else None, runs, source)

@@ -77,12 +77,23 @@ class Mechanism:
             return ToeplitzSums(self.rounds, copies, sampler, l2=float(self.steps))
         return FreshSums(copies, sampler)
 
-    def observe(self, person: int | None, runs: int, source: NoiseSource) -> Observations:
-        """Run one world."""
+    @property
+    def people(self) -> tuple[tuple[int, ...], ...]:
+        """The rounds that a person may be in: with all contributions in the first, middle or last, or spread out."""
+        middle, last, count = (self.rounds - 1) // 2, self.rounds - 1, self.privacy.contributions
+        alone = [(one,) for one in sorted({0, middle, last})]
+        spread = [tuple(range(min(count, self.rounds)))] if count > 1 and self.rounds > 1 else []
+        return (*alone, *spread)
+
+    def observe(self, person: int | tuple[int, ...] | None, runs: int, source: NoiseSource) -> Observations:
+        """Run one world: the person is in these rounds (from 0), or (None) does not differ."""
+        rounds = () if person is None else (person,) if isinstance(person, int) else person
+        count = self.privacy.contributions
         release = self.open(runs, source.sampler(self.noise))
         step = release.release if hasattr(release, "release") else release.add
         released = []
         for t in range(self.rounds):
-            moved = self.privacy.contributions * self.steps if t == person else 0
+            share = count if len(rounds) == 1 else 1
+            moved = share * self.steps if t in rounds else 0
             released.append(np.asarray(step(np.full(runs, moved, dtype=np.int64)), dtype=np.float64))
-        return Observations(np.stack(released, axis=1)[:, :, None], np.empty((runs, self.rounds, 0)))
+        return Observations(np.stack(released, axis=1)[:, :, None])

@@ -2,9 +2,10 @@
 
 import multiprocessing
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
+from typing import Any
 
 from sottovoce._checks import whole
 from sottovoce.auditing.experiments import Experiment
@@ -12,7 +13,7 @@ from sottovoce.auditing.observations import Observations
 from sottovoce.auditing.pooled import Pooled, secure_pool
 from sottovoce.privacy import SimulatedNoise
 
-__all__ = ["Progress", "Workers", "World"]
+__all__ = ["Progress", "Workers", "World", "in_fresh_processes"]
 
 Progress = Callable[[int], None]
 
@@ -21,22 +22,24 @@ Progress = Callable[[int], None]
 class World:
     """So many runs of one world."""
 
-    person: int | None
+    pair: int
+    world: int  # 0 or 1
     runs: int
 
 
 @dataclass(frozen=True)
 class _Chunk:
     experiment: Experiment
+    index: int  # among the worlds that were asked for
+    pair: int
     world: int
-    person: int | None
     runs: int
     noise_seed: tuple[int, int] | None  # None: secure noise
 
     def observe(self) -> Observations:
         # Every chunk of simulated noise has a stream of its own, so results do not depend on how chunks are shared out.
         source = secure_pool() if self.noise_seed is None else Pooled(SimulatedNoise(_mixed(*self.noise_seed)))
-        return self.experiment.observe(self.person, self.runs, source)
+        return self.experiment.observe(self.pair, self.world, self.runs, source)
 
 
 class Workers:
@@ -65,9 +68,18 @@ class Workers:
         chunks = list(_chunks(experiment, worlds, noise_seed))
         seen: list[list[Observations]] = [[] for _ in worlds]
         for chunk, observed in self._all(chunks):
-            seen[chunk.world].append(observed)
+            seen[chunk.index].append(observed)
             progress(observed.runs)
         return [Observations.joined(pieces) for pieces in seen]
+
+    def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
+        """Do some work on every item, each in one process; yield its number and what came of it, when that is there."""
+        if self._pool is None:
+            yield from ((number, work(item)) for number, item in enumerate(items))
+            return
+        futures = {self._pool.submit(work, item): number for number, item in enumerate(items)}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
 
     def _all(self, chunks: list[_Chunk]) -> Iterator[tuple[_Chunk, Observations]]:
         if self._pool is None:
@@ -78,13 +90,27 @@ class Workers:
             yield futures[future], future.result()
 
 
+def in_fresh_processes(
+    count: int, work: Callable[..., Any], *arguments: Any, progress: Callable[[int, int], None] | None = None
+) -> list[Any]:
+    """Do the same work in several processes that were never used before, one after another; return what each found."""
+    found = []
+    for done in range(1, whole("processes", count) + 1):
+        spawning = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(1, mp_context=spawning, initializer=_ignore_interrupts) as fresh:
+            found.append(fresh.submit(work, *arguments).result())
+        if progress is not None:
+            progress(done, count)
+    return found
+
+
 def _chunks(experiment: Experiment, worlds: list[World], noise_seed: int | None) -> Iterator[_Chunk]:
     number = 0
     for index, world in enumerate(worlds):
         for first in range(0, world.runs, experiment.chunk):
             runs = min(experiment.chunk, world.runs - first)
             seed = None if noise_seed is None else (noise_seed, number)
-            yield _Chunk(experiment, index, world.person, runs, seed)
+            yield _Chunk(experiment, index, world.pair, world.world, runs, seed)
             number += 1
 
 

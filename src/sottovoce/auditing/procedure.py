@@ -2,28 +2,37 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from sottovoce._checks import number, whole
 from sottovoce.auditing.bounds import at_least, at_most
 from sottovoce.auditing.choosing import Attack, choose
 from sottovoce.auditing.claims import Claim, claim_of
-from sottovoce.auditing.experiments import BanditExperiment, Experiment, MakeOptimizer
+from sottovoce.auditing.experiments import BanditExperiment, Experiment, MakeOptimizer, MechanismExperiment
 from sottovoce.auditing.mechanisms import Mechanism
+from sottovoce.auditing.neighbours import neighbours
 from sottovoce.auditing.observations import Observations
+from sottovoce.auditing.owners import OwnersChannel
 from sottovoce.auditing.parallel import Workers, World
 from sottovoce.auditing.pooled import Pooled, secure_pool
+from sottovoce.auditing.power import sees_bare_values, smallest_seen
 from sottovoce.auditing.result import Audit
-from sottovoce.auditing.transcripts import rounds_of
-from sottovoce.privacy import Guarantee, NoiseSource, SimulatedNoise
+from sottovoce.auditing.survey import survey
+from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 
 __all__ = ["audit"]
 
 _LEAST_RUNS = 400
+_LEAST_LOOK = 10  # runs of each world of a pair, before another is preferred
+_STAGES = 3  # of choosing
+_FEW_PAIRS = 4  # that are all looked at for as long
+_MANY_RUNS = 4000  # from here on the best pair gets a quarter of them to learn its attack on
 
 
 def audit(
-    subject: MakeOptimizer | Mechanism,
+    subject: MakeOptimizer | Mechanism | OwnersChannel,
     *,
     claimed: Guarantee | None = None,
     delta: float | None = None,
@@ -32,23 +41,26 @@ def audit(
     confidence: float = 0.999,
     seed: int = 0,
     noise_seed: int | None = None,
-    rounds: Sequence[int] | None = None,
+    tellings: Sequence[str] | None = None,
     label: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
     """Attack a claim of privacy: run the real optimizer on neighbouring worlds, and see how well they are told apart.
 
-    In one world every loss is the lowest; in the other, one person's losses are the highest. The adversary sees
-    released values and actions, knows the public coins, and learns its attack (the person's round, one of several
-    distinguishers, a threshold) on one half of the runs. The other half is counted, and Clopper-Pearson turns the
-    counts into a lower bound on epsilon that holds with the stated confidence. An audit can refute a claim, never prove
-    it.
+    The two worlds differ in one person's losses: far below the range in one, far above it in the other, or forgotten.
+    Which events are the person's, what everybody else loses, and how losses arrive (round by round, one at a time, out
+    of order, from threads, over a saved state) goes round all that is possible. The adversary sees every released
+    number, every action and when rounds close, knows the public coins, and learns its attack (a pair of worlds, one of
+    several distinguishers, a threshold) on one half of the runs. The other half is counted, and Clopper-Pearson turns
+    the counts into a lower bound on epsilon that holds with the stated confidence. An audit can refute a claim, never
+    prove it; what it could have seen, it says.
 
     Parameters
     ----------
     subject
         make_optimizer(seed, noise): returns a fresh optimizer with these public coins and this source of noise, such as
-        a `Configuration`; short horizons make many runs affordable. Or a `Mechanism`, which is audited alone.
+        a `Configuration` or a `StudyConfiguration`; short horizons make many runs affordable. Or a `Mechanism`, which
+        is audited alone.
     claimed
         The guarantee to test; by default that of the optimizer's own statement.
     delta
@@ -64,8 +76,8 @@ def audit(
         Of the public coins, the same in every run.
     noise_seed
         Simulates the noise from a seed, for repeatable tests of the arithmetic. Secure noise by default.
-    rounds
-        In which rounds (from 0) the person may take part; by default first, middle and last.
+    tellings
+        How losses may arrive: names from `worlds.TELLINGS`; by default all that the subject can do.
     label
         A name for the result.
     progress
@@ -87,8 +99,8 @@ def audit(
     """
     whole("runs", runs, least=_LEAST_RUNS)
     number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
-    experiment, claim, name, simulated = _prepared(subject, claimed, delta, seed, noise_seed)
-    people = _rounds_to_try(experiment.rounds, rounds)
+    subject_of = _prepared(subject, claimed, delta, seed, noise_seed, runs, tellings)
+    experiment, claim = subject_of.experiment, subject_of.claim
     done = 0
 
     def count(more: int) -> None:
@@ -99,83 +111,117 @@ def audit(
 
     with Workers(workers) if isinstance(workers, int) else nullcontext(workers) as crew:
         observe = partial(crew.observe, experiment, progress=count)
-        seen = observe([World(*share) for share in _shares(runs // 2, people)], _other(noise_seed, 0))
-        attack, person = _chosen(claim, seen, people)
-        judges = [World(None, runs // 4), World(person, runs - runs // 2 - runs // 4)]
-        low, high = observe(judges, _other(noise_seed, 1))
-    return _judged(claim, attack, person, low, high, confidence, label or name, runs, simulated)
+        attack, pair = _attack(experiment, claim, runs, noise_seed, observe)
+        judges = [World(pair, 0, runs // 4), World(pair, 1, runs - runs // 2 - runs // 4)]
+        low, high = observe(judges, _other(noise_seed, _STAGES))
+    return _judged(subject_of, attack, pair, low, high, confidence, label or subject_of.name, runs)
+
+
+@dataclass(frozen=True)
+class _Subject:
+    experiment: Experiment
+    claim: Claim
+    name: str
+    kind: str
+    simulated: bool
 
 
 def _prepared(
-    subject: MakeOptimizer | Mechanism,
+    subject: MakeOptimizer | Mechanism | OwnersChannel,
     claimed: Guarantee | None,
     delta: float | None,
     seed: int,
     noise_seed: int | None,
-) -> tuple[Experiment, Claim, str, bool]:
-    """Return the experiment, what is claimed, a name, and whether the noise is simulated."""
-    if isinstance(subject, Mechanism):
+    runs: int,
+    tellings: Sequence[str] | None,
+) -> _Subject:
+    if isinstance(subject, Mechanism | OwnersChannel):
         claim = claim_of(claimed or subject.privacy, delta, gaussian_noise=subject.noise.family == "gaussian")
-        return subject, claim, f"{subject.name} alone", noise_seed is not None
+        experiment = MechanismExperiment(subject, subject.people, subject.chunk)
+        return _Subject(experiment, claim, f"{subject.name} alone", "mechanism", noise_seed is not None)
     source: NoiseSource = secure_pool() if noise_seed is None else Pooled(SimulatedNoise(noise_seed))
-    optimizer = subject(seed, source)
-    statement = optimizer.privacy
+    made = subject(seed, source)
+    try:
+        statement, what = made.privacy, made.plan.what
+    finally:
+        if hasattr(made, "close"):
+            made.close()
     gaussian_noise = statement.noise is not None and statement.noise.family == "gaussian"
     claim = claim_of(claimed or statement.guarantee, delta, gaussian_noise=gaussian_noise)
-    name = getattr(subject, "label", None) or optimizer.plan.what
-    experiment = BanditExperiment(subject, rounds_of(optimizer), claim.guarantee.contributions, seed)
-    if experiment.rounds == 0:
-        raise ValueError("nothing is ever released in this run: use a longer horizon, or a smaller batch_size")
-    return experiment, claim, name, statement.simulated
+    local = isinstance(statement.guarantee, LocalDP)
+    found = survey(subject, seed, local=local, tellings=tellings)
+    most = max(_FEW_PAIRS, runs // 4 // (2 * _LEAST_LOOK))
+    pairs = neighbours(found, claim.guarantee.contributions, most, local=local)
+    bandits = BanditExperiment(subject, tuple(pairs), found.rounds, seed)
+    kind = getattr(subject, "kind", "optimizer")
+    return _Subject(bandits, claim, getattr(subject, "label", None) or what, kind, statement.simulated)
 
 
-def _rounds_to_try(count: int, rounds: Sequence[int] | None) -> list[int]:
-    if rounds is None:
-        return sorted({0, (count - 1) // 2, count - 1} if count > 3 else {0, count - 1})
-    return [whole("rounds", one, least=0, most=count - 1) for one in rounds]
+def _attack(
+    experiment: Experiment, claim: Claim, runs: int, noise_seed: int | None, observe: Any
+) -> tuple[Attack, int]:
+    """Look at all pairs of worlds, a little; longer at those that look best; then learn the attack on one."""
+    seen: dict[int, list[Observations]] = {}
+    alive = list(range(len(experiment.pairs)))
+    for part, (share, keep) in enumerate(_stages(runs, len(alive))):
+        each = max(1, share // (2 * len(alive)))
+        more = observe([World(pair, world, each) for pair in alive for world in (0, 1)], _other(noise_seed, part))
+        for i, pair in enumerate(alive):
+            both = more[2 * i : 2 * i + 2]
+            seen[pair] = [
+                Observations.joined([*before, now])
+                for before, now in zip([[one] for one in seen.get(pair, [])] or [[], []], both, strict=True)
+            ]
+        attacks = {pair: choose(claim, *seen[pair]) for pair in alive}
+        alive = sorted(alive, key=lambda pair: -attacks[pair].strength)[:keep]
+    return attacks[alive[0]], alive[0]
 
 
-def _shares(runs: int, people: list[int]) -> list[tuple[int | None, int]]:
-    """Share runs out equally: one part without the person, one for every round it may be in."""
-    share, left = divmod(runs, len(people) + 1)
-    return [(None, share + left), *((person, share) for person in people)]
-
-
-def _chosen(claim: Claim, seen: list[Observations], people: list[int]) -> tuple[Attack, int]:
-    low, *highs = seen
-    attacks = [(choose(claim, low, high), person) for high, person in zip(highs, people, strict=True)]
-    return max(attacks, key=lambda found: found[0].strength)
+def _stages(runs: int, pairs: int) -> list[tuple[int, int]]:
+    """How many runs each stage of the choice takes, and how many pairs of worlds it leaves."""
+    half = runs // 2
+    if pairs <= _FEW_PAIRS:
+        return [(half, 1)]
+    kept = max(2, pairs // _FEW_PAIRS)
+    if runs < _MANY_RUNS:
+        return [(half // 2, kept), (half - half // 2, 1)]
+    return [(half // 4, kept), (half // 4, 1), (half - 2 * (half // 4), 1)]
 
 
 def _judged(
-    claim: Claim,
+    subject: _Subject,
     attack: Attack,
-    person: int,
+    pair: int,
     low: Observations,
     high: Observations,
     confidence: float,
     label: str,
     runs: int,
-    simulated: bool,
 ) -> Audit:
+    claim = subject.claim
     scores = attack.scores(low), attack.scores(high)
     likely, rare = attack.hits(*scores)
     error = (1 - confidence) / 2  # for each of the two bounds
     shown = max(0.0, float(claim.shown(at_least(*likely, error), at_most(*rare, error))))
+    trials = min(low.runs, high.runs)
     return Audit(
         label=label,
         claim=claim,
         epsilon_lower=claim.as_epsilon(shown),
         confidence=confidence,
         distinguisher=attack.name,
-        person=person,
+        neighbours=str(subject.experiment.pairs[pair]),
         runs=runs,
         hits=(likely, rare),
         threshold=attack.threshold,
-        simulated=simulated,
+        simulated=subject.simulated,
         scores=scores,
+        kind=subject.kind,
+        tried=len(subject.experiment.pairs),
+        smallest_seen=smallest_seen(claim, trials, 1 - confidence),
+        sees_bare_values=sees_bare_values(claim, trials, 1 - confidence),
     )
 
 
-def _other(noise_seed: int | None, half: int) -> int | None:
-    return None if noise_seed is None else 2 * noise_seed + half
+def _other(noise_seed: int | None, part: int) -> int | None:
+    return None if noise_seed is None else (_STAGES + 1) * noise_seed + part

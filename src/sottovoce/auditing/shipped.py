@@ -1,26 +1,35 @@
-"""Every mechanism that ships, in a configuration small enough to audit."""
+"""The surface: everything that ships, in configurations small enough to audit.
 
-from typing import Any
+Every exploration, mechanism and guarantee is here, with one and with several events a person, and every way of living:
+known horizons and epochs, in memory and in studies, with losses and with reports that their owners privatised.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from sottovoce._checks import choice
 from sottovoce.auditing.configurations import Configuration
+from sottovoce.auditing.mechanisms import Mechanism
+from sottovoce.auditing.owners import OwnersChannel
+from sottovoce.auditing.studied import StudyConfiguration
 from sottovoce.domains import Box, Simplex
-from sottovoce.privacy import MECHANISMS, ApproxDP, Guarantee, LocalDP, PureDP
+from sottovoce.privacy import MECHANISMS, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
 
-__all__ = ["shipped"]
+__all__ = ["EXPLORATIONS", "label_of", "mechanisms_alone", "shipped"]
 
 EXPLORATIONS = ("frames", "designs", "sphere")
 
 
 def shipped(
     epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
-) -> list[Configuration]:
+) -> list[Configuration | StudyConfiguration]:
     """Return small configurations of all that ships, or of one exploration or mechanism.
 
     Parameters
     ----------
     epsilon, delta
-        The guarantee. A delta of 0 is pure privacy; mechanisms that have Gaussian noise only are then left out.
+        The guarantee. With a delta of 0, pure privacy, and besides zCDP with rho = epsilon^2/2, which it implies.
     exploration
         "frames", "designs" or "sphere".
     mechanism
@@ -28,15 +37,14 @@ def shipped(
 
     Examples
     --------
-    >>> [one.label for one in shipped(exploration="designs", mechanism="probe-sums")]
+    >>> [one.label for one in shipped(exploration="designs", mechanism="probe-sums")][:2]
     ['designs, probe-sums', 'integral designs, probe-sums']
     """
-    if exploration is not None:
-        choice("exploration", exploration, EXPLORATIONS)
-    if mechanism is not None:
-        choice("mechanism", mechanism, ("probe-sums", *MECHANISMS, "local"))
+    _check_names(exploration, mechanism)
     found = [
-        made for kind, name, made in _all(epsilon, delta) if exploration in (None, kind) and mechanism in (None, name)
+        made.subject
+        for made in _all(epsilon, delta)
+        if exploration in (None, made.exploration) and mechanism in (None, made.mechanism)
     ]
     if not found:
         wanted = " and ".join(filter(None, (exploration, mechanism)))
@@ -46,44 +54,120 @@ def shipped(
     return found
 
 
-def _all(epsilon: float, delta: float) -> list[tuple[str, str, Configuration]]:
-    central = _guarantee(epsilon, delta)
-    every = [
-        ("frames", "probe-sums", _frames(central, "frames, probe-sums")),
-        ("frames", "probe-sums", _frames(_guarantee(epsilon, delta, 2), "frames, probe-sums, 2 events a person")),
-        ("designs", "probe-sums", _designs(central, "designs, probe-sums", integral=False)),
-        ("designs", "probe-sums", _designs(central, "integral designs, probe-sums", integral=True)),
+def mechanisms_alone(
+    epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
+) -> list[Mechanism | OwnersChannel]:
+    """Return every mechanism by itself, where runs are cheap enough to see a wrong scale.
+
+    Examples
+    --------
+    >>> [one.name for one in mechanisms_alone(mechanism="local")]
+    ['one-bit channel', 'laplace channel']
+    """
+    _check_names(None, mechanism)
+    found: list[Mechanism | OwnersChannel] = []
+    for name in ("probe-sums", *MECHANISMS):
+        for contributions in (1, 3):
+            for privacy in _guarantees(epsilon, delta, contributions):
+                if name != "toeplitz" or not isinstance(privacy, PureDP):  # which has Gaussian noise only
+                    found.append(Mechanism(name, privacy))
+    if not delta:
+        found += [OwnersChannel(channel, LocalDP(epsilon)) for channel in ("one-bit", "laplace")]
+    kinds = {"local": OwnersChannel}
+    return [
+        one for one in found if mechanism is None or one.name == mechanism or isinstance(one, kinds.get(mechanism, ()))
     ]
-    for name in MECHANISMS:
-        if delta or name != "toeplitz":  # which has Gaussian noise only
-            every.append(("sphere", name, _sphere(central, name)))
+
+
+def _check_names(exploration: str | None, mechanism: str | None) -> None:
+    if exploration is not None:
+        choice("exploration", exploration, EXPLORATIONS)
+    if mechanism is not None:
+        choice("mechanism", mechanism, ("probe-sums", *MECHANISMS, "local"))
+
+
+class _Made(NamedTuple):
+    exploration: str
+    mechanism: str
+    subject: Configuration | StudyConfiguration
+
+
+def _all(epsilon: float, delta: float) -> Iterator[_Made]:
+    central = _central(epsilon, delta)
+    yield from _frames(epsilon, delta)
+    yield from _designs(central, _central(epsilon, delta, 2))
+    for privacy in _guarantees(epsilon, delta):
+        for name in MECHANISMS:
+            if name != "toeplitz" or not isinstance(privacy, PureDP):
+                yield _Made("sphere", name, _sphere(privacy, name))
+    yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
+    small = _frame(central, None)
+    yield _Made("frames", "probe-sums", StudyConfiguration(small, "study of frames, probe-sums"))
     if not delta:  # owners keep pure privacy
         for channel in ("one-bit", "laplace"):
-            every.append(("frames", "local", _local(epsilon, channel)))
-    return every
+            yield _Made("frames", "local", _local(LocalDP(epsilon), channel))
+        yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2), "one-bit"))
 
 
-def _guarantee(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
+def _central(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
     return ApproxDP(epsilon, delta, contributions) if delta else PureDP(epsilon, contributions)
 
 
-def _frames(privacy: Guarantee, label: str) -> Configuration:
-    choices = {"exploration": "frames", "batch_size": 4, "directions": 1}
-    return Configuration(Simplex(2), privacy, 12, choices, label=label)
+def _guarantees(epsilon: float, delta: float, contributions: int = 1) -> list[Guarantee]:
+    central = _central(epsilon, delta, contributions)
+    return [central] if delta else [central, ZCDP(epsilon**2 / 2, contributions)]
 
 
-def _designs(privacy: Guarantee, label: str, integral: bool) -> Configuration:
-    choices = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0}
-    return Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
+def label_of(what: str, privacy: Guarantee) -> str:
+    """Return a name that says what is promised, too, unless that is the usual.
+
+    Examples
+    --------
+    >>> label_of("tree alone", ZCDP(0.5, contributions=3))
+    'tree alone, zCDP, 3 events a person'
+    """
+    several = f", {privacy.contributions} events a person" if privacy.contributions > 1 else ""
+    return f"{what}{', zCDP' if isinstance(privacy, ZCDP) else ''}{several}"
+
+
+def _frames(epsilon: float, delta: float) -> Iterator[_Made]:
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            yield _Made("frames", "probe-sums", _frame(privacy, label_of("frames, probe-sums", privacy)))
+    choices = {"exploration": "frames", "batch_size": 32, "directions": 2}
+    epochs = Configuration(Simplex(3), _central(epsilon, delta), None, choices, label="frames, epochs, probe-sums")
+    yield _Made("frames", "probe-sums", epochs)
+    hasty = replace(_frame(_central(epsilon, delta), "frames, patience of 1, probe-sums"), patience=1)
+    yield _Made("frames", "probe-sums", hasty)
+
+
+def _frame(privacy: Guarantee, label: str | None) -> Configuration:
+    size = 4 * privacy.contributions
+    choices = {"exploration": "frames", "batch_size": size, "directions": 2}
+    return Configuration(Simplex(3), privacy, 3 * size, choices, label=label)
+
+
+def _designs(central: Guarantee, several: Guarantee) -> Iterator[_Made]:
+    base = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0}
+    for what, privacy, integral, more in (
+        ("designs, probe-sums", central, False, {}),
+        ("integral designs, probe-sums", central, True, {}),
+        ("integral designs with reuse, probe-sums", central, True, {"reuse": True}),
+        ("designs, probe-sums", several, False, {}),
+    ):
+        label, choices = label_of(what, privacy), {**base, **more}
+        made = Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
+        yield _Made("designs", "probe-sums", made)
 
 
 def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:
-    choices: dict[str, Any] = {"exploration": "sphere", "mechanism": mechanism, "batch_size": 2}
-    return Configuration(Box(0.0, 1.0, 1), privacy, 8, choices, label=f"sphere, {mechanism}")
+    size = 2 * privacy.contributions
+    choices: dict[str, Any] = {"exploration": "sphere", "mechanism": mechanism, "batch_size": size}
+    return Configuration(Box(0.0, 1.0, 2), privacy, 5 * size, choices, label=label_of(f"sphere, {mechanism}", privacy))
 
 
-def _local(epsilon: float, channel: str) -> Configuration:
+def _local(privacy: LocalDP, channel: str) -> Configuration:
     choices = {"exploration": "frames", "batch_size": 4}
     return Configuration(
-        Box(0.0, 1.0, 1), LocalDP(epsilon), 8, choices, channel=channel, label=f"frames, local, {channel}"
+        Box(0.0, 1.0, 1), privacy, 8, choices, channel=channel, label=label_of(f"frames, local, {channel}", privacy)
     )

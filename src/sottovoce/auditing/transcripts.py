@@ -1,97 +1,166 @@
 """Play the real optimizer in one of two worlds, and write down what an adversary sees.
 
-The one file of this package that knows the optimizer's insides: where its released values pass, and which number an
-event is summed into.
+The one file of this package that knows the optimizer's insides: where its released values pass.
 """
 
-from typing import Any
+import threading
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.learning import PrivateBandit
-from sottovoce.privacy import LocalDP, local
+from sottovoce.learning.rounds import Action, Actions
+from sottovoce.privacy import LocalDP, NoiseSource, local
 
-__all__ = ["Transcript", "play", "rounds_of"]
+__all__ = ["InMemory", "Seat", "Transcript", "alone", "seated"]
 
 Floats = NDArray[np.float64]
 
 
+class Seat(Protocol):
+    """What a run is played on: an optimizer or a study, and what an adversary can read of it."""
+
+    loss_range: tuple[float, float]
+    released: list[Floats]
+
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left; None if there is no end."""
+        ...
+
+    @property
+    def closed(self) -> int:
+        """How many rounds are closed."""
+        ...
+
+    @property
+    def patient(self) -> bool:
+        """Whether rounds wait for ever, until their losses are told or forgotten."""
+        ...
+
+    def ask(self, size: int | None) -> Any:
+        """Return so many actions, or (None) the rest of the round."""
+        ...
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Tell losses."""
+        ...
+
+    def forget(self, ids: Any) -> None:
+        """Say that losses will not come."""
+        ...
+
+    def renew(self, how: str) -> None:
+        """Go on as another life: from a saved state, say. What is not released is lost."""
+        ...
+
+    def close(self) -> None:
+        """End the run; from here on `released` is complete."""
+        ...
+
+
 class Transcript:
-    """What the adversary sees of one run: released values round by round, and the first action of every round."""
+    """What the adversary sees of one run.
+
+    Attributes
+    ----------
+    released
+        Round by round; reports one by one where owners privatise.
+    actions
+        All of them, in the order in which they were asked.
+    wanted
+        Whether an action's loss was asked for.
+    rounds
+        Which call of `ask` each came from: its round, where rounds are asked whole.
+    counters
+        How many rounds were closed after each call of `tell` (and `forget`).
+    """
 
     def __init__(self) -> None:
         self.released: list[Floats] = []
         self.actions: list[Floats] = []
+        self.wanted: list[bool] = []
+        self.rounds: list[int] = []
+        self.counters: list[int] = []
 
 
-class _Recorder:
-    """Stands in front of a release mechanism and writes down what comes out of it; what goes in is passed on unseen."""
+class InMemory:
+    """A seat at an optimizer."""
 
-    def __init__(self, release: Any, transcript: Transcript) -> None:
-        self._release, self._transcript = release, transcript
+    def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
+        self._optimizer, self._source = optimizer, source
+        self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
+        self.loss_range = optimizer._problem.loss_range
+        self.released: list[Floats] = []
+        self._lock = threading.Lock()
+        self._listen()
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._release, name)
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left."""
+        return self._optimizer.remaining
 
-    def release(self, sums: Any) -> Any:
-        return self._noted(self._release.release(sums))
+    @property
+    def closed(self) -> int:
+        """How many rounds are closed."""
+        return self._optimizer.round
 
-    def add(self, vector: Any) -> Any:
-        return self._noted(self._release.add(vector))
+    @property
+    def patient(self) -> bool:
+        """Whether rounds wait for ever."""
+        return self._optimizer.patience is None
 
-    def _noted(self, released: Any) -> Any:
-        self._transcript.released.append(np.array(released, dtype=np.float64))
-        return released
-
-
-def play(optimizer: PrivateBandit, person: int | None, contributions: int) -> Transcript:
-    """Play all rounds. Every loss is the lowest there is, but in round `person` (from 0) one person's are the highest.
-
-    The person's events are those that move the round's released numbers furthest, all in one direction: public coins
-    decide which they are, so an adversary may pick them. None: nobody differs.
-    """
-    transcript = Transcript()
-    on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
-    if not on_owners_side:
-        _tap(optimizer, transcript)
-    low, high = optimizer._problem.loss_range
-    played = 0
-    while optimizer.remaining:
-        actions = optimizer.ask_round()
-        losses = np.full(len(actions), low)
-        if played == person:
-            losses[_telling_events(optimizer, len(actions), contributions)] = high
-        if on_owners_side:
-            reports = [local.privatise(loss, optimizer.channel) for loss in losses]
-            transcript.released.append(np.array(reports, dtype=np.float64))
-            optimizer.tell(actions.ids, report=reports)
+    def ask(self, size: int | None) -> Any:
+        """Return so many actions, or the rest of the round."""
+        if size == 1:
+            actions = alone(self._optimizer.ask())
         else:
-            optimizer.tell(actions.ids, losses)
-        transcript.actions.append(actions.x[0])
-        played += 1
-    return transcript
+            actions = self._optimizer.ask_round() if size is None else self._optimizer.ask(size)
+        return actions
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Tell losses, or what their owners make of them."""
+        if not self._on_owners_side:
+            self._optimizer.tell(ids, losses)
+            return
+        reports: Any = [local.privatise(loss, self._optimizer.channel) for loss in np.atleast_1d(losses)]
+        with self._lock:
+            self.released.extend(np.array([report], dtype=np.float64) for report in reports)
+        self._optimizer.tell(ids, report=reports if np.ndim(ids) else reports[0])
+
+    def forget(self, ids: Any) -> None:
+        """Say that losses will not come; an owner who says nothing sends no report either."""
+        if self._on_owners_side:
+            with self._lock:
+                self.released.extend(np.zeros(1) for _ in np.atleast_1d(ids))
+        self._optimizer.forget(ids)
+
+    def renew(self, how: str) -> None:
+        """Go on from a saved state; there are no backups here."""
+        if how == "restored":
+            raise NotImplementedError("an optimizer in memory has no backup to be put back from")
+        self._optimizer = PrivateBandit.from_state(self._optimizer.state(), noise=self._source)
+        self._listen()
+
+    def close(self) -> None:
+        """End the run."""
+
+    def _listen(self) -> None:
+        """Hear of every release, whichever epoch it is in."""
+        if not self._on_owners_side:
+            self._optimizer._on_release = self._note
+
+    def _note(self, number: int, numbers: Any) -> None:
+        self.released.append(np.array(numbers, dtype=np.float64))
 
 
-def rounds_of(optimizer: PrivateBandit) -> int:
-    """Play a run through, and return in how many of its rounds a loss can matter to an adversary."""
-    return len(play(optimizer, None, 1).released)
+def alone(action: Action) -> Actions:
+    """Return an action, asked by itself, as a block of one."""
+    return Actions(np.array([action.id]), action.x[None], np.array([action.wants_loss]))
 
 
-def _tap(optimizer: PrivateBandit, transcript: Transcript) -> None:
-    learner = optimizer._epoch.learner
-    part: Any = learner.gradient if hasattr(learner.gradient, "_release") else learner.total
-    part._release = _Recorder(part._release, transcript)
-
-
-def _telling_events(optimizer: PrivateBandit, size: int, count: int) -> NDArray[np.int64]:
-    """The events of the round just asked whose losses, raised together, move what is released furthest."""
-    weights = optimizer._current.weights
-    if weights is None or optimizer._current.size != size:
-        raise ValueError("a round of an audit must be asked whole and be short; use a shorter horizon or batch_size")
-    moves = np.array([weights.sum(event) for event in np.eye(size, dtype=np.int64)], dtype=np.float64)
-    lead = moves[np.abs(moves).sum(axis=1).argmax()]
-    together = moves @ lead
-    if (together > 0).sum() < count:
-        raise ValueError(f"contributions={count} events of one person do not fit into one round; use a longer one")
-    return np.argsort(-together, kind="stable")[:count]
+def seated(made: Any, source: NoiseSource) -> Seat:
+    """Return a seat at what a subject has made."""
+    seat: Seat = InMemory(made, source) if isinstance(made, PrivateBandit) else made
+    return seat

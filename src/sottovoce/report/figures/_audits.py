@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from sottovoce.auditing import Audit
@@ -18,6 +19,8 @@ __all__ = ["audit_figure"]
 
 _WITHOUT, _WITH, _FINE = map(colour, range(3))
 _BINS = 48
+_MOST_PANELS = 12
+_DASHES = (0, (4, 2))
 
 
 def audit_figure(audits: Audit | Sequence[Audit], path: str | os.PathLike[str]) -> Path:
@@ -56,42 +59,58 @@ def audit_figure(audits: Audit | Sequence[Audit], path: str | os.PathLike[str]) 
 
 def draw(audits: Sequence[Audit]) -> Figure:
     """Return the figure that `audit_figure` writes."""
-    columns = min(3, math.ceil(math.sqrt(len(audits))))
-    rows = math.ceil(len(audits) / columns)
-    figure = canvas(5.2 + 3.4 * columns, max(4.6, 1.5 + 2.5 * rows))
-    parts = figure.add_gridspec(1, 2, width_ratios=[5.2, 3.4 * columns])
+    shown = sorted(audits, key=lambda one: -one.epsilon_lower / one.epsilon_claimed)[:_MOST_PANELS]
+    columns = min(3, math.ceil(math.sqrt(len(shown))))
+    rows = math.ceil(len(shown) / columns)
+    figure = canvas(7.6 + 3.4 * columns, max(4.6, 1.5 + 2.5 * rows, 1.6 + 0.24 * len(audits)))
+    parts = figure.add_gridspec(1, 2, width_ratios=[7.6, 3.4 * columns])
     left, right = figure.add_subfigure(parts[0]), figure.add_subfigure(parts[1])
     _overview(left.subplots(), audits)
-    right.suptitle("Scores of the strongest attack found, over the runs that judged it", fontsize=11, x=0.01, ha="left")
+    which = "" if len(shown) == len(audits) else f" ({len(shown)} that come closest to their claim)"
+    right.suptitle(
+        f"Scores of the strongest attack found, over the runs that judged it{which}", fontsize=11, x=0.01, ha="left"
+    )
     panels = np.atleast_1d(right.subplots(rows, columns)).ravel()
-    for axes, one in zip(panels, audits, strict=False):
+    for axes, one in zip(panels, shown, strict=False):
         _distributions(axes, one)
-    for axes in panels[len(audits) :]:
+    for axes in panels[len(shown) :]:
         axes.set_axis_off()
-    names = ("nobody differs", "one person's losses differ")
+    names = ("the person's losses in one world", "in the other")
     patches = [Patch(color=shade, alpha=0.6, label=name) for shade, name in zip((_WITHOUT, _WITH), names, strict=True)]
-    right.legend(handles=patches, loc="outside lower left", ncols=2, frameon=False, fontsize=10)
+    threshold = "threshold, fixed on other runs: how often each world's score exceeds it is what was counted"
+    line = Line2D([], [], color="black", linewidth=1.0, linestyle=_DASHES, label=threshold)
+    right.legend(handles=[*patches, line], loc="outside lower left", ncols=3, frameon=False, fontsize=8.5)
     return figure
 
 
 def _overview(axes: Axes, audits: Sequence[Audit]) -> None:
-    """One row per audit: a bar up to what was shown, and a mark at what is claimed."""
+    """One row per audit, in units of what is claimed: a bar up to what was shown, a ring at what could be seen."""
+    finite = [one.smallest_seen / one.epsilon_claimed for one in audits if math.isfinite(one.smallest_seen)]
+    furthest = max(1.0, *(one.epsilon_lower / one.epsilon_claimed for one in audits), *(finite or [1.0]))
     for row, one in enumerate(audits):
         shade = _FINE if one.passed else REFUTED
-        axes.barh(row, one.epsilon_lower, height=0.34, color=shade, alpha=0.85)
-        axes.plot([one.epsilon_claimed] * 2, [row - 0.3, row + 0.3], color="black", linewidth=2.2)
-        words = f"{one.label}{'' if one.passed else '  REFUTED'}{'  (simulated)' if one.simulated else ''}"
-        axes.text(0, row - 0.36, words, fontsize=9.5, color=GREY if one.passed else REFUTED, va="bottom")
-    deltas = {one.delta for one in audits if one.delta}
-    at = f" at delta = {deltas.pop():g}" if len(deltas) == 1 else ""
-    axes.set_xlim(0, 1.12 * max(max(one.epsilon_claimed, one.epsilon_lower) for one in audits))
-    axes.set_ylim(len(audits) - 0.4, -0.75)
-    axes.set_yticks([])
-    axes.set_xlabel(f"epsilon{at}")
-    subtitle = f"bar: shown, with {100 * min(one.confidence for one in audits):g}% confidence; line: claimed"
+        axes.barh(row, one.epsilon_lower / one.epsilon_claimed, height=0.55, color=shade, alpha=0.85)
+        if math.isfinite(one.smallest_seen):
+            axes.plot(one.smallest_seen / one.epsilon_claimed, row, "o", color=GREY, markersize=4, fillstyle="none")
+    axes.axvline(1.0, color="black", linewidth=1.8)
+    axes.set_xlim(0, 1.08 * furthest)
+    axes.set_ylim(len(audits) - 0.4, -0.6)
+    axes.set_yticks(range(len(audits)), [_name(one) for one in audits], fontsize=8)
+    for label, one in zip(axes.get_yticklabels(), audits, strict=True):
+        label.set_color("black" if one.passed else REFUTED)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("epsilon, as a multiple of what is claimed")
+    confidence = f"{100 * min(one.confidence for one in audits):.6g}%"
+    subtitle = f"bar: shown, each with {confidence} confidence; line: claimed; ring: least that these runs tell from it"
     axes.set_title(f"{_headline(audits)}\n", loc="left", fontsize=14, fontweight="bold")
-    axes.text(0, 1.01, subtitle, transform=axes.transAxes, fontsize=9.5, color=GREY, va="bottom")
+    axes.text(0, 1.005, subtitle, transform=axes.transAxes, fontsize=8.5, color=GREY, va="bottom")
     axes.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _name(one: Audit) -> str:
+    words = f"{one.label}{'' if one.passed else '  REFUTED'}{'  (simulated)' if one.simulated else ''}"
+    at = f" at delta {one.delta:g}" if one.delta else ""
+    return f"{words}: {one.epsilon_claimed:.3g}{at}"
 
 
 def _headline(audits: Sequence[Audit]) -> str:
@@ -111,10 +130,11 @@ def _distributions(axes: Axes, one: Audit) -> None:
         heights = np.histogram(np.clip(scores, low, high), bins=edges)[0] / len(scores)
         axes.stairs(heights, edges, fill=True, color=shade, alpha=0.45)
         axes.stairs(heights, edges, color=shade, linewidth=1.1)
-    axes.axvline(one.threshold, color="black", linewidth=1.0, linestyle=(0, (4, 2)))
+    axes.axvline(one.threshold, color="black", linewidth=1.0, linestyle=_DASHES)
     axes.set_title(one.label, fontsize=9.5, loc="left", color="black" if one.passed else REFUTED, pad=14)
     shown = f"claimed {one.epsilon_claimed:.3g}, shown {one.epsilon_lower:.3g}, by {one.distinguisher}"
     axes.text(0, 1.02, shown, transform=axes.transAxes, fontsize=7, color=GREY, va="bottom")
     axes.set_yticks([])
-    axes.tick_params(labelsize=7.5)
+    axes.set_xlabel("score; height: share of runs", fontsize=7, color=GREY, labelpad=1)
+    axes.tick_params(labelsize=7)
     axes.spines[["top", "right", "left"]].set_visible(False)

@@ -1,0 +1,183 @@
+"""The proof of privacy, executed on the running program: move the noise until both worlds release the same.
+
+Privacy rests on this: whatever the noise z is under which one world releases some numbers, there is a noise z' under
+which its neighbour releases the same ones, and z' is not much less likely than z. With Laplace noise the two differ in
+likelihood by at most e^cost, cost = sum of |z' - z|/scale; with Gaussian noise they are mu = |z' - z|/scale apart, in
+l2 norm. So: play one world with noise that is written down; play its neighbour with the same noise; where the first
+released number differs, move that number's noise by the difference, and play again, until all that is released is the
+same. Then
+
+- the cost must be within the claim, or a loss counts for more than its noise was made for;
+- it must be possible: a number without noise, or with another's, cannot be moved by itself;
+- everything else that can be seen, actions and when rounds close, must be the same to the last bit, for it may depend
+  on losses through what is released only.
+
+No chance is involved, so a few runs for each pair of worlds are as good as thousands: what remains to be seen by
+statistics is whether the noise is what it says. What is aligned is probe sums, fresh noise, trees without padding and
+Toeplitz factors, whose every number carries one noise; and Honaker's averages, where a round draws one for each node
+that it completes: those that the person is in are the largest of them, from some level on, and all move alike.
+
+Tests: tests/auditing/test_breaks.py.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce.auditing.checks import Check
+from sottovoce.auditing.claims import Claim, claim_of
+from sottovoce.auditing.neighbours import neighbours
+from sottovoce.auditing.scripted import Scripted
+from sottovoce.auditing.survey import survey
+from sottovoce.auditing.tellings import play
+from sottovoce.auditing.transcripts import Transcript, seated
+from sottovoce.auditing.worlds import Neighbours
+from sottovoce.privacy import Guarantee, LocalDP
+
+__all__ = ["align", "can_be_aligned"]
+
+Floats = NDArray[np.float64]
+_ROUNDING = 1e-9
+_ALIGNABLE = ("probe-sums", "fresh", "tree", "toeplitz", "honaker")
+
+
+@dataclass(frozen=True)
+class _Finding:
+    worlds: Neighbours
+    cost: float
+    fault: str | None  # what could not be made equal
+
+
+def can_be_aligned(plan: Any) -> bool:
+    """Whether the noise of what a plan releases can be moved as it needs to be."""
+    return plan.mechanism in _ALIGNABLE and not plan.padding
+
+
+def align(
+    subject: Callable[[int, Any], Any],
+    *,
+    claimed: Guarantee | None = None,
+    seed: int = 0,
+    most: int = 40,
+    label: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    tellings: Sequence[str] | None = None,
+) -> Check:
+    """Align pairs of neighbouring worlds, and return what they cost, or why they cannot be aligned.
+
+    Parameters
+    ----------
+    subject
+        As for `audit`.
+    claimed
+        The guarantee to test; by default that of the subject's own statement.
+    seed
+        Of the public coins.
+    most
+        Pairs of worlds, at most.
+    label, progress, tellings
+        As for `audit`; progress is told of pairs.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce.auditing import Configuration
+    >>> small = Configuration(sv.domains.Box(0.0, 1.0, 1), sv.PureDP(1.0), horizon=12, choices={"batch_size": 4})
+    >>> print(align(small, label="small"))
+    small: a person costs at most 1 of epsilon = 1, and nothing else shows, in 8 pairs of worlds
+    """
+    claim, mechanism = _claim(subject, claimed, seed)
+    found = survey(subject, seed, local=False, tellings=tellings)
+    pairs = neighbours(found, claim.guarantee.contributions, most)
+    if mechanism == "honaker":  # whose nodes all move alike only if the person is in one round
+        pairs = [worlds for worlds in pairs if len(worlds.rounds) == 1]
+    findings = []
+    for number, worlds in enumerate(pairs, 1):
+        findings.append(_aligned(subject, seed, worlds))
+        if progress is not None:
+            progress(number, len(pairs))
+    allowed = claim.epsilon if claim.mu is None else claim.mu
+    name = "epsilon" if claim.mu is None else "mu"
+    worst = max(findings, key=lambda one: (one.fault is not None, one.cost))
+    if worst.fault is not None:
+        words, passed = f"{worst.fault} ({worst.worlds})", False
+    elif worst.cost > allowed * (1 + _ROUNDING):
+        words, passed = f"a person costs {worst.cost:.6g} of {name} = {allowed:.6g} ({worst.worlds})", False
+    else:
+        words = f"a person costs at most {worst.cost:.4g} of {name} = {allowed:.4g}, and nothing else shows"
+        words, passed = f"{words}, in {len(pairs)} pairs of worlds", True
+    return Check(label or getattr(subject, "label", None) or "subject", "alignment", passed, words, len(pairs), 0.0)
+
+
+def _claim(subject: Callable[[int, Any], Any], claimed: Guarantee | None, seed: int) -> tuple[Claim, str]:
+    made = subject(seed, Scripted(seed))
+    try:
+        statement, plan = made.privacy, made.plan
+    finally:
+        if hasattr(made, "close"):
+            made.close()
+    if isinstance(statement.guarantee, LocalDP) or not can_be_aligned(plan):
+        raise ValueError(f"{plan.what} adds noise that cannot be moved number by number: audit it by its runs")
+    gaussian_noise = statement.noise is not None and statement.noise.family == "gaussian"
+    return claim_of(claimed or statement.guarantee, gaussian_noise=gaussian_noise), plan.mechanism
+
+
+def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) -> _Finding:
+    def played(world: int, shifts: dict[int, Floats]) -> tuple[Transcript, Scripted]:
+        source = Scripted(seed, shifts)
+        return play(seated(subject(seed, source), source), worlds, world), source
+
+    reference, _ = played(0, {})
+    shifts: dict[int, Floats] = {}
+    twin, source = played(1, shifts)
+    while (where := _first_difference(reference.released, twin.released)) is not None:
+        moved = _moved(reference.released, twin.released, where)
+        for shift in _candidates(moved, shifts, source.sizes[where] if where < len(source.sizes) else 0):
+            twin, source = played(1, shifts | {where: shift})
+            further = _first_difference(reference.released, twin.released)
+            if further is None or further > where:
+                shifts[where] = shift
+                break
+        else:
+            return _Finding(worlds, math.inf, f"a number of release {where + 1} has no noise of its own")
+    return _Finding(worlds, source.cost, _beyond(reference, twin))
+
+
+def _candidates(moved: Floats | None, shifts: dict[int, Floats], drawn: int) -> Iterator[Floats]:
+    """Ways of moving the noise of a release: its one noise for each number, or those of its largest nodes."""
+    if moved is None or not drawn or drawn % len(moved):
+        return
+    if drawn == len(moved) and all(len(shift) == len(moved) for shift in shifts.values()):
+        yield moved
+    nodes = drawn // len(moved)
+    known = [shift[-len(moved) :] for shift in shifts.values()] or [moved]  # what the person changes, in every node
+    for change in (known[0], moved):
+        for below in range(nodes):
+            yield np.concatenate([np.zeros(below * len(moved)), *[change] * (nodes - below)])
+
+
+def _first_difference(one: list[Floats], other: list[Floats]) -> int | None:
+    for number, (left, right) in enumerate(zip(one, other, strict=False)):
+        if not np.array_equal(left, right):
+            return number
+    return None if len(one) == len(other) else min(len(one), len(other))
+
+
+def _moved(one: list[Floats], other: list[Floats], where: int) -> Floats | None:
+    """By how much the noise of a release has to move, in whole steps."""
+    if where >= min(len(one), len(other)) or one[where].shape != other[where].shape:
+        return None
+    return np.asarray(np.rint(one[where] - other[where]))
+
+
+def _beyond(one: Transcript, other: Transcript) -> str | None:
+    """What differs although all that was released is the same."""
+    if not np.array_equal(one.actions, other.actions):
+        return "actions show more than what was released"
+    if one.counters != other.counters:
+        return "when a round closes depends on a loss"
+    return None

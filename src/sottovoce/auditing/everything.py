@@ -1,0 +1,174 @@
+"""The whole audit: every configuration that ships, every mechanism alone, and the noise itself; one error for all."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sottovoce._checks import number, whole
+from sottovoce.auditing.alignment import align, can_be_aligned
+from sottovoce.auditing.checks import Check
+from sottovoce.auditing.noise_checks import check_noise
+from sottovoce.auditing.parallel import Workers
+from sottovoce.auditing.procedure import audit
+from sottovoce.auditing.result import Audit
+from sottovoce.auditing.shipped import label_of, mechanisms_alone, shipped
+from sottovoce.privacy import LocalDP
+
+__all__ = ["Findings", "Progress", "audit_everything"]
+
+Progress = Callable[[float, str], None]
+_ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
+_STUDIED = 5  # runs of an optimizer for one of a study
+_LEAST_STUDIED = 400
+_ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
+_SECONDS = {"alignment": 1.0, "noise": 15.0, "optimizer": 1.3e-3, "epochs": 8e-3, "study": 0.06, "mechanism": 1e-4}
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the whole audit found.
+
+    Attributes
+    ----------
+    audits
+        Of optimizers, studies and mechanisms, by their runs.
+    checks
+        Alignments, and the noise itself.
+    confidence
+        Of all of it together: 1 - confidence is the probability that a right program fails anywhere.
+    complete
+        Whether everything was done.
+    """
+
+    audits: tuple[Audit, ...]
+    checks: tuple[Check, ...]
+    confidence: float
+    complete: bool
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was refuted."""
+        return not self.refuted
+
+    @property
+    def refuted(self) -> list[str]:
+        """What was refuted, by its label."""
+        audits = [one.label for one in self.audits if not one.passed]
+        return audits + [one.label for one in self.checks if not one.passed]
+
+
+@dataclass(frozen=True)
+class _Part:
+    label: str
+    seconds: float  # about, on one core
+    work: Callable[..., Any]  # (crew, confidence, progress) -> Audit or Checks
+
+
+def audit_everything(
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    *,
+    exploration: str | None = None,
+    mechanism: str | None = None,
+    runs: int = 3000,
+    workers: int = 1,
+    confidence: float = 0.999,
+    noise_seed: int | None = None,
+    progress: Progress | None = None,
+) -> Findings:
+    """Audit all that ships, at one confidence.
+
+    Parameters
+    ----------
+    epsilon, delta, exploration, mechanism
+        As for `shipped`.
+    runs
+        Of each optimizer; mechanisms alone, which are cheap, get ten times as many, studies a fifth.
+    workers
+        Processes.
+    confidence
+        1 - confidence is the probability of any false alarm; it is shared out equally among the parts.
+    noise_seed
+        Simulates the noise: repeatable, and the noise itself is then not checked.
+    progress
+        Called with the share that is done, and what is under way.
+    """
+    number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
+    whole("runs", runs, least=400)
+    parts = _parts(epsilon, delta, exploration, mechanism, runs, noise_seed)
+    share = (1 - confidence) / len(parts)
+    audits: list[Audit] = []
+    checks: list[Check] = []
+    total, done = sum(part.seconds for part in parts), 0.0
+    finished = 0
+    with Workers(workers) as crew, suppress(KeyboardInterrupt):
+        for part in parts:
+            tell = partial(_tell, progress, done, part, total)
+            tell(0, 1)
+            found = part.work(crew, 1 - share, tell)
+            audits.extend([found] if isinstance(found, Audit) else [])
+            checks.extend([] if isinstance(found, Audit) else found)
+            done += part.seconds
+            finished += 1
+    return Findings(tuple(audits), tuple(checks), confidence, finished == len(parts))
+
+
+def _tell(progress: Progress | None, before: float, part: _Part, total: float, done: int, of: int) -> None:
+    if progress is not None:
+        progress((before + part.seconds * done / max(1, of)) / total, part.label)
+
+
+def _parts(
+    epsilon: float, delta: float, exploration: str | None, mechanism: str | None, runs: int, noise_seed: int | None
+) -> list[_Part]:
+    subjects = shipped(epsilon, delta, exploration=exploration, mechanism=mechanism)
+    alignable = [one for one in subjects if not isinstance(one.privacy, LocalDP) and can_be_aligned(one.plan)]
+    parts = []
+    if alignable:
+        parts.append(_Part("alignments", _SECONDS["alignment"] * len(alignable), partial(_aligned, alignable)))
+    if noise_seed is None and exploration is None and mechanism is None:
+        parts.append(_Part("the noise itself", _SECONDS["noise"], _noise))
+    if exploration is None or mechanism is not None:
+        for alone in mechanisms_alone(epsilon, delta, mechanism):
+            parts.append(
+                _audited(alone, label_of(f"{alone.name} alone", alone.privacy), _ALONE * runs, "mechanism", noise_seed)
+            )
+    for one in subjects:
+        kind = "epochs" if one.horizon is None else one.kind
+        count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in ("study", "epochs") else runs
+        parts.append(_audited(one, one.label or "", count, kind, noise_seed))
+    return parts
+
+
+def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | None) -> _Part:
+    def work(crew: Workers, confidence: float, progress: Any) -> Audit:
+        return audit(
+            subject,
+            runs=runs,
+            workers=crew,
+            confidence=confidence,
+            noise_seed=noise_seed,
+            label=label,
+            progress=progress,
+        )
+
+    return _Part(label, _SECONDS[kind] * runs, work)
+
+
+def _aligned(subjects: list[Any], crew: Workers, confidence: float, progress: Any) -> list[Check]:
+    found: dict[int, Check] = {}
+    for place, check in crew.each(_align, subjects):
+        found[place] = check
+        progress(len(found), len(subjects))
+    return [found[place] for place in sorted(found)]
+
+
+def _align(subject: Any) -> Check:
+    study = getattr(subject, "kind", None) == "study"
+    return align(subject, most=_ALIGNED // 4 if study else _ALIGNED)
+
+
+def _noise(crew: Workers, confidence: float, progress: Any) -> list[Check]:
+    return check_noise(draws=_NOISE, confidence=confidence, progress=progress)

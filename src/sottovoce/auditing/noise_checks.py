@@ -1,0 +1,179 @@
+"""Noise, checked as noise: whether it has the stated scale and shape, and whether every draw is fresh.
+
+Draws come from fresh processes, since a program that seeds itself is at its most convincing within one. Each test below
+bounds the probability of a false alarm without approximations that fail in the tail:
+
+- scale: sum |z|/scale of Laplace noise is gamma distributed, sum (z/scale)^2 of Gaussian noise chi-squared; both to
+  within the discreteness of fine grids. Coarse ones are left to the shape.
+- shape: the largest distance of the empirical distribution function from the exact discrete one exceeds t with
+  probability at most 2 exp(-2 n t^2) (Dvoretzky, Kiefer & Wolfowitz, Massart), whatever the distribution.
+- independence, of numbers released together, of successive releases and of processes: draws are brought to (-1, 1) by
+  their distribution function, and the mean of their products is judged by Bernstein's inequality.
+- repeats: on a fine grid, equal draws are too rare to occur; on others they are counted against a Poisson bound.
+
+Tests: tests/auditing/test_noise_checks.py.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import ndtr
+
+from sottovoce.auditing.checks import Check
+from sottovoce.auditing.noise_streams import Stream, collect
+from sottovoce.auditing.parallel import in_fresh_processes
+from sottovoce.privacy import Noise
+
+__all__ = ["check_noise", "judge"]
+
+Floats = NDArray[np.float64]
+_FINE_ENOUGH = 100.0  # scales from which discreteness is far below what so many draws can see
+_Test = tuple[str, float]  # what it would mean, and how probable that is by chance
+
+
+def check_noise(
+    make_source: Callable[[], Any] | None = None,
+    *,
+    draws: int = 4000,
+    processes: int = 2,
+    confidence: float = 0.999,
+    parts: tuple[str, ...] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Check]:
+    """Collect noise in fresh processes, and judge it; one check for each stream, all at `confidence` together.
+
+    Parameters
+    ----------
+    make_source
+        Makes the source under test; by default what the library itself takes.
+    draws
+        From each sampler and channel, in each process.
+    processes
+        Fresh processes; 0 collects twice in this one, which is quicker, and blind to a seed that is set at the start.
+    confidence
+        1 - confidence is the probability that right noise fails any of these checks.
+    parts
+        What to collect: "samplers", "threads", "channels", "optimizers", "studies"; by default all.
+    progress
+        Called with the processes done and all of them.
+    """
+    if processes:
+        runs = in_fresh_processes(processes, collect, make_source, draws, parts, progress=progress)
+    else:
+        runs = [collect(make_source, draws, parts) for _ in range(2)]
+    return judge(runs, confidence)
+
+
+def judge(processes: Sequence[Sequence[Stream]], confidence: float) -> list[Check]:
+    """Judge what was collected in several processes."""
+    tested = [(streams, list(_tests(streams))) for streams in zip(*processes, strict=True)]
+    count = sum(len(tests) for _, tests in tested)
+    level = (1 - confidence) / count
+    return [_check(streams, tests, level) for streams, tests in tested]
+
+
+def _check(streams: Sequence[Stream], tests: list[_Test], level: float) -> Check:
+    alarms = [meaning for meaning, chance in tests if chance < level]
+    values = sum(stream.values.size for stream in streams)
+    fine = f"{values:,} draws of {len(streams)} processes: scale, shape and independence as stated"
+    words = f"{values:,} draws: {'; '.join(alarms)}" if alarms else fine
+    return Check(streams[0].name, "noise", not alarms, words, len(tests), level * len(tests))
+
+
+def _tests(streams: Sequence[Stream]) -> Iterator[_Test]:
+    """Yield every test of one kind of stream: what it would mean, and its probability under the stated noise."""
+    first = streams[0]
+    pooled = np.concatenate([stream.values.ravel() for stream in streams])
+    if first.noise is None:
+        hits, chance = int((pooled == 1).sum()), float(first.chance or 0.0)
+        yield "a report is likelier than stated", float(stats.binomtest(hits, len(pooled), chance).pvalue)
+        spread = [(stream.values - np.mean(stream.values)) / 2 for stream in streams]
+    else:
+        yield from _distribution(pooled, first.noise)
+        yield from _repeats(streams, first.noise)
+        spread = [2 * _uniform(stream.values, first.noise) - 1 for stream in streams]
+    yield from _independence(spread)
+
+
+def _distribution(values: Any, noise: Noise) -> Iterator[_Test]:
+    if noise.scale >= _FINE_ENOUGH:
+        laplace = noise.family == "laplace"
+        total = float(np.abs(values / noise.scale).sum() if laplace else ((values / noise.scale) ** 2).sum())
+        law: Any = stats.gamma(len(values)) if laplace else stats.chi2(len(values))
+        yield "the noise is smaller than stated", float(law.cdf(total))
+        yield "the noise is larger than stated", float(law.sf(total))
+    found, counts = np.unique(values, return_counts=True)
+    below = (np.cumsum(counts) - counts) / len(values), np.cumsum(counts) / len(values)
+    exact = _distribution_function(found - 1.0, noise), _distribution_function(found, noise)
+    distance = max(float(np.abs(one - other).max()) for one, other in zip(below, exact, strict=True))
+    yield "the noise has another distribution", min(1.0, 2 * math.exp(-2 * len(values) * distance**2))
+
+
+def _distribution_function(values: Any, noise: Noise) -> Floats:
+    """P(z <= value) of discrete noise, exactly for Laplace; for Gaussians the midpoint rule errs by e^-(2 pi^2 s^2)."""
+    values = np.asarray(values, dtype=np.float64)
+    if noise.family == "gaussian":
+        return np.asarray(ndtr((values + 0.5) / noise.scale)) if noise.scale >= _FINE_ENOUGH else _summed(values, noise)
+    decay = math.exp(-1 / noise.scale)
+    tail = np.exp(-(np.abs(values) + (values >= 0)) / noise.scale) / (1 + decay)  # beyond, on the value's own side
+    return np.asarray(np.where(values >= 0, 1 - tail, tail))
+
+
+def _summed(values: Floats, noise: Noise) -> Floats:
+    reach = math.ceil(12 * noise.scale)
+    support = np.arange(-reach, reach + 1)
+    weights = np.exp(-(support**2) / (2 * noise.scale**2))
+    total = np.concatenate([[0.0], np.cumsum(weights) / weights.sum()])
+    return np.asarray(total[np.clip(values + reach + 1, 0, 2 * reach + 1).astype(np.int64)])
+
+
+def _uniform(values: Any, noise: Noise) -> Floats:
+    """The middle of the step of the distribution function at each value: close to uniform on (0, 1)."""
+    return (_distribution_function(values - 1.0, noise) + _distribution_function(values, noise)) / 2
+
+
+def _repeats(streams: Sequence[Stream], noise: Noise) -> Iterator[_Test]:
+    """Equal draws anywhere, against what chance allows: P(two are equal) is at most 1/(2 scale)."""
+    values = np.concatenate([stream.values.ravel() for stream in streams])
+    pairs = len(values) * (len(values) - 1) / 2
+    _, counts = np.unique(values, return_counts=True)
+    found = int((counts * (counts - 1) // 2).sum())
+    expected = pairs / (2 * noise.scale)
+    if expected < 1:  # so rare that they are as good as independent
+        yield f"{found} draws were handed out twice", float(stats.poisson.sf(found - 1, expected)) if found else 1.0
+    for one, other in _side_by_side([stream.values for stream in streams]):
+        same, places = int((one == other).sum()), one.size
+        chance = float(stats.binom.sf(same - 1, places, min(1.0, 1 / (2 * noise.scale)))) if same else 1.0
+        yield f"{same} of {places} draws are the same in two places", chance
+
+
+def _side_by_side(arrays: Sequence[Any]) -> Iterator[tuple[Any, Any]]:
+    """Draws that ought to have nothing to do with each other: together, one after another, in two processes."""
+    for values in arrays:
+        for column in range(1, values.shape[1]):
+            yield values[:, 0], values[:, column]
+        yield values[1:].ravel(), values[:-1].ravel()
+    for one, other in pairwise(arrays):
+        yield one.ravel(), other.ravel()
+
+
+def _independence(spread: Sequence[Floats]) -> Iterator[_Test]:
+    for one, other in _side_by_side(spread):
+        yield "draws depend on each other", _bernstein(one * other)
+
+
+def _bernstein(products: Floats) -> float:
+    """P(a mean so far from 0), for independent terms within (-1, 1) of mean 0 and variance 1/9 at most.
+
+    Successive products share a factor; those at even and at odd places do not, and the worse half is judged.
+    """
+    chances = []
+    for half in (products[::2], products[1::2]):
+        size, mean = len(half), abs(float(half.mean()))
+        chances.append(2 * math.exp(-size * mean**2 / 2 / (1 / 9 + mean / 3)))
+    return min(1.0, 2 * min(chances))

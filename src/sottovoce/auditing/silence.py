@@ -1,0 +1,32 @@
+"""A source of noise that adds none, to find out what the program does with a loss. NOT PRIVATE, and says so."""
+
+import numpy as np
+
+from sottovoce.privacy import Noise
+from sottovoce.privacy.noise import Integers, Sampler
+
+__all__ = ["Silence"]
+
+
+class Silence:
+    """Draws zeros.
+
+    Examples
+    --------
+    >>> Silence().sampler(Noise("laplace", 10.0)).draw(3)
+    array([0, 0, 0])
+    """
+
+    simulated = True
+
+    def sampler(self, noise: Noise) -> Sampler:
+        """Return a sampler of zeros."""
+        return _Zeros()
+
+    def __repr__(self) -> str:
+        return "Silence()"
+
+
+class _Zeros:
+    def draw(self, size: int) -> Integers:
+        return np.zeros(size, dtype=np.int64)

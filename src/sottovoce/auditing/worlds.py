@@ -1,0 +1,80 @@
+"""Neighbouring worlds: the same events, told in the same way, but for one person's losses."""
+
+from dataclasses import dataclass
+
+__all__ = ["FAR", "OTHERS", "PAIRS", "TELLINGS", "Neighbours"]
+
+FAR = 1e9
+"""A loss far outside of any range: privacy rests on clipping, so the person in an audit does not keep to the range."""
+
+OTHERS = ("low", "high", "mixed")
+"""What everybody else loses."""
+
+TELLINGS = {
+    "block": "told round by round",
+    "single": "told one at a time",
+    "shuffled": "told one at a time, late and out of order",
+    "pieces": "asked and told in blocks that cross the rounds",
+    "threads": "told from three threads at once",
+    "gaps": "with a loss in every round that never comes",
+    "renewed": "taken up from its saved state on the way",
+    "restored": "put back from a backup on the way",
+}
+"""The ways in which losses arrive."""
+
+PAIRS: dict[str, tuple[float | None, float | None]] = {
+    "far below, far above": (-FAR, FAR),
+    "lowest, far above": (0.0, FAR),
+    "far below, highest": (-FAR, 1.0),
+    "forgotten, far above": (None, FAR),
+    "far below, forgotten": (-FAR, None),
+}
+"""The person's losses in the two worlds, in units of the range (0 is its low end, 1 its high end; None: forgotten)."""
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Two worlds that differ in one person's losses.
+
+    Parameters
+    ----------
+    events
+        The person's events, counted from 0 in the order in which they are asked.
+    rounds
+        The rounds that these are in, for words.
+    pair
+        The person's losses, a key of `PAIRS`.
+    others
+        Everybody else's: all at the "low" end of the range, all "high", or "mixed".
+    telling
+        How losses arrive, a key of `TELLINGS`.
+
+    Examples
+    --------
+    >>> worlds = Neighbours((3,), (0,), "lowest, far above")
+    >>> worlds.loss(0, 3, (0.0, 2.0)), worlds.loss(1, 3, (0.0, 2.0)), worlds.loss(1, 4, (0.0, 2.0))
+    (0.0, 1000000000.0, 0.0)
+    >>> print(worlds)
+    round 1, event 4; lowest, far above; others low; told round by round
+    """
+
+    events: tuple[int, ...]
+    rounds: tuple[int, ...]
+    pair: str = "far below, far above"
+    others: str = "low"
+    telling: str = "block"
+
+    def loss(self, world: int, event: int, loss_range: tuple[float, float]) -> float | None:
+        """What an event loses in world 0 or 1; None if its loss is forgotten."""
+        low, high = loss_range
+        if event in self.events:
+            share = PAIRS[self.pair][world]
+            return share if share is None or abs(share) == FAR else low + share * (high - low)
+        shares = {"low": 0.0, "high": 1.0, "mixed": (7 * event % 5) / 4}
+        return low + shares[self.others] * (high - low)
+
+    def __str__(self) -> str:
+        rounds = " and ".join(str(one + 1) for one in self.rounds)
+        events = ", ".join(str(one + 1) for one in self.events)
+        who = f"round{'s' * (len(self.rounds) > 1)} {rounds}, event{'s' * (len(self.events) > 1)} {events}"
+        return f"{who}; {self.pair}; others {self.others}; {TELLINGS[self.telling]}"

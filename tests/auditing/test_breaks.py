@@ -1,0 +1,378 @@
+"""Deliberate breaks of the program, each caught: by alignment, which involves no chance, or by its runs.
+
+Alignments are exact: a right program never fails them, and a break that they catch is caught every time. Audits by runs
+have simulated noise from a fixed seed here, so their outcomes are facts; with other seeds the intact program would fail
+with probability 0.001 at most.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
+from sottovoce.exploration import Probed
+from sottovoce.learning import epoch as epochs
+from sottovoce.learning import estimates, rounds
+from sottovoce.learning import mechanisms as learned_mechanisms
+from sottovoce.privacy import LossGrid, grid, honaker, mechanisms, noise, probe_sums, toeplitz, tree
+from sottovoce.privacy.local import one_bit
+
+FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
+TWO_NUMBERS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, FRAMES, label="two numbers a round")
+SEVERAL = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0, contributions=2), 24, FRAMES | {"batch_size": 8})
+EPOCHS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), None, FRAMES | {"batch_size": 32})
+REUSE = Configuration(
+    sv.domains.Simplex(3),
+    sv.PureDP(1.0),
+    24,
+    {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0, "reuse": True},
+    losses="linear",
+    integral=True,
+)
+
+
+def sphere(mechanism, privacy):
+    choices = {"exploration": "sphere", "mechanism": mechanism, "batch_size": 2}
+    return Configuration(sv.domains.Box(0.0, 1.0, 2), privacy, 10, choices)
+
+
+def study():
+    return StudyConfiguration(TWO_NUMBERS, "study")
+
+
+def misaligned(subject, most=24, **options):
+    found = align(subject, most=most, **options)
+    print(found)
+    return not found.passed
+
+
+def refuted(subject, runs=600, **options):
+    found = audit(subject, runs=runs, noise_seed=3, **options)
+    print(found)
+    return not found.passed
+
+
+INTACT = [TWO_NUMBERS, SEVERAL, REUSE, *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "toeplitz", "fresh"))]
+
+
+@pytest.mark.parametrize("subject", INTACT)
+def test_intact_programs_align(subject):
+    assert not misaligned(subject)
+
+
+def test_intact_epochs_and_studies_align():
+    assert not misaligned(EPOCHS, 7)
+    assert not misaligned(study(), 8)
+
+
+def test_an_intact_program_is_not_refuted_by_its_runs():
+    assert not refuted(TWO_NUMBERS)
+
+
+# ---------------------------------------------------------------------------------------------- the grid of losses
+
+
+def without_clipping(monkeypatch):
+    def quantise(self, losses):
+        return np.rint((np.asarray(losses, dtype=np.float64) - self.low) / self.width * self.steps).astype(np.int64)
+
+    monkeypatch.setattr(LossGrid, "quantise", quantise)
+    monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: round((loss - self.low) * self.steps))
+
+
+def test_no_clipping_at_all(monkeypatch):
+    without_clipping(monkeypatch)
+    assert misaligned(TWO_NUMBERS)
+    assert refuted(TWO_NUMBERS)
+
+
+def test_one_at_a_time_with_a_thousandfold_sensitivity(monkeypatch):
+    right = LossGrid.quantiser
+    monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: 1000 * right(self)(loss))
+    assert misaligned(TWO_NUMBERS)
+    assert refuted(TWO_NUMBERS)
+    assert not misaligned(TWO_NUMBERS, tellings=["block"])  # which is right, and was all that was looked at
+
+
+def test_clipping_above_only(monkeypatch):
+    monkeypatch.setattr(grid.np, "clip", lambda values, low, high: np.minimum(values, high))
+    assert misaligned(TWO_NUMBERS)
+
+
+# ---------------------------------------------------------------------------------------------- noise on the numbers
+
+
+def release(changed):
+    """Replace what a probe sum does with its noise."""
+
+    def broken(self, sums):
+        self.round += 1
+        return changed(self, np.asarray(sums))
+
+    return broken
+
+
+def only_the_first_noised(self, sums):
+    drawn = np.zeros_like(sums)
+    drawn[0] = self._sampler.draw(1)[0]
+    return sums + drawn
+
+
+def one_noise_for_all(self, sums):
+    return sums + self._sampler.draw(1)[0]
+
+
+def no_noise(self, sums):
+    return sums.copy()
+
+
+@pytest.mark.parametrize("broken", [only_the_first_noised, one_noise_for_all, no_noise])
+def test_numbers_without_noise_of_their_own(monkeypatch, broken):
+    monkeypatch.setattr(probe_sums.ProbeSums, "release", release(broken))
+    assert misaligned(TWO_NUMBERS)
+    assert refuted(TWO_NUMBERS)
+
+
+def test_noise_forgotten_in_one_round(monkeypatch):
+    right = probe_sums.ProbeSums.release
+    once = release(no_noise)
+    monkeypatch.setattr(probe_sums.ProbeSums, "release", lambda self, sums: (once if self.round else right)(self, sums))
+    assert misaligned(TWO_NUMBERS)
+    assert refuted(TWO_NUMBERS)
+
+
+def test_no_noise_after_the_first_epoch(monkeypatch):
+    right = epochs.Epoch.draw
+
+    def draw(self, complete):
+        if self.plan.horizon == 256:
+            return right(self, complete)
+        whole = complete.complete()
+        self._mechanism.round += 1
+        return estimates.ReleasedRound(whole.exploration, whole.products.copy(), whole.weights)
+
+    monkeypatch.setattr(epochs.Epoch, "draw", draw)
+    assert misaligned(EPOCHS, 4)
+    assert refuted(EPOCHS, 400)
+
+
+def test_a_study_without_noise(monkeypatch):
+    def draw(self, complete):
+        whole = complete.complete()
+        return estimates.ReleasedRound(whole.exploration, whole.products.copy(), whole.weights)
+
+    monkeypatch.setattr(epochs.Epoch, "draw", draw)
+    assert misaligned(study(), 2)
+
+
+# ---------------------------------------------------------------------------------------------- what else shows
+
+
+def leaking(monkeypatch, where):
+    """The un-noised sums of a round, a millionth of them, in actions of the rounds to come."""
+    right, kept = rounds.OpenRound.complete, []
+
+    def complete(self):
+        found = right(self)
+        kept.append(float(np.abs(found.products).sum()))
+        return found
+
+    taken = epochs.Epoch.draw_block
+
+    def draw_block(self, coins):
+        round_, first, draw = taken(self, coins)
+        if kept:
+            actions = draw.actions.copy()
+            actions[where] += 1e-12 * kept.pop()
+            draw = draw._replace(actions=actions)
+        return round_, first, draw
+
+    monkeypatch.setattr(rounds.OpenRound, "complete", complete)
+    monkeypatch.setattr(epochs.Epoch, "draw_block", draw_block)
+
+
+@pytest.mark.parametrize("where", [slice(None), slice(0, 1), slice(1, None), slice(-1, None)], ids=str)
+def test_the_true_sum_in_actions(monkeypatch, where):
+    """In all of them, in the first, in all but the first, in the last."""
+    leaking(monkeypatch, where)
+    assert misaligned(TWO_NUMBERS)
+    if where != slice(None):  # hidden from statistics by the noise that all actions of a round share
+        assert refuted(TWO_NUMBERS)
+
+
+def test_the_last_event_of_a_round_beside_the_sums(monkeypatch):
+    """Its loss leaves with the numbers, un-noised, in a number of its own that learning does not use."""
+    absorb, released, learned = (
+        rounds.OpenRound.absorb,
+        estimates.FreshGradient.release,
+        estimates.FreshGradient.__call__,
+    )
+    last = []
+
+    def remember(self, block, losses, weights):
+        last.append(int(losses[-1]))
+        absorb(self, block, losses, weights)
+
+    def beside(self, whole):
+        found = released(self, whole)
+        return found._replace(numbers=np.append(found.numbers, last[-1]))
+
+    def estimate(self, round_, point=None):
+        return learned(self, round_._replace(numbers=np.asarray(round_.numbers)[:-1]), point)
+
+    monkeypatch.setattr(rounds.OpenRound, "absorb", remember)
+    monkeypatch.setattr(estimates.FreshGradient, "release", beside)
+    monkeypatch.setattr(estimates.FreshGradient, "__call__", estimate)
+    assert misaligned(TWO_NUMBERS)
+    assert refuted(TWO_NUMBERS, 1200)
+
+
+def test_a_round_that_closes_later_for_a_high_loss(monkeypatch):
+    """Losses beyond the range are held back until the next ask: when a round closes then tells who had one."""
+    tell, ask = sv.PrivateBandit.tell, sv.PrivateBandit.ask_round
+
+    def hold_back(self, ids, losses=None, **options):
+        high = np.atleast_1d(losses) > 2
+        if high.any():
+            vars(self).setdefault("_held", []).append((np.atleast_1d(ids)[high], np.ones(int(high.sum()))))
+            ids, losses = np.atleast_1d(ids)[~high], np.atleast_1d(losses)[~high]
+        tell(self, ids, losses, **options)
+
+    def then_ask(self, most=None):
+        for one in vars(self).pop("_held", []):
+            tell(self, *one)
+        return ask(self, most)
+
+    monkeypatch.setattr(sv.PrivateBandit, "tell", hold_back)
+    monkeypatch.setattr(sv.PrivateBandit, "ask_round", then_ask)
+    assert misaligned(TWO_NUMBERS, tellings=["block"])
+    assert refuted(TWO_NUMBERS, tellings=["block"])
+
+
+# ---------------------------------------------------------------------------------------------- sensitivities
+
+
+def recalibrated(monkeypatch, change):
+    """Give every plan other noise than it needs."""
+    probe, running = learned_mechanisms._probe_noise.__wrapped__, mechanisms.noise_of
+    monkeypatch.setattr(learned_mechanisms, "_probe_noise", lambda *given, **named: change(probe, *given, **named))
+    monkeypatch.setattr(learned_mechanisms, "_noise_of", lambda *given, **named: change(running, *given, **named))
+
+
+def halved(calibrate, *given, **named):
+    found = calibrate(*given, **named)
+    return noise.Noise(found.family, found.scale / 2)
+
+
+def for_one_event(calibrate, *given, **named):
+    return calibrate(
+        *(replace(one, contributions=1) if hasattr(one, "contributions") else one for one in given), **named
+    )
+
+
+def fresh(subject):
+    return replace(subject)  # plans are kept by their configuration
+
+
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, *(sphere(name, sv.ZCDP(0.5)) for name in mechanisms.MECHANISMS)])
+def test_a_sensitivity_of_half_the_range(monkeypatch, subject):
+    recalibrated(monkeypatch, halved)
+    assert misaligned(fresh(subject))
+
+
+@pytest.mark.parametrize("privacy", [sv.PureDP(1.0, contributions=2), sv.ZCDP(0.5, contributions=2)])
+def test_contributions_that_are_ignored(monkeypatch, privacy):
+    recalibrated(monkeypatch, for_one_event)
+    assert misaligned(replace(SEVERAL, privacy=privacy))
+
+
+@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5)])
+def test_a_level_of_the_tree_that_is_forgotten(monkeypatch, privacy):
+    monkeypatch.setattr(tree.TreeSensitivity, "levels", property(lambda self: max(1, tree.levels(self.length) - 1)))
+    monkeypatch.setattr(mechanisms, "tree_noise", tree.tree_noise.__wrapped__)
+    recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
+    assert misaligned(sphere("tree", privacy))
+
+
+def test_a_level_of_honakers_tree_that_is_forgotten(monkeypatch):
+    right = honaker.honaker_levels
+    monkeypatch.setattr(honaker, "honaker_levels", lambda length: max(1, right(length) - 1))
+    monkeypatch.setattr(mechanisms, "honaker_noise", honaker.honaker_noise.__wrapped__)
+    recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
+    assert misaligned(sphere("honaker", sv.ZCDP(0.5)))
+
+
+def test_a_toeplitz_factor_whose_column_has_norm_1(monkeypatch):
+    monkeypatch.setattr(toeplitz, "toeplitz_sensitivity", lambda *, l2, length, dimension, bits: math.ldexp(l2, bits))
+    monkeypatch.setattr(mechanisms, "toeplitz_noise", toeplitz.toeplitz_noise.__wrapped__)
+    recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
+    assert misaligned(sphere("toeplitz", sv.ZCDP(0.5)))
+
+
+def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
+    """The sum after the last of four rounds, which no action needs: one node more for everybody."""
+
+    def with_root(problem, plan, dimension, sampler):
+        return tree.TreeAggregator(plan.rounds, dimension, sampler, root=True)
+
+    right = epochs.Epoch.release
+
+    def release(self, complete, witness=None):
+        complete.last = False
+        right(self, complete, witness)
+
+    monkeypatch.setattr(epochs, "running_release", with_root)
+    monkeypatch.setattr(epochs.Epoch, "release", release)
+    assert misaligned(replace(sphere("tree", sv.ZCDP(0.5)), horizon=8))
+
+
+def test_a_grid_with_twice_the_steps_that_it_states(monkeypatch):
+    monkeypatch.setattr(LossGrid, "steps", property(lambda self: 2 ** (self.bits - 1)))
+    monkeypatch.setattr(LossGrid, "quantise", lambda self, losses: _finely(self, losses))
+    monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: int(_finely(self, loss)))
+    assert misaligned(fresh(TWO_NUMBERS))
+
+
+def _finely(self, losses):
+    clipped = np.clip(np.asarray(losses, dtype=np.float64), self.low, self.high)
+    return np.rint((clipped - self.low) / self.width * 2**self.bits).astype(np.int64)
+
+
+def test_a_forgotten_loss_that_counts_for_more_than_any(monkeypatch):
+    monkeypatch.setattr(LossGrid, "middle", property(lambda self: 3 * self.steps))
+    assert misaligned(TWO_NUMBERS)
+
+
+@pytest.mark.parametrize("subject", [REUSE, TWO_NUMBERS])
+def test_an_event_that_counts_in_two_numbers(monkeypatch, subject):
+    def twice(probed, losses):
+        sums = np.zeros(probed.numbers, dtype=np.int64)
+        for shift in (0, 1):
+            np.add.at(sums, (probed.index + shift) % probed.numbers, probed.sign * losses)
+        return sums
+
+    monkeypatch.setattr(Probed, "sum", twice)
+    assert misaligned(subject)
+
+
+# ---------------------------------------------------------------------------------------------- the owners' channels
+
+
+def test_a_bit_that_is_too_sharp(monkeypatch):
+    right = one_bit._least_threshold
+    monkeypatch.setattr(one_bit, "_least_threshold", lambda epsilon: right(1.5 * epsilon))
+    assert not audit(OwnersChannel("one-bit", sv.LocalDP(1.0)), runs=8000).passed
+
+
+def test_a_laplace_channel_that_does_not_clip(monkeypatch):
+    monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: round((loss - self.low) * self.steps))
+    assert not audit(OwnersChannel("laplace", sv.LocalDP(1.0)), runs=400).passed
+
+
+@pytest.mark.parametrize("channel", ["one-bit", "laplace"])
+def test_intact_channels(channel):
+    """Real randomness: a false alarm once in a million."""
+    assert audit(OwnersChannel(channel, sv.LocalDP(1.0)), runs=4000, confidence=1 - 1e-6).passed
