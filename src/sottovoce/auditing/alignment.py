@@ -88,7 +88,7 @@ def align(
     >>> from sottovoce.auditing import Configuration
     >>> small = Configuration(sv.domains.Box(0.0, 1.0, 1), sv.PureDP(1.0), horizon=12, choices={"batch_size": 4})
     >>> print(align(small, label="small"))
-    small: a person costs at most 1 of epsilon = 1, and nothing else shows, in 8 pairs of worlds
+    small: a person costs at most 1 of epsilon = 1, and nothing else shows, in 40 pairs of worlds
     """
     claim, mechanism = _claim(subject, claimed, seed)
     found = survey(subject, seed, local=False, tellings=tellings)
