@@ -1,6 +1,11 @@
 """Records come back as they were written, or not at all."""
 
+import contextlib
+import json
 import math
+import struct
+import tracemalloc
+import zlib
 
 import numpy as np
 import pytest
@@ -8,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from sottovoce._records import DamagedRecord, checksum, pack, unpack
+from sottovoce._records import _HEAD, DamagedRecord, checksum, pack, unpack
 
 NAMES = st.text(min_size=1, max_size=8)
 ARRAYS = hnp.arrays(
@@ -18,6 +23,11 @@ ARRAYS = hnp.arrays(
 PLAIN = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False), st.text(max_size=9)
 )
+
+KINDS = st.sampled_from(["<f8", "<i8", "|u1", "|b1", "|O", "<U9", "f8", "<c16", "", None])
+LINE = st.tuples(NAMES, KINDS, KINDS, st.lists(st.integers(-(2**40), 2**40) | st.integers(0, 3), max_size=3)).map(list)
+SIGNS = [b"0", b"9", b"-1", b"[", b"]", b","]
+JSON = st.lists(LINE | st.tuples(NAMES, PLAIN).map(list) | PLAIN, max_size=3) | PLAIN
 
 
 @given(st.dictionaries(NAMES, ARRAYS | PLAIN, max_size=5))
@@ -58,3 +68,89 @@ def test_objects_are_refused():
 
 def test_a_checksum_knows_where_its_pieces_end():
     assert checksum(b"ab", b"c") != checksum(b"a", b"bc")
+
+
+def sealed(contents, body):
+    """Return a record with a checksum that is right: whoever writes the bytes can compute it."""
+    length = struct.pack("<I", len(contents))
+    return _HEAD.pack(b"svr1", checksum(length, contents, body), len(contents)) + contents + body
+
+
+def forged(*lines, body=b""):
+    return sealed(json.dumps(lines).encode(), zlib.compress(body))
+
+
+BOMB = zlib.compress(bytes(2**28), 9)  # 256 MiB in 256 KiB
+FORGERIES = {
+    "a bomb": sealed(json.dumps([["a", "|u1", "|u1", [4]]]).encode(), BOMB),
+    "a bomb that nobody asked for": sealed(b"[]", BOMB),
+    "a shape of gigabytes": forged(["a", "<f8", "<f8", [2**40]], body=bytes(64)),
+    "a product of gigabytes": forged(["a", "<f8", "<f8", [2**20, 2**20, 2**20]]),
+    "a product that wraps around": forged(["a", "<f8", "<f8", [2**32, 2**32]]),
+    "nothing, with gigabytes beside it": forged(["a", "<f8", "<f8", [0, 2**62, 2**62]]),
+    "many that are large together": forged(*([str(i), "<f8", "|u1", [2**27]] for i in range(40))),
+    "a negative side": forged(["a", "<f8", "<f8", [-1]], body=bytes(8)),
+    "two negative sides": forged(["a", "<f8", "<f8", [-1, -1]], body=bytes(8)),
+    "too many sides": forged(["a", "|u1", "|u1", [1] * 100], body=b"1"),
+    "a side that is no number": forged(["a", "|u1", "|u1", [True, "1", None]], body=b"1"),
+    "objects": forged(["a", "|O", "|O", [1]], body=bytes(8)),
+    "long texts": forged(["a", "<U1000000000", "<U1000000000", [1]], body=bytes(8)),
+    "structures": forged(["a", [["x", "<f8"]], [["x", "<f8"]], [1]], body=bytes(8)),
+    "dates": forged(["a", "<M8[s]", "<M8[s]", [1]], body=bytes(8)),
+    "bytes of nothing": forged(["a", "|V8", "|V8", [1]], body=bytes(8)),
+    "a kind from elsewhere": forged(["a", "<i8", "<f8", [1]], body=bytes(8)),
+    "too few bytes": forged(["a", "<f8", "<f8", [2]], body=bytes(8)),
+    "too many bytes": forged(["a", "<f8", "<f8", [1]], body=bytes(16)),
+    "bytes after the end": sealed(b"[]", zlib.compress(b"") + b"more"),
+    "no arrays": sealed(b"[]", b""),
+    "arrays cut short": sealed(json.dumps([["a", "<f8", "<f8", [9]]]).encode(), zlib.compress(bytes(72))[:-3]),
+    "nested without end": sealed(b"[" * 100_000, zlib.compress(b"")),
+    "nested in a line": sealed(b'[["a", ' + b"[" * 100_000, zlib.compress(b"")),
+    "a number of many digits": sealed(b'[["a", ' + b"9" * 10_000 + b"]]", zlib.compress(b"")),
+    "no JSON": sealed(b"\xff\xfe\x00", zlib.compress(b"")),
+    "a number for a table": sealed(b"7", zlib.compress(b"")),
+    "nothing for a table": sealed(b"", zlib.compress(b"")),
+    "a line that is a text": forged("ab"),
+    "a line that is empty": forged([]),
+    "a line that is long": forged(["a", 1, 2]),
+    "a name that is a number": forged([7, 1]),
+    "a name twice": forged(["a", 1], ["a", 2]),
+    "a length beyond the end": _HEAD.pack(b"svr1", checksum(struct.pack("<I", 2**32 - 1), b"", b""), 2**32 - 1),
+}
+
+
+@pytest.mark.parametrize("forgery", FORGERIES.values(), ids=FORGERIES)
+def test_what_nobody_has_packed_is_refused_at_little_cost(forgery):
+    """A right checksum is no proof: sizes are checked before memory is taken for them."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(DamagedRecord):
+            unpack(forgery)
+        assert tracemalloc.get_traced_memory()[1] < 2**24 + 4 * len(forgery)
+    finally:
+        tracemalloc.stop()
+
+
+@given(
+    st.binary(max_size=60) | st.text(max_size=30).map(str.encode) | JSON.map(lambda plain: json.dumps(plain).encode()),
+    st.binary(max_size=20) | st.binary(max_size=40).map(zlib.compress),
+)
+def test_any_bytes_are_a_record_or_damaged(contents, body):
+    try:
+        record = unpack(sealed(contents, body))
+    except DamagedRecord:
+        return
+    assert list(unpack(pack(record))) == list(record)
+
+
+@given(st.data())
+def test_a_record_that_was_changed_and_sealed_again_is_a_record_or_damaged(data):
+    packed = pack({"round": 3, "point": np.array([0.25, 1.0, 0.0]), "ids": np.arange(9), "far": [math.inf, {"a": "b"}]})
+    (length,) = struct.unpack_from("<I", packed, _HEAD.size - 4)
+    pieces = [bytearray(packed[_HEAD.size :][:length]), bytearray(packed[_HEAD.size + length :])]
+    for _ in range(data.draw(st.integers(1, 3))):
+        piece = data.draw(st.sampled_from(pieces))
+        at = data.draw(st.integers(0, len(piece)))
+        piece[at : at + data.draw(st.integers(0, 2))] = data.draw(st.binary(max_size=2) | st.sampled_from(SIGNS))
+    with contextlib.suppress(DamagedRecord):
+        unpack(sealed(bytes(pieces[0]), bytes(pieces[1])))

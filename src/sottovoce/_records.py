@@ -3,13 +3,18 @@
     magic | checksum of what follows | length of the table of contents | that table (JSON) | arrays, compressed
 
 Small integers and 0/1 vectors are stored as the smallest type that holds them; the table says what they were.
+
+Bytes that anybody may have written, with a checksum that anybody can compute, are read here: what they say of kinds,
+shapes and sizes is checked before memory is taken for it. Any that `pack` would not write is a `DamagedRecord`.
 """
 
 import hashlib
 import json
+import math
 import struct
 import zlib
-from typing import Any
+from contextlib import suppress
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +26,11 @@ Record = dict[str, Any]
 
 _MAGIC = b"svr1"
 _HEAD = struct.Struct("<4s16sI")
-_KINDS = "biuf"  # of arrays: booleans, integers, floats
+_BYTE, _SMALLER = "|u1", ("|i1", "<i2", "<i4")  # what floats, and integers, may be stored as
+_DTYPES = {np.dtype(code).str for code in np.typecodes["AllInteger"] + "efd?"}  # integers, floats, booleans
+_MOST_DIMENSIONS = 32
+MOST_BYTES = 2**31
+"""Of all arrays of a record together, unpacked."""
 
 
 class DamagedRecord(ValueError):
@@ -54,6 +63,8 @@ def pack(record: Record) -> bytes:
             pieces.append(stored.tobytes())
         else:
             table.append([name, value])
+    if sum(value.nbytes for value in record.values() if isinstance(value, np.ndarray)) > MOST_BYTES:
+        raise ValueError(f"a record holds arrays of {MOST_BYTES} bytes at most")
     contents = json.dumps(table, allow_nan=True).encode()
     body = zlib.compress(b"".join(pieces), 1)
     length = struct.pack("<I", len(contents))
@@ -68,17 +79,76 @@ def unpack(data: bytes) -> Record:
     contents, body = data[_HEAD.size : _HEAD.size + length], data[_HEAD.size + length :]
     if magic != _MAGIC or checksum(struct.pack("<I", length), contents, body) != expected:
         raise DamagedRecord("its checksum does not match what it holds")
-    arrays, record, at = zlib.decompress(body), Record(), 0
-    for name, *entry in json.loads(contents):
-        if len(entry) == 1:
-            record[name] = entry[0]
+    table = _table(contents)
+    arrays, record, at = _decompressed(body, sum(entry.size for entry in table)), Record(), 0
+    for entry in table:
+        if entry.stored is None:
+            record[entry.name] = entry.value
             continue
-        kind, stored, shape = entry
-        count = int(np.prod(shape, dtype=np.int64))
-        array = np.frombuffer(arrays, dtype=stored, count=count, offset=at)
-        at += array.nbytes
-        record[name] = array.reshape(shape).astype(kind)
+        array = np.frombuffer(arrays, dtype=entry.stored, count=entry.size // entry.stored.itemsize, offset=at)
+        at += entry.size
+        record[entry.name] = array.reshape(entry.shape).astype(entry.kind)
     return record
+
+
+class _Entry(NamedTuple):
+    """A line of the table: a plain value, or the kind and shape of an array, and its bytes."""
+
+    name: str
+    value: Any = None
+    kind: np.dtype[Any] | None = None
+    stored: np.dtype[Any] | None = None
+    shape: tuple[int, ...] = ()
+    size: int = 0
+
+
+def _table(contents: bytes) -> list[_Entry]:
+    """Return the table of contents, if it is one that `pack` writes."""
+    lines = None
+    with suppress(ValueError, RecursionError):  # not JSON, not text, or nested without end
+        lines = json.loads(contents)
+    if not isinstance(lines, list):
+        raise DamagedRecord("it has no table of contents")
+    table = [_entry(line) for line in lines]
+    if len({entry.name for entry in table}) < len(table):
+        raise DamagedRecord("a name stands twice in its table of contents")
+    if sum(math.prod(entry.shape) * entry.kind.itemsize for entry in table if entry.kind is not None) > MOST_BYTES:
+        raise DamagedRecord(f"its arrays are larger than {MOST_BYTES} bytes")
+    return table
+
+
+def _entry(line: Any) -> _Entry:
+    if not isinstance(line, list) or len(line) not in (2, 4) or not isinstance(line[0], str):
+        raise DamagedRecord("its table of contents has a line that is none")
+    if len(line) == 2:
+        return _Entry(line[0], value=line[1])
+    name, kind, stored, shape = line
+    if not isinstance(kind, str) or kind not in _DTYPES or stored not in (kind, *_stored_as(kind)):
+        raise DamagedRecord("an array holds something other than numbers")
+    if not isinstance(shape, list) or len(shape) > _MOST_DIMENSIONS:
+        raise DamagedRecord("an array has no shape")
+    if (
+        not all(type(side) is int and side >= 0 for side in shape)
+        or math.prod(side or 1 for side in shape) > MOST_BYTES
+    ):
+        raise DamagedRecord("an array has an impossible shape")
+    size = math.prod(shape) * np.dtype(stored).itemsize
+    return _Entry(name, None, np.dtype(kind), np.dtype(stored), tuple(shape), size)
+
+
+def _stored_as(kind: str) -> tuple[str, ...]:
+    """Return the kinds that `pack` may store an array as, in place of its own."""
+    return (_BYTE,) if kind[1] == "f" else _SMALLER if kind[1] in "iu" else ()
+
+
+def _decompressed(body: bytes, size: int) -> bytes:
+    """Return exactly `size` bytes, with memory for hardly more: a few bytes can be made to unpack to gigabytes."""
+    decompressor, arrays = zlib.decompressobj(), None
+    with suppress(zlib.error):
+        arrays = decompressor.decompress(body, size + 1)
+    if arrays is None or len(arrays) != size or not decompressor.eof or decompressor.unused_data:
+        raise DamagedRecord("its arrays are not as long as its table of contents says")
+    return arrays
 
 
 def part(record: Record, name: str) -> Record:
@@ -93,7 +163,7 @@ def part(record: Record, name: str) -> Record:
 
 
 def _smallest(array: NDArray[Any]) -> NDArray[Any]:
-    if array.dtype.kind not in _KINDS:
+    if array.dtype.str not in _DTYPES:
         raise TypeError(f"a record holds arrays of numbers, got {array.dtype}")
     array = np.ascontiguousarray(array)
     if array.size == 0:

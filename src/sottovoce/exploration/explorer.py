@@ -20,13 +20,20 @@ __all__ = ["Draw", "Exploration", "Explorer", "Probed", "Record", "Weighted"]
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+_LARGEST_WEIGHT = 2**40 + 1  # of a unit vector on the finest grid
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighted:
-    """Events whose weights are integer vectors: the rows of a matrix."""
+    """Events whose weights are integer vectors: the rows of a matrix. How long they are, their grid has checked."""
 
     rows: Integers
+
+    def __post_init__(self) -> None:
+        if self.rows.dtype != np.int64 or self.rows.ndim != 2:
+            raise ValueError(f"rows must be a matrix of int64, got {self.rows.dtype} {self.rows.shape}")
+        if self.rows.size and not -_LARGEST_WEIGHT <= int(self.rows.min()) <= int(self.rows.max()) <= _LARGEST_WEIGHT:
+            raise ValueError("rows must be directions on their grid, and hold numbers that no direction has")
 
     def sum(self, losses: Integers) -> Integers:
         """Sum of loss times row."""
@@ -44,6 +51,21 @@ class Probed:
     numbers: int
     index: Integers
     sign: Integers
+
+    def __post_init__(self) -> None:
+        """Check what the sensitivity rests on: an event counts once, in one number."""
+        index, sign = self.index, self.sign
+        if index.dtype != np.int64 or sign.dtype != np.int64 or index.ndim != 1 or index.shape != sign.shape:
+            raise ValueError(
+                "index and sign must be int64, one of each for an event, got "
+                f"{index.dtype} {index.shape} and {sign.dtype} {sign.shape}"
+            )
+        if not len(index):
+            return
+        if not 0 <= int(index.min()) <= int(index.max()) < self.numbers:
+            raise ValueError(f"index must be from 0 to numbers - 1 = {self.numbers - 1}")
+        if not -1 <= int(sign.min()) <= int(sign.max()) <= 1:
+            raise ValueError("sign must be -1, 0 or 1: a loss may count once, and not more")
 
     def sum(self, losses: Integers) -> Integers:
         """Signed sum of the losses of each number."""

@@ -45,7 +45,8 @@ class ReportGrid:
     def quantise(self, losses: Any) -> NDArray[np.int64]:
         """Return reports as integers; refuse what the channel cannot have sent, a raw loss above all."""
         reports = as_floats(losses)
-        integers = np.where(np.isfinite(reports), reports, 0.5).astype(np.int64)
+        held = np.isfinite(reports) & (np.abs(reports) < 2.0**62)  # what 64 bits cannot hold is no report
+        integers = np.where(held, reports, 0.5).astype(np.int64)
         if not (integers == reports).all() or not self.channel.valid(integers):
             raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")
         return integers

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import whole
-from sottovoce.privacy.noise import Integers
+from sottovoce.privacy.noise import Integers, within
+from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["ExactSum"]
 
@@ -30,11 +31,12 @@ class ExactSum:
 
     def release(self, sums: Integers) -> Integers:
         """Return a round's numbers as they are."""
+        released = within(np.array(sums))
         self.round += 1
-        return np.array(sums)
+        return released
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
         """Take in the next round's vector; return the sum of all rounds so far."""
+        self._total = within(self._total + within(check_vector(vector, self.dimension)))
         self.round += 1
-        self._total = self._total + vector
         return self._total.astype(np.float64)

@@ -5,7 +5,12 @@ Replacing one loss moves that integer by at most 2^bits: the sensitivity does no
 The rounding errs by at most B/2^(bits+1) per loss.
 
 A unit direction u becomes round(u * 2^bits). Its norms on the grid are at most those of u plus the rounding of each
-coordinate: l1 <= sqrt(n) 2^bits + n/2, l2 <= 2^bits + sqrt(n)/2. Sensitivities use these bounds, not those of u.
+coordinate: l1 <= sqrt(n) 2^bits + n/2, l2 <= 2^bits + sqrt(n)/2. Sensitivities use these bounds, not those of u; and
+`quantise` checks them, on the integers, since u comes from a set that anybody may have written: a direction that is not
+finite, or not a unit vector, is refused. (The bound on l1 follows from that on l2.)
+
+Clipping and rounding keep an integer of a loss within [0, 2^bits] whatever the range is: rounding is monotone, so that
+f - low is at most high - low, and their quotient at most 1, after rounding as before.
 
 Overflow: a sum over `events` events is at most events * 2^loss_bits * (2^direction_bits + 1) in every coordinate, and
 `grids_for` chooses the bits so that this stays below 2^61.
@@ -23,7 +28,7 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import number, whole
 from sottovoce._losses import as_floats
-from sottovoce.errors import InvalidLoss
+from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.privacy.noise import LARGEST_SUM
 
 __all__ = ["DirectionGrid", "LossGrid", "grids_for"]
@@ -31,6 +36,7 @@ __all__ = ["DirectionGrid", "LossGrid", "grids_for"]
 Integers = NDArray[np.int64]
 MOST_BITS = 18
 _LEAST_BITS = 6
+_ROUNDING = 2.0**-25  # far more than that of a float, and its square still more than that of a sum of floats
 
 
 @dataclass(frozen=True)
@@ -123,8 +129,16 @@ class DirectionGrid:
         return float(2.0**-self.bits)
 
     def quantise(self, directions: NDArray[np.float64]) -> Integers:
-        """Return the integers of a block of directions."""
-        return np.rint(directions * 2.0**self.bits).astype(np.int64)
+        """Return the integers of a block of directions; refuse any that is longer on the grid than a unit vector."""
+        if not (np.abs(directions) <= 1 + _ROUNDING).all():  # NaN is not, either
+            raise _no_unit_vector()
+        integers = np.rint(directions * 2.0**self.bits)
+        dimension = directions.shape[-1]
+        squares = np.einsum("...i,...i->...", integers, integers)  # floats: rounded by less than the margin
+        margin = dimension * _ROUNDING**2
+        if squares.size and not squares.max() <= self.largest_l2(dimension) ** 2 * (1 - margin):
+            raise _no_unit_vector()
+        return integers.astype(np.int64)
 
     def largest_l1(self, dimension: int) -> int:
         """Largest l1 norm, in steps, of a rounded unit vector."""
@@ -133,6 +147,13 @@ class DirectionGrid:
     def largest_l2(self, dimension: int) -> float:
         """Largest l2 norm, in steps, of a rounded unit vector."""
         return math.nextafter(2.0**self.bits + math.sqrt(dimension) / 2, math.inf)
+
+
+def _no_unit_vector() -> DomainError:
+    return DomainError(
+        "a direction is not finite, or longer than 1: no loss may be summed along it. The set's `tangent` is broken; "
+        "see sv.domains.check_domain"
+    )
 
 
 def grids_for(

@@ -42,6 +42,7 @@ __all__ = [
     "SimulatedNoise",
     "add",
     "laplace_for",
+    "within",
 ]
 
 Integers = NDArray[np.int64]
@@ -223,9 +224,26 @@ class _SimulatedSampler:
 
 def add(sums: Integers, noise: Integers) -> Integers:
     """Return sums + noise, saturated at +-2^61: the exact mechanism, post-processed (see the top of this file)."""
-    if np.abs(sums).max(initial=0) > LARGEST_SUM:
+    return np.clip(within(sums) + np.clip(noise, -_CUT, _CUT), -LARGEST_SUM, LARGEST_SUM)
+
+
+def within(sums: Integers, largest: int = LARGEST_SUM) -> Integers:
+    """Return sums that are 64-bit integers of at most `largest` in absolute value; refuse all others.
+
+    Two of them add up without wrapping around. (`np.abs` would not do: that of -2^63 is -2^63.)
+
+    Examples
+    --------
+    >>> within(np.array([-(2**63)]))
+    Traceback (most recent call last):
+    ...
+    OverflowError: a sum left the range that planning proved; nothing was released
+    """
+    if sums.dtype != np.int64:
+        raise TypeError(f"sums must be 64-bit integers, got {sums.dtype}")
+    if sums.size and not -largest <= int(sums.min()) <= int(sums.max()) <= largest:
         raise OverflowError("a sum left the range that planning proved; nothing was released")
-    return np.clip(sums + np.clip(noise, -_CUT, _CUT), -LARGEST_SUM, LARGEST_SUM)
+    return sums
 
 
 def laplace_for(sensitivity: int, epsilon: float) -> Noise:

@@ -34,7 +34,7 @@ from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.factors import factor_for
 from sottovoce.privacy.fixed_point import LARGEST_FACTOR
 from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["ToeplitzSums", "toeplitz_bits", "toeplitz_noise", "toeplitz_sensitivity"]
@@ -129,6 +129,7 @@ class ToeplitzSums:
         self._sampler = sampler
         self._factor = factor_for(self.length)
         self._exact, self._decoded = self._factor.start(self.dimension)
+        self._absolute: Integers = np.zeros(self.dimension, dtype=np.int64)  # as private as the vectors themselves
         self._total = np.zeros(self.dimension)
 
     @property
@@ -145,14 +146,14 @@ class ToeplitzSums:
         vector = check_vector(vector, self.dimension)
         if self.round >= self.length:
             raise RuntimeError(f"this factorisation releases {self.length} sums, and all were released")
-        if np.abs(vector).max(initial=0) > self.largest_sum:
-            raise OverflowError("a sum left the range that planning proved; nothing was released")
+        absolute = within(self._absolute + np.abs(within(vector, self.largest_sum)), self.largest_sum)
         scaled = vector << self.bits
         released = add(scaled + self._factor.tail(self._exact), self._sampler.draw(self.dimension))
         exact = self._factor.push(self._exact, scaled)
         # From here on everything is post-processing, and nothing may fail: a round is taken in whole or not at all.
         own = np.ldexp(released.astype(np.float64), -self.bits) - self._factor.tail_of_floats(self._decoded)
         self._exact, self._decoded = exact, self._factor.push_float(self._decoded, own)
+        self._absolute = absolute
         self._total = self._total + own
         self.round += 1
         return self._total.copy()

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
@@ -149,7 +149,9 @@ class TreeAggregator:
         """Close the one node that ends with round t: that of the lowest 1-bit of t, or the root at t = N."""
         level = self._height if t == self.length else (t & -t).bit_length() - 1
         children = [child for child in self._open if child < level]
-        exact = reduce(np.add, (self._open[child] for child in children), vector.copy())  # the caller may erase its own
+        exact = within(vector.copy())  # the caller may erase its own
+        for child in children:
+            exact = within(exact + self._open[child])
         noisy = add(exact, noise).astype(np.float64)
         # Nothing above may fail from here on: a round is taken in whole or not at all.
         for child in children:

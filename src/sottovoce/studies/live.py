@@ -140,8 +140,11 @@ def draw_record(first: int, draw: Draw) -> Record:
 
 def draw_from_record(record: Record) -> Draw:
     """Return what a block had drawn."""
-    if "rows" in record:
-        weights: Weighted | Probed = Weighted(record["rows"])
-    else:
-        weights = Probed(record["numbers"], record["index"], record["sign"])
+    try:
+        if "rows" in record:
+            weights: Weighted | Probed = Weighted(record["rows"])
+        else:
+            weights = Probed(record["numbers"], record["index"], record["sign"])
+    except ValueError as problem:
+        raise StudyDamaged(f"a block is stored that nobody has drawn ({problem}): restore a backup") from None
     return Draw(record["actions"], record.get("wants"), weights)

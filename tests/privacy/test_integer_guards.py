@@ -1,0 +1,243 @@
+"""What enters the integer arithmetic is checked, always: a sensitivity is claimed for what goes in.
+
+The most negative 64-bit integer has no absolute value, NaN becomes an integer like any other, and numpy wraps silently.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import sottovoce as sv
+from sottovoce.errors import DomainError, InvalidLoss, StudyDamaged
+from sottovoce.exploration import Probed, Spheres, Stage, Weighted
+from sottovoce.learning.reports import ReportGrid
+from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
+from sottovoce.privacy.noise import LARGEST_SUM, add, within
+from sottovoce.studies.live import draw_from_record
+
+LEAST = np.iinfo(np.int64).min
+MOST = np.iinfo(np.int64).max
+FLOATS = st.floats(allow_nan=True, allow_infinity=True)
+ANY_INTEGER = st.integers(-LARGEST_SUM, LARGEST_SUM) | st.integers(LEAST, MOST)
+
+
+class Silent:
+    """Draws no noise, and counts how often it was asked."""
+
+    drawn = 0
+
+    def draw(self, size):
+        self.drawn += size
+        return np.zeros(size, dtype=np.int64)
+
+
+# ---------------------------------------------------------------------- losses
+
+
+@given(low=FLOATS, high=FLOATS, bits=st.integers(1, 40), losses=st.lists(FLOATS, min_size=1, max_size=5))
+def test_an_integer_of_a_loss_is_on_the_grid_whatever_range_and_loss_are(low, high, bits, losses):
+    try:
+        grid = LossGrid(low, high, bits=bits)
+    except ValueError:
+        assume(False)
+    finite = [loss for loss in losses if math.isfinite(loss)]
+    integers = grid.quantise([*finite, low, high])
+    assert integers.min() >= 0
+    assert integers.max() <= grid.steps
+    assert (integers[-2], integers[-1]) == (0, grid.steps)
+    assert [grid.quantiser()(loss) for loss in finite] == integers[:-2].tolist()
+    if len(finite) < len(losses):
+        with pytest.raises(InvalidLoss):
+            grid.quantise(losses)
+
+
+@pytest.mark.parametrize(
+    "loss_range", [(0, 5e-324), (-5e-324, 5e-324), (0, 1e-300), (1e308, 1.1e308), (-8e307, 8e307), (1, 1 + 2**-52)]
+)
+@pytest.mark.parametrize("bits", [1, 18, 40])
+def test_tiny_and_huge_ranges_keep_their_losses_on_the_grid(loss_range, bits):
+    grid = LossGrid(*loss_range, bits=bits)
+    integers = grid.quantise(np.concatenate([np.linspace(*loss_range, 7), [-1.7e308, 1.7e308, 0.0, -0.0, 5e-324]]))
+    assert 0 == integers.min() < integers.max() == grid.steps
+
+
+@given(report=FLOATS | st.integers(-(2**70), 2**70), kind=st.sampled_from(sorted(sv.local.CHANNELS)))
+def test_only_what_a_channel_sends_is_a_report(report, kind):
+    channel = sv.local.CHANNELS[kind]((0.0, 1.0), epsilon=1.0)
+    try:
+        integer = int(ReportGrid(channel).quantise([report])[0])
+    except InvalidLoss:
+        return
+    assert channel.least_report <= integer <= channel.most_report
+    assert integer == report
+
+
+# ------------------------------------------------------------------ directions
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 6)), elements=FLOATS), st.integers(1, 40))
+def test_a_direction_on_the_grid_is_no_longer_than_claimed(directions, bits):
+    grid, dimension = DirectionGrid(bits=bits), directions.shape[1]
+    try:
+        rows = grid.quantise(directions)
+    except DomainError:
+        return
+    for row in rows.tolist():
+        assert sum(abs(one) for one in row) <= grid.largest_l1(dimension)
+        assert math.isqrt(sum(one * one for one in row)) <= grid.largest_l2(dimension)
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 40)), elements=st.floats(-1, 1)),
+    st.integers(6, 40),
+)
+def test_every_unit_vector_is_accepted(vectors, bits):
+    norms = np.linalg.norm(vectors, axis=1)
+    assume((norms > 1e-100).all())
+    rows = DirectionGrid(bits=bits).quantise(vectors / norms[:, None])
+    assert rows.dtype == np.int64
+
+
+@pytest.mark.parametrize("bits", [6, 18, 40])
+def test_unit_vectors_along_axes_and_diagonals_are_accepted(bits):
+    for dimension in (1, 2, 3, 1000):
+        diagonal = np.full((1, dimension), dimension**-0.5)
+        DirectionGrid(bits=bits).quantise(np.concatenate([np.eye(dimension)[:1], -diagonal]))
+
+
+@pytest.mark.parametrize("spoilt", [math.nan, math.inf, -math.inf, 1e300, 2.0, -1.001])
+def test_what_is_no_unit_vector_is_refused(spoilt):
+    with pytest.raises(DomainError, match="tangent"):
+        DirectionGrid().quantise(np.array([[0.0, 1.0, 0.0], [spoilt, 0.0, 0.0]]))
+
+
+@pytest.mark.parametrize("factor", [math.nan, math.inf, 0.0, 1e-320])
+def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
+    """Its integers used to be -2^63: even multiples of a loss are 0 then, and odd ones are not."""
+
+    class Broken(sv.domains.Ball):
+        def tangent(self, vectors):
+            return np.asarray(vectors) * factor
+
+    grid, coins = DirectionGrid(), np.random.default_rng(0)
+    rounds = Spheres(Stage(Broken(3)), 0.1, 8, grid.quantise, grid.step)
+    exploration = rounds.begin(np.zeros(3), 0, 8, coins)
+    with np.errstate(all="ignore"), pytest.raises(DomainError, match="tangent"):
+        exploration.draw(coins, 8)
+
+
+# ----------------------------------------------------------------------- sums
+
+
+@given(st.lists(st.tuples(ANY_INTEGER, ANY_INTEGER), min_size=1, max_size=4))
+def test_what_is_released_is_within_its_range(pairs):
+    sums, noise = np.array(pairs, dtype=np.int64).T
+    if all(-LARGEST_SUM <= one <= LARGEST_SUM for one, _ in pairs):
+        assert np.abs(add(sums, noise)).max() <= LARGEST_SUM
+    else:
+        with pytest.raises(OverflowError):
+            add(sums, noise)
+
+
+@pytest.mark.parametrize("wrong", [LEAST, MOST, LARGEST_SUM + 1, -LARGEST_SUM - 1])
+def test_no_mechanism_takes_a_number_outside_its_proof(wrong, make, mechanism):
+    made = make(8, 2, Silent(), 1.0)
+    with pytest.raises(OverflowError):
+        made.add(np.array([0, wrong]))
+    assert made.round == 0
+    assert np.array_equal(made.add(np.array([0, 1])), [0.0, 1.0])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_no_mechanism_wraps_around(sign, make, mechanism):
+    """Vectors that each fit, and whose sums do not: the last is refused, and none comes out with the other sign."""
+    made, total = make(40, 1, Silent(), 1.0), 0.0
+    large = sign * getattr(made, "largest_sum", LARGEST_SUM)
+    refused = False
+    for _ in range(38):
+        try:
+            released = float(made.add(np.array([large]))[0])
+        except OverflowError:
+            refused = True
+            break
+        assert sign * released > sign * total
+        total = released
+    assert refused or mechanism == "fresh"  # whose sums are sums of floats
+
+
+@pytest.mark.parametrize("made", [ExactSum(1), ProbeSums(Silent())], ids=["exact", "probes"])
+def test_no_release_takes_a_number_outside_its_proof(made):
+    for wrong in (LEAST, MOST):
+        with pytest.raises(OverflowError):
+            made.release(np.array([wrong]))
+    assert made.round == 0
+    with pytest.raises((TypeError, ValueError)):
+        made.release(np.array([0.5]))
+
+
+def test_exact_sums_do_not_wrap_either():
+    exact = ExactSum(1)
+    exact.add(np.array([LARGEST_SUM]))
+    with pytest.raises(OverflowError):
+        exact.add(np.array([1]))
+    assert exact.round == 1
+
+
+def test_only_64_bit_integers_are_summed():
+    for wrong in (np.array([1.0]), np.array([1], dtype=np.uint64), np.array([1], dtype=np.int32)):
+        with pytest.raises(TypeError):
+            within(wrong)
+
+
+def test_honaker_s_nodes_stay_within_theirs():
+    sums = HonakerSums(8, 1, SimulatedNoise(0).sampler(Noise("laplace", 10.0)))
+    sums.add(np.array([LARGEST_SUM]))
+    with pytest.raises(OverflowError):
+        sums.add(np.array([LARGEST_SUM]))
+    assert sums.round == 1
+
+
+# -------------------------------------------------------------------- weights
+
+
+@given(
+    numbers=st.integers(1, 4),
+    index=hnp.arrays(np.int64, st.integers(1, 4), elements=st.integers(-5, 5)),
+    sign=hnp.arrays(np.int64, st.integers(1, 4), elements=st.integers(-3, 3) | st.just(LEAST)),
+)
+def test_an_event_counts_once_in_one_number(numbers, index, sign):
+    fine = len(index) == len(sign) and (index >= 0).all() and (index < numbers).all()
+    if fine and set(sign.tolist()) <= {-1, 0, 1}:
+        weights = Probed(numbers, index, sign)
+        for event in range(len(index)):
+            losses = np.zeros(len(index), dtype=np.int64)
+            losses[event] = 100
+            assert np.abs(weights.sum(losses)).sum() <= 100
+    else:
+        with pytest.raises(ValueError, match=r"index|sign"):
+            Probed(numbers, index, sign)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"numbers": 2, "index": np.array([0, 1]), "sign": np.array([1, 7])},
+        {"numbers": 2, "index": np.array([0, 2]), "sign": np.array([1, 1])},
+        {"rows": np.array([[LEAST, 0], [0, 1]])},
+        {"rows": np.array([[2**41, 0], [0, 1]])},
+        {"rows": np.array([[0.5, 0.5], [0.0, 1.0]])},
+    ],
+    ids=["sign", "index", "least", "large", "floats"],
+)
+def test_a_stored_block_that_nobody_has_drawn_is_refused(record):
+    with pytest.raises(StudyDamaged):
+        draw_from_record({"actions": np.zeros((2, 2)), **record})
+
+
+def test_rows_of_integers_are_taken_as_they_are():
+    rows = np.array([[2**40, -3], [0, 5]])
+    assert np.array_equal(Weighted(rows).sum(np.array([1, 2])), [2**40, 7])
