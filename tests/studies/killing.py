@@ -201,16 +201,19 @@ class History:
 
     def __init__(self, url, exact=True):
         self.url, self.exact = url, exact
-        self.asked, self.telling, self.told, self.forgetting, self.forgot = (set() for _ in range(5))
+        self.asked = set()
+        self.telling, self.told, self.forgetting, self.forgot = ({} for _ in range(4))  # slots, by round
         self.closed, self.counted = {}, {}
 
     def hear(self, said):
         """Take in what a child has said before its death."""
-        kinds = {"asked": self.asked, "telling": self.telling, "told": self.told}
-        kinds |= {"forgetting": self.forgetting, "forgot": self.forgot}
+        kinds = {"telling": self.telling, "told": self.told, "forgetting": self.forgetting, "forgot": self.forgot}
         for kind, ids in said:
-            if kind in kinds:
-                kinds[kind].update(place(one)[1:] for one in ids)
+            if kind == "asked":
+                self.asked.update(place(one)[1:] for one in ids)
+            elif kind in kinds:
+                for _, number, slot in map(place, ids):
+                    kinds[kind].setdefault(number, set()).add(slot)
 
     def recover(self):
         """Open the study after a death, check everything, and return the ids of losses that nobody has told yet."""
@@ -265,7 +268,7 @@ class History:
 
     def _check_round(self, number, told, missing):
         def mine(events):
-            return {slot for where, slot in events if where == number}
+            return events.get(number, set())
 
         assert mine(self.told) <= told | (missing & mine(self.forgetting)), "an acknowledged tell is lost"
         assert told <= mine(self.telling), "a loss is stored that nobody has told"

@@ -15,8 +15,8 @@ from study_tools import SOAK, Look, ball, sums
 import sottovoce as sv
 from sottovoce.errors import RoundClosed
 
-KILLS = {"sqlite": 100 if SOAK else 40, "postgresql": 30 if SOAK else 10}
-STUDIES = range(10 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
+KILLS = {"sqlite": 40, "postgresql": 20 if SOAK else 10}
+STUDIES = range(15 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
 REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 5000, "time": 2000}
 
 
@@ -101,6 +101,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
             ids = study.ask(15).ids
             study.tell(ids, [0.5] * 15)
             assert study.status().asked in (15, 20)
+        tally("killed while creating", url, "nothing lost")
     assert dead > 3
 
 
@@ -134,6 +135,7 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
             assert (status.outstanding, status.open_rounds) == (0, 0)
             assert status.generation > generation
             generation = status.generation
+        tally("killed while a life ends", url, "all or nothing")
     assert dead > 3
     assert len(generations) > 3
 
@@ -162,5 +164,6 @@ def test_a_deadline_is_kept_once_whenever_a_process_is_killed(late, url):
         assert found.ok, str(found)
         assert status.told + status.forgotten + status.outstanding == status.asked
         assert status.open_rounds <= 1  # the one that is not asked to its end
+        tally("killed at a deadline", url, "nothing lost")
     assert dead > 5
     assert status.forgotten > 20

@@ -9,12 +9,13 @@ import shutil
 
 import numpy as np
 import pytest
+from killing import tally
 from study_tools import SOAK, Look, losses_of, path_of, raw, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyDamaged
 
-TRIES = 400 if SOAK else 24
+TRIES = 150 if SOAK else 24
 
 
 def state(url):
@@ -78,6 +79,7 @@ def broken(history, shelf, bend, seed):
         bend(rng, folder)
         outcome = _outcome(folder, states, points)
         outcomes[outcome] += 1
+        tally("power lost", "sqlite", {"opened": "an earlier state", "found": "found by verify"}.get(outcome, outcome))
         shutil.rmtree(folder)
     return outcomes
 

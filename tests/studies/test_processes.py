@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from killing import Child, History
+from killing import Child, History, tally
 from study_tools import SOAK, Look, ball, losses_of, sums
 
 import sottovoce as sv
@@ -13,7 +13,7 @@ from sottovoce import _records
 from sottovoce.studies import closing, storage
 from sottovoce.studies.storage import Storage
 
-CALLS = 150 if SOAK else 8
+CALLS = 40 if SOAK else 8
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -63,6 +63,7 @@ def test_processes_share_a_study(processes, url, opened):
     assert status.outstanding == 0
     assert status.round == len(asked) // 12
     assert status.erasure_pending == 0
+    tally(f"{processes} processes at once", url, "totals exact")
 
 
 @pytest.mark.timeout(120)
