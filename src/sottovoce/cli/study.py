@@ -7,11 +7,20 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce.cli import parsing
+from sottovoce.cli.study_ask import ask_command
 from sottovoce.cli.study_making import domain_of, guarantee_of
 from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
 from sottovoce.cli.study_tell import tell_command
+from sottovoce.cli.study_waiting import (
+    Deadline,
+    Patience,
+    deadline_of,
+    forget_command,
+    outstanding_command,
+    patience_of,
+    set_command,
+)
 from sottovoce.errors import StorageError, StudyNotFound
-from sottovoce.learning.rounds import Action
 from sottovoce.studies import Study, export_lines, verify_stored
 
 __all__ = ["study_app"]
@@ -46,9 +55,8 @@ def create(
     losses: Annotated[str, typer.Option(help="convex, or linear: then only a few events report.")] = "convex",
     integral: Annotated[bool, typer.Option("--integral", help="Play vertices: 0/1 decisions.")] = False,
     drift: Annotated[bool, typer.Option("--drift", help="What is best may change over time.")] = False,
-    deadline: Annotated[
-        float | None, typer.Option(help="Seconds after which a full round stops waiting for its losses.")
-    ] = None,
+    patience: Patience = None,
+    deadline: Deadline = None,
     seed: Annotated[int | None, typer.Option(help="Of the public coins; never of the noise.")] = None,
     as_json: AsJson = None,
 ) -> None:
@@ -66,56 +74,22 @@ def create(
         "drift": drift,
     }
     created = not _exists(url, name)
+    if patience is not None:
+        options["patience"] = patience_of(patience)
     if deadline is not None:
-        options["deadline"] = deadline
+        options["deadline"] = deadline_of(deadline)
     with Study.open(url, name=name, seed=seed, **options) as study:
         facts = {"study": name, "created": created, "privacy": study.privacy.headline, "remaining": study.remaining}
         word = "Created" if created else "There already is"
         show(as_json, facts, f"{word} study {name!r}.\n{study.privacy}\n\n{study.plan}")
 
 
-@study_app.command("ask")
-def ask(
-    name: Name,
-    storage: Url = None,
-    size: Annotated[int | None, typer.Option(help="How many actions; 1 by default.")] = None,
-    whole_round: Annotated[bool, typer.Option("--round", help="The rest of the current round.")] = False,
-    lines: Annotated[bool, typer.Option("--lines", help="One JSON object per line, for each action.")] = False,
-    as_json: AsJson = None,
-) -> None:
-    """Hand out actions: carry them out, and tell the loss of those that want one."""
-    if whole_round and size is not None:
-        raise ValueError("--size and --round exclude each other")
-    with Study.open(storage_url(storage), name=name) as study:
-        actions = study.ask_round() if whole_round else study.ask(1 if size is None else size)
-        found = [_action(one) for one in actions]
-    if lines:
-        for one in found:
-            print(json.dumps(one))
-        return
-    words = [f"{one['id']}  {one['x']}{'' if one['wants_loss'] else '  (no loss wanted)'}" for one in found]
-    show(as_json, {"study": name, "actions": found}, "\n".join(words))
-
-
-def _action(action: Action) -> dict[str, Any]:
-    return {"id": action.id, "x": action.x.tolist(), "wants_loss": bool(action.wants_loss)}
-
-
+study_app.command("ask")(ask_command)
+study_app.command("outstanding")(outstanding_command)
+study_app.command("forget")(forget_command)
+study_app.command("set")(set_command)
 # A negative loss looks like an option; and what is not understood must not be echoed, for it may be a loss.
 study_app.command("tell", context_settings={"ignore_unknown_options": True})(tell_command)
-
-
-@study_app.command("forget")
-def forget(
-    name: Name,
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Actions whose loss will never come.")],
-    storage: Url = None,
-    as_json: AsJson = None,
-) -> None:
-    """Close actions without their loss: each counts as the middle of the range."""
-    with Study.open(storage_url(storage), name=name, repeat="ignore") as study:
-        study.forget(ids)
-    show(as_json, {"study": name, "forgotten": len(ids)}, f"{len(ids):,} actions are closed without their loss")
 
 
 @study_app.command("status")

@@ -18,7 +18,7 @@ from sottovoce.errors import (
 )
 from sottovoce.studies import Study
 
-__all__ = ["Line", "LineError", "StreamReport", "read_lines", "tell_stream"]
+__all__ = ["Line", "LineError", "StreamReport", "read_ids", "read_lines", "tell_stream"]
 
 _REFUSED = (AlreadyTold, RoundClosed, UnknownAction, InvalidLoss, ValueError)
 
@@ -134,18 +134,57 @@ def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
     yield from rest
 
 
-def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
-    """Return what a line says; None if it has no loss, and none is wanted."""
-    name, value = fields.get("id"), fields.get(column)
+def read_ids(source: Iterable[str]) -> Iterator[tuple[int, str]]:
+    """Read ids with the numbers of their lines: JSON lines, CSV with a column id, or an id on each line.
+
+    Examples
+    --------
+    >>> list(read_ids(["1.0.0.ab", "", "1.0.1.cd"]))
+    [(1, '1.0.0.ab'), (3, '1.0.1.cd')]
+    """
+    lines = iter(source)
+    try:
+        for number, first in enumerate(lines, start=1):
+            if not first.strip():
+                continue
+            names = [name.strip().lower() for name in first.split(",")]
+            if first.lstrip().startswith("{"):
+                named = _json_lines(first, lines, number)
+            elif "id" in names:
+                named = _csv_lines(first, lines, number, "id")
+            else:
+                yield from _plain_ids(_chain(first, lines), number)
+                return
+            for place, fields in named:
+                yield place, _id(place, fields)
+            return
+    except UnicodeDecodeError:
+        raise LineError("the file: it is not text in UTF-8") from None
+
+
+def _plain_ids(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(lines, start=start):
+        if line.strip():
+            yield number, line.strip()
+
+
+def _id(number: int, fields: dict[str, Any]) -> str:
+    name = fields.get("id")
     if not isinstance(name, str) or not name.strip():
         raise LineError(f"line {number}: it has no id")
+    return name.strip()
+
+
+def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
+    """Return what a line says; None if it has no loss, and none is wanted."""
+    name, value = _id(number, fields), fields.get(column)
     if value is None or value == "":
         if _wants_none(fields):
             return None
         raise LineError(f"line {number}: it has no {column}")
     if not isinstance(value, bool | list | dict):
         with suppress(ValueError, OverflowError):
-            return Line(number, name.strip(), float(value))
+            return Line(number, name, float(value))
     raise LineError(f"line {number}: its {column} is not a number")
 
 

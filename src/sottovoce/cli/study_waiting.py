@@ -1,0 +1,190 @@
+"""`sottovoce study outstanding`, `forget` and `set`: what waits for its loss, what will not come, how long to wait."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sottovoce.cli import parsing
+from sottovoce.cli.study_output import Output
+from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
+from sottovoce.cli.study_stream import LineError, read_ids
+from sottovoce.errors import UnknownAction
+from sottovoce.studies import Study
+
+__all__ = ["deadline_of", "forget_command", "outstanding_command", "patience_of", "set_command"]
+
+_BLOCK = 10_000  # ids of one transaction
+
+Patience = Annotated[
+    str | None, typer.Option(help="Events asked after a full round until it closes without missing losses; auto, none.")
+]
+Deadline = Annotated[str | None, typer.Option(help="The same in seconds; or none.")]
+
+
+def outstanding_command(
+    name: Name,
+    storage: Url = None,
+    limit: Annotated[int | None, typer.Option(help="The oldest so many; all by default.")] = None,
+    lines: Annotated[bool, typer.Option("--lines", help="One JSON object per line, for each action.")] = False,
+    as_json: AsJson = None,
+) -> None:
+    """List actions that were asked and have no loss: id, round, and how many were asked since (age)."""
+    with Study.open(storage_url(storage), name=name) as study:
+        found, total = study.outstanding(limit), study.status().outstanding
+    actions = [{"id": one, "round": number, "age": age} for one, number, age in found]
+    if not lines:
+        words = [f"{one['id']}  round {one['round']}, {one['age']:,} asked since" for one in actions]
+        facts = {"study": name, "outstanding": total, "actions": actions}
+        show(as_json, facts, "\n".join([*words, str(found)]))
+        return
+    with Output() as out:
+        written = out.write([json.dumps(one) for one in actions])
+    if written.problem is not None:
+        raise typer.Exit(written.code)
+
+
+def forget_command(
+    name: Name,
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID...]", help="Actions without a loss.")] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", help="Ids: one per line, or CSV or JSON lines with id; - reads stdin.")
+    ] = None,
+    older_than: Annotated[
+        str | None, typer.Option(help="All that are outstanding after which at least so many were asked.")
+    ] = None,
+    storage: Url = None,
+    as_json: AsJson = None,
+) -> None:
+    """Close actions whose loss will never come: each counts as the middle of the range. What is told is skipped."""
+    if sum((bool(ids), file is not None, older_than is not None)) != 1:
+        raise ValueError("pass ID..., --file or --older-than: one of them")
+    age = None if older_than is None else _whole("older-than", older_than)
+    with Study.open(storage_url(storage), name=name) as study:
+        if age is not None:
+            found = study.outstanding()
+            numbered = list(enumerate(found.ids[found.ages >= age].tolist(), start=1))
+            closed, skipped = _forget(study, numbered)
+        elif file is None:
+            closed = study.forget(ids or [])
+            skipped = len(ids or []) - closed
+        else:
+            with _opened(file) as source:
+                closed, skipped = _forget(study, read_ids(source))
+    words = f"{closed:,} actions are closed without their loss; {skipped:,} skipped: told, forgotten or not wanted"
+    show(as_json, {"study": name, "closed": closed, "skipped": skipped}, words)
+
+
+def _forget(study: Study, ids: Iterable[tuple[int, str]]) -> tuple[int, int]:
+    """Forget numbered ids, many at a time; return how many were closed and skipped."""
+    closed = skipped = 0
+    for block in _blocks(ids):
+        try:
+            done = study.forget([one for _, one in block])
+        except UnknownAction:
+            done = _one_by_one(study, block)
+        closed, skipped = closed + done, skipped + len(block) - done
+    return closed, skipped
+
+
+def _one_by_one(study: Study, block: list[tuple[int, str]]) -> int:
+    done = 0
+    for number, one in block:
+        try:
+            done += study.forget(one)
+        except UnknownAction as problem:
+            reason = str(problem).removesuffix("; nothing of this call was recorded")
+            raise ValueError(f"line {number}: {reason}. Those before it are forgotten") from None
+    return done
+
+
+def _blocks(ids: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
+    block: list[tuple[int, str]] = []
+    try:
+        for one in ids:
+            block.append(one)
+            if len(block) == _BLOCK:
+                yield block
+                block = []
+    except LineError as problem:
+        if block:
+            yield block
+        raise ValueError(f"{problem}. Those before it are forgotten") from None
+    if block:
+        yield block
+
+
+@contextmanager
+def _opened(file: str) -> Iterator[Any]:
+    if file == "-":
+        yield sys.stdin
+        return
+    if not Path(file).exists():  # a pipe is no regular file, and will do
+        raise ValueError(f"there is no file {file}")
+    with open(file, encoding="utf-8-sig", newline="") as opened:
+        yield opened
+
+
+def set_command(
+    name: Name,
+    storage: Url = None,
+    patience: Patience = None,
+    deadline: Deadline = None,
+    as_json: AsJson = None,
+) -> None:
+    """Change how long rounds wait for losses, of a study that runs: all processes follow with their next call."""
+    changes: dict[str, Any] = {}
+    if patience is not None:
+        changes["patience"] = patience_of(patience)
+    if deadline is not None:
+        changes["deadline"] = deadline_of(deadline)
+    if not changes:
+        raise ValueError("pass --patience, --deadline or both")
+    with Study.open(storage_url(storage), name=name) as study:
+        study.change(**changes)
+        found = study.status()
+    facts = {"study": name, "patience": found.patience, "deadline": found.deadline}
+    show(
+        as_json, facts, f"patience {_or_none(found.patience, 'events')}, deadline {_or_none(found.deadline, 'seconds')}"
+    )
+
+
+def _or_none(value: float | None, unit: str) -> str:
+    return "none" if value is None else f"{value:,} {unit}"
+
+
+def patience_of(text: str) -> int | str | None:
+    """Read a patience: a count, auto, or none.
+
+    Examples
+    --------
+    >>> [patience_of(text) for text in ("10k", "0", "auto", "none")]
+    [10000, 0, 'auto', None]
+    """
+    plain = text.strip().lower()
+    if plain in ("auto", "none"):
+        return None if plain == "none" else "auto"
+    return _whole("patience", text, ", auto or none")
+
+
+def deadline_of(text: str) -> float | None:
+    """Read a deadline: seconds, or none."""
+    if text.strip().lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"deadline must be a number of seconds, or none, got {text!r}") from None
+
+
+def _whole(name: str, text: str, also: str = "") -> int:
+    if text.strip() == "0":
+        return 0
+    try:
+        return parsing.count(name, text)
+    except ValueError:
+        raise ValueError(f"{name} must be a whole number such as 0, 500 or 10k{also}, got {text!r}") from None
