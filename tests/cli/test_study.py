@@ -187,7 +187,7 @@ BAD_USE = [
     (("ask", "autumn"), "no such study"),
     (("verify", "autumn"), "no such study"),
     (("status", "spring", "--storage", "mysql://here"), "url must be like"),
-    (("status", "spring", "--storage", "sqlite:///none.db"), "there is no file none.db"),
+    (("status", "spring", "--storage", "sqlite:///none.db"), "none.db: check the path, or create the study first"),
     (("tell", "spring"), "pass ID and LOSS, or --file"),
     (("tell", "spring", "1.0.0.ab"), "pass ID and LOSS, two arguments, got 1"),
     (("tell", "spring", "1.0.0.ab", SECRET), "the id is not one of this study's"),
