@@ -69,7 +69,11 @@ class StateRefused(SottovoceError, ValueError):
 
 
 class StudyNotFound(SottovoceError, LookupError):
-    """No study of that name where it was looked for."""
+    """No study of that name where it was looked for. `fact` is the message without what to do about it in Python."""
+
+    def __init__(self, fact: str, advice: str = "") -> None:
+        super().__init__(f"{fact}; {advice}" if advice else fact)
+        self.fact = fact
 
 
 class StudyBehind(SottovoceError, RuntimeError):

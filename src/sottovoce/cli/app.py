@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> None:
     except typer.TyperException as problem:
         code = _complain(problem.format_message(), 2)
     except StudyNotFound as problem:  # what the library says goes on with arguments for Python
-        code = _complain(str(problem).partition("; to create it,")[0] + "; see `sottovoce study create`", 2)
+        code = _complain(problem.fact + "; see `sottovoce study create`", 2)
     except (SottovoceError, ValueError, TypeError) as problem:
         code = _complain(str(problem), 2)
     except OSError as problem:

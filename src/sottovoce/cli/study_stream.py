@@ -32,7 +32,11 @@ class Line(NamedTuple):
 
 
 class LineError(ValueError):
-    """A line that cannot be read, or whose loss is refused."""
+    """A line that cannot be read, or whose loss is refused: where, and why."""
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(f"{where}: {why}")
+        self.why = why
 
 
 class StreamReport:
@@ -87,7 +91,7 @@ def _fields(lines: Iterator[str], column: str) -> Iterator[tuple[int, dict[str, 
         return
     except UnicodeDecodeError:
         pass
-    raise LineError("the file: it is not text in UTF-8")
+    raise LineError("the file", "it is not text in UTF-8")
 
 
 def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -99,7 +103,7 @@ def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[
         except (ValueError, RecursionError):
             fields = None
         if not isinstance(fields, dict):
-            raise LineError(f'line {number + shift}: it is not a JSON object such as {{"id": ..., "loss": ...}}')
+            raise LineError(f"line {number + shift}", 'it is not a JSON object such as {"id": ..., "loss": ...}')
         yield number + shift, fields
 
 
@@ -107,17 +111,17 @@ def _csv_lines(first: str, rest: Iterator[str], number: int, column: str) -> Ite
     reader = csv.DictReader(_chain(first, rest), skipinitialspace=True)
     names = [name.strip().lower() for name in reader.fieldnames or ()]
     if "id" not in names:
-        raise LineError(f"line {number}: the first line must name the columns, such as id,loss")
+        raise LineError(f"line {number}", "the first line must name the columns, such as id,loss")
     reader.fieldnames = names
     try:
         for fields in reader:
             if column not in names and not _wants_none(fields):
-                raise LineError(f"line {number}: no column {column}; columns are {_columns(names)}")
+                raise LineError(f"line {number}", f"no column {column}; columns are {_columns(names)}")
             yield number + reader.line_num - 1, fields
         return
     except csv.Error:
         pass
-    raise LineError(f"line {number + reader.line_num}: it is not CSV")
+    raise LineError(f"line {number + reader.line_num}", "it is not CSV")
 
 
 def _columns(names: list[str]) -> str:
@@ -159,7 +163,7 @@ def read_ids(source: Iterable[str]) -> Iterator[tuple[int, str]]:
                 yield place, _id(place, fields)
             return
     except UnicodeDecodeError:
-        raise LineError("the file: it is not text in UTF-8") from None
+        raise LineError("the file", "it is not text in UTF-8") from None
 
 
 def _plain_ids(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
@@ -171,7 +175,7 @@ def _plain_ids(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
 def _id(number: int, fields: dict[str, Any]) -> str:
     name = fields.get("id")
     if not isinstance(name, str) or not name.strip():
-        raise LineError(f"line {number}: it has no id")
+        raise LineError(f"line {number}", f"it has no id")
     return name.strip()
 
 
@@ -181,11 +185,11 @@ def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
     if value is None or value == "":
         if _wants_none(fields):
             return None
-        raise LineError(f"line {number}: it has no {column}")
+        raise LineError(f"line {number}", f"it has no {column}")
     if not isinstance(value, bool | list | dict):
         with suppress(ValueError, OverflowError):
             return Line(number, name, float(value))
-    raise LineError(f"line {number}: its {column} is not a number")
+    raise LineError(f"line {number}", f"its {column} is not a number")
 
 
 def tell_stream(
@@ -219,7 +223,7 @@ def tell_stream(
             elif skip and isinstance(problem, SottovoceError):
                 report.refused += 1
             else:
-                raise LineError(f"line {together[0].number}: {_reason(problem)}") from None
+                raise LineError(f"line {together[0].number}", _reason(problem)) from None
 
     waiting: list[Line] = []
     try:

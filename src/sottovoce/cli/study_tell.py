@@ -51,7 +51,7 @@ def tell_command(
                 skip = refused == "skip"
                 tell_stream(study, found, counts, as_report=report, block=block, skip=skip, progress=advance)
         except LineError as problem:
-            words = str(problem).partition(": ")[2] if file is None else str(problem)
+            words = problem.why if file is None else str(problem)
             raise ValueError(f"{words}. Of what was passed, {counts.accepted} losses are on record") from None
         except KeyboardInterrupt:
             show(as_json, {"study": name, **counts.to_dict(), "interrupted": True}, _told(counts))

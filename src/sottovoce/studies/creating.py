@@ -71,7 +71,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
             names = connection.execute(select(heads.c.name).order_by(heads.c.name)).scalars().all()
         known = f"it has {', '.join(map(repr, names[:10]))}" if names else "it has none yet"
         raise StudyNotFound(
-            f"name={wish.name!r}: no such study at {storage.name} ({known}); to create it, pass {', '.join(missing)}"
+            f"name={wish.name!r}: no such study at {storage.name} ({known})", f"to create it, pass {', '.join(missing)}"
         )
     configuration = Configuration(**wish.given)
     source = SecureNoise() if wish.noise is None else wish.noise

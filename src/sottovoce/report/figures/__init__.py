@@ -4,6 +4,5 @@ from sottovoce.report.figures._audits import audit_figure
 from sottovoce.report.figures._decisions import decision_figure
 from sottovoce.report.figures._plan import plan_figure
 from sottovoce.report.figures._regret import regret_figure
-from sottovoce.report.figures._reproduction import reproduction_figures
 
-__all__ = ["audit_figure", "decision_figure", "plan_figure", "regret_figure", "reproduction_figures"]
+__all__ = ["audit_figure", "decision_figure", "plan_figure", "regret_figure"]
