@@ -264,7 +264,7 @@ class TestResuming:
         while not (tmp_path / "cells").exists() or not list((tmp_path / "cells").glob("*.json")):
             time.sleep(0.05)
         child.send_signal(signal.SIGINT)
-        assert child.wait(timeout=30) == -signal.SIGINT
+        assert child.wait(timeout=300) == -signal.SIGINT
         assert "KeyboardInterrupt" in child.stdout.read()
         child.stdout.close()
         kept = Sweep.load(tmp_path)

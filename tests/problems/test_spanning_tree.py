@@ -8,8 +8,7 @@ import sottovoce as sv
 from sottovoce.problems import Backbone
 
 
-@pytest.mark.parametrize("problem", Backbone.examples(), ids=repr)
-@pytest.mark.parametrize("horizon", [1, 50, 20_000])
+@pytest.mark.parametrize(("problem", "horizon"), list(zip(Backbone.examples(), (1, 50, 20_000), strict=True)), ids=repr)
 def test_the_best_tree_is_that_of_networkx(problem, horizon):
     environment = problem.environment
     costs = environment.library.costs[environment.kinds(0, horizon)].mean(axis=0)

@@ -123,16 +123,16 @@ def test_the_lipschitz_constant_is_reached(environment):
 
 
 @every_environment
-@pytest.mark.parametrize("horizon", [1, 2, 3, 100, 9000])
-def test_the_comparator_is_feasible_and_nothing_beats_it_by_more_than_its_certificate(environment, horizon):
-    best = environment.comparator(horizon)
-    assert environment.domain.contains(best.point, 1e-6)
-    events = environment.events(0, horizon)
-    reached = events.losses(best.point).mean()
-    others = feasible_points(environment.domain, 100, seed=horizon)
-    others = np.concatenate([others, 0.9 * best.point + 0.1 * others, 0.999 * best.point + 0.001 * others])
-    assert min(events.losses(other).mean() for other in others) >= reached - best.certificate - 1e-12
-    assert 0.0 <= best.certificate <= 1e-3 * environment.domain.diameter
+def test_the_comparator_is_feasible_and_nothing_beats_it_by_more_than_its_certificate(environment):
+    for horizon in (1, 2, 3, 100, 9000):
+        best = environment.comparator(horizon)
+        assert environment.domain.contains(best.point, 1e-6), horizon
+        events = environment.events(0, horizon)
+        reached = events.losses(best.point).mean()
+        others = feasible_points(environment.domain, 100, seed=horizon)
+        others = np.concatenate([others, 0.9 * best.point + 0.1 * others, 0.999 * best.point + 0.001 * others])
+        assert min(events.losses(other).mean() for other in others) >= reached - best.certificate - 1e-12, horizon
+        assert 0.0 <= best.certificate <= 1e-3 * environment.domain.diameter, horizon
 
 
 @every_environment

@@ -175,7 +175,7 @@ def _plain_ids(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
 def _id(number: int, fields: dict[str, Any]) -> str:
     name = fields.get("id")
     if not isinstance(name, str) or not name.strip():
-        raise LineError(f"line {number}", f"it has no id")
+        raise LineError(f"line {number}", "it has no id")
     return name.strip()
 
 
