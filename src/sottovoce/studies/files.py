@@ -35,6 +35,7 @@ class DatabaseFile:
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = Path(os.path.abspath(path))
         _prepare(self.path, create)
+        self._name = str(self.path)
         self._real = os.path.realpath(self.path)  # SQLite puts the log beside the file that a link leads to
         self._identity: _fork.Identity | None = None
         self._companions: dict[str, _fork.Identity] = {}
@@ -89,11 +90,12 @@ class DatabaseFile:
             Whether a transaction has just been committed, and is not acknowledged yet.
         """
         try:
-            found = os.stat(self.path)
-            if _fork.identity(found) != self._identity:
-                raise self._gone(self.path, committed=committed)
+            found = os.stat(self._name)
+            if (found.st_dev, found.st_ino) != self._identity:
+                raise self._gone(self._name, committed=committed)
             for path, before in self._companions.items():
-                if _fork.identity(os.stat(path)) != before:
+                beside = os.stat(path)
+                if (beside.st_dev, beside.st_ino) != before:
                     raise self._gone(path, committed=committed)
         except FileNotFoundError as problem:
             raise self._gone(problem.filename, committed=committed) from None
