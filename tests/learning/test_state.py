@@ -187,6 +187,13 @@ def test_another_version_is_refused():
         sv.PrivateBandit.from_state(pack({**record, "version": 99}))
 
 
+@pytest.mark.parametrize("missing", ["seed", "coins", "coins_half", "asked", "plan", "name", "configuration.horizon"])
+def test_a_state_that_lacks_something_is_refused(missing):
+    kept = {key: value for key, value in unpack(make().state()).items() if key != missing}
+    with pytest.raises(StateRefused, match="it lacks"):
+        sv.PrivateBandit.from_state(pack(kept), noise=sv.SimulatedNoise(1))
+
+
 def test_a_ledger_is_charged_once(tmp_path):
     ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
     optimizer = make(privacy=sv.PureDP(0.75), noise=None, ledger=ledger, name="routes")

@@ -83,6 +83,13 @@ def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> S
         raise StateRefused(f"state is not what an optimizer's state() returned, or is damaged: {problem}") from problem
     if record.get("format") != "sottovoce state" or record.get("version") != VERSION:
         raise StateRefused(f"state has version {record.get('version')!r}; this sottovoce reads {VERSION}")
+    try:
+        return _saved(record, domain, noise)
+    except (KeyError, AttributeError) as problem:
+        raise StateRefused(f"state is not what an optimizer's state() returned: it lacks {problem}") from None
+
+
+def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> SavedState:
     configuration = Configuration.from_record(part(record, "configuration"), domain)
     adopt(configuration.domain, record)
     return SavedState(
