@@ -1,6 +1,9 @@
 """Noise that is written down, so that a run can be played again with some of it moved. NOT PRIVATE, and says so."""
 
+import itertools
 import math
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +37,13 @@ class Scripted:
     def __init__(self, seed: int, shifts: dict[int, Floats] | None = None) -> None:
         self._seed, self._shifts = seed, shifts or {}
         self.sizes: list[int] = []
+        self._numbers = itertools.count()  # of draws: each is taken once, whatever thread takes it
         self._laplace, self._gaussian = 0.0, 0.0  # sum of moves, and of their squares, in units of the scale
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test."""
+        return [cls(7)]
 
     @property
     def cost(self) -> float:
@@ -48,7 +57,7 @@ class Scripted:
     def _draw(self, noise: Noise, size: int) -> Integers:
         if not size:
             return np.zeros(0, dtype=np.int64)
-        number = len(self.sizes)
+        number = next(self._numbers)
         self.sizes.append(size)
         coins = np.random.default_rng([self._seed, number])
         drawn = getattr(coins, "laplace" if noise.family == "laplace" else "normal")(scale=noise.scale, size=size)

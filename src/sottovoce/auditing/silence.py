@@ -1,5 +1,8 @@
 """A source of noise that adds none, to find out what the program does with a loss. NOT PRIVATE, and says so."""
 
+from collections.abc import Sequence
+from typing import Self
+
 import numpy as np
 
 from sottovoce.privacy import Noise
@@ -18,6 +21,11 @@ class Silence:
     """
 
     simulated = True
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test for noise that comes twice: none, since all of it is zero."""
+        return []
 
     def sampler(self, noise: Noise) -> Sampler:
         """Return a sampler of zeros."""
