@@ -5,10 +5,17 @@ import random
 import numpy as np
 import pytest
 from killing import Child, arm
-from study_tools import SOAK, Look, ball, losses_of, probing, sums
+from study_tools import SOAK, Look, ball, execute, losses_of, probing, sums
 
 import sottovoce as sv
-from sottovoce.errors import AlreadyTold, ConfigurationMismatch, HorizonReached, RoundClosed, UnknownAction
+from sottovoce.errors import (
+    AlreadyTold,
+    ConfigurationMismatch,
+    HorizonReached,
+    RoundClosed,
+    StudyDamaged,
+    UnknownAction,
+)
 from sottovoce.studies.storage import Storage
 
 PLANTED = 0.123456789
@@ -302,6 +309,27 @@ def test_status_says_which_round_waits_for_what(opened, url):
     assert "it closes without them in 3,6" in str(study.status())
     study.change(patience=60)
     assert "without them with the next ask or in 3,6" in str(study.status())
+
+
+def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened, url):
+    study = opened(url, patience=5, **sums())
+    study.ask(14)
+    assert study.verify().ok
+    for number in (11, 15):  # before its own last action, and after all that was asked
+        execute(url, f"UPDATE sottovoce_rounds SET full_after = {number} WHERE number = 0")
+        assert f"round 0 was asked to its end by event {number}, which cannot be" in str(study.verify())
+    execute(url, "UPDATE sottovoce_rounds SET full_after = NULL WHERE number = 0")
+    assert "round 0: when it was asked to its end is not in order" in str(study.verify())
+    execute(url, "UPDATE sottovoce_rounds SET full_after = 14 WHERE number = 0")
+    assert study.verify().ok
+    for change in ("patience = 3", "patience = NULL", "deadline = 7"):
+        before = Look(url).head
+        execute(url, f"UPDATE sottovoce_heads SET {change}")
+        assert "the counters fail their checksum" in str(study.verify())
+        with pytest.raises(StudyDamaged):
+            opened(url)
+        execute(url, "UPDATE sottovoce_heads SET patience = 5, deadline = NULL")
+        assert tuple(Look(url).head) == tuple(before)
 
 
 # ---------------------------------------------------------------------- killed in the midst

@@ -112,6 +112,18 @@ def test_it_waits_as_it_was_promised_to(old, opened):
         assert all(row.full_after == study.status().asked for row in full)
 
 
+def test_it_can_be_given_patience_which_counts_from_then_on(old, opened):
+    study = opened(old, "spring")
+    before = study.status()
+    study.change(patience=3)
+    for _ in range(3):
+        study.ask()
+        assert study.round == before.round
+    study.ask()
+    assert study.round == before.round + 2  # both that were full
+    assert study.verify().ok
+
+
 def test_a_storage_led_up_has_the_tables_of_a_new_one(old, opened, fresh_url):
     opened(old, "spring")
     opened(fresh_url, **sums())

@@ -34,7 +34,9 @@ def forget_overdue(core: Core) -> None:
     if deadline is None:
         return
     guess = time.time()  # looks only whether to look closer; the storage's own clock decides
-    if any(_overdue(live, guess, deadline) for live in core.replica.rounds.values()):
+    waiting = (live for live in core.replica.rounds.values() if not live.closed and not live.complete)
+    first = next(waiting, None)  # rounds become full in order: later ones need no look before this one is overdue
+    if first is not None and _overdue(first, guess, deadline):
         core.submit(lambda connection: _forget_overdue(core, connection))
 
 
