@@ -60,8 +60,8 @@ def test_a_round_closes_once_so_many_positions_were_asked_after_its_last(patienc
     assert study.verify().ok
 
 
-def test_positions_of_the_same_call_do_not_count(opened, url):
-    study = opened(url, patience=5, **sums())
+def test_positions_of_the_same_call_do_not_count(opened, sqlite_url):
+    study = opened(sqlite_url, patience=5, **sums())
     study.ask(100)
     study.ask(4)
     assert study.round == 0
@@ -71,8 +71,8 @@ def test_positions_of_the_same_call_do_not_count(opened, url):
     assert counts(study) == (106, 0, 96, 10, 8)  # all that were full by then
 
 
-def test_rounds_close_in_order_and_a_later_one_waits_its_own_time(opened, url):
-    study = opened(url, patience=20, **sums())
+def test_rounds_close_in_order_and_a_later_one_waits_its_own_time(opened, sqlite_url):
+    study = opened(sqlite_url, patience=20, **sums())
     first, second = study.ask(12).ids, study.ask(12).ids
     study.tell(second, losses_of(second))
     assert study.round == 0
@@ -87,8 +87,8 @@ def test_rounds_close_in_order_and_a_later_one_waits_its_own_time(opened, url):
     assert study.round == 3
 
 
-def test_unwanted_events_are_not_waited_for(opened, url):
-    study = opened(url, patience=3, **probing())
+def test_unwanted_events_are_not_waited_for(opened, sqlite_url):
+    study = opened(sqlite_url, patience=3, **probing())
     block = study.ask_round()
     study.tell(block.ids[~block.wants_loss], [np.nan] * 9)
     study.ask(3)
@@ -129,10 +129,10 @@ def test_none_waits_for_ever(opened, sqlite_url):
     assert study.status().patience is None
 
 
-def test_by_default_it_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one(opened, url):
+def test_by_default_it_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one(opened, sqlite_url):
     expected = {1000: 100, 50_000: 5000, 500_000: 10_000, 10**7: 10**5, None: 1000}
     for horizon, patience in expected.items():
-        assert opened(url, str(horizon), **ball(horizon=horizon)).status().patience == patience
+        assert opened(sqlite_url, str(horizon), **ball(horizon=horizon)).status().patience == patience
 
 
 # ---------------------------------------------------------------------- changing
@@ -160,11 +160,11 @@ def test_patience_and_deadline_change_while_the_study_runs(opened, url):
     assert again.verify().ok
 
 
-def test_a_deadline_can_be_set_later(opened, url, monkeypatch):
+def test_a_deadline_can_be_set_later(opened, sqlite_url, monkeypatch):
     now = [1e9]
     monkeypatch.setattr(Storage, "now", lambda storage, connection: now[0])
     monkeypatch.setattr("sottovoce.studies.closing.time.time", lambda: now[0])
-    study, other = opened(url, **sums()), opened(url)
+    study, other = opened(sqlite_url, **sums()), opened(sqlite_url)
     study.ask(13)
     now[0] += 1000
     assert other.status().round == 0
@@ -191,14 +191,14 @@ def test_what_is_no_patience_is_refused(bad, opened, sqlite_url):
     assert (study.status().patience, study.status().deadline) == (10_000, None)
 
 
-def test_another_patience_is_refused_on_resuming_with_advice(opened, url):
-    opened(url, patience=7, deadline=60, **sums())
+def test_another_patience_is_refused_on_resuming_with_advice(opened, sqlite_url):
+    opened(sqlite_url, patience=7, deadline=60, **sums())
     for change in ({"patience": "auto"}, {"patience": None}, {"patience": 8}, {"deadline": None}, {"deadline": 61}):
         (name,) = change
         with pytest.raises(ConfigurationMismatch, match=rf"{name} is (7|60.0), not .*study\.change\("):
-            opened(url, **change)
+            opened(sqlite_url, **change)
     with pytest.raises(ConfigurationMismatch) as refused:
-        opened(url, horizon=3)
+        opened(sqlite_url, horizon=3)
     assert "change(" not in str(refused.value)
 
 
@@ -221,14 +221,14 @@ def test_forget_skips_what_is_told_or_forgotten_and_says_how_many_it_closed(open
         study.forget([other.ask().id])
 
 
-def test_forget_counts_wanted_losses_alone(opened, url):
-    study = opened(url, **probing())
+def test_forget_counts_wanted_losses_alone(opened, sqlite_url):
+    study = opened(sqlite_url, **probing())
     assert study.forget(study.ask_round().ids) == 3
     assert study.round == 1
 
 
-def test_late_losses_can_be_dropped_and_the_others_are_recorded(opened, url):
-    study = opened(url, patience=0, **sums())
+def test_late_losses_can_be_dropped_and_the_others_are_recorded(opened, sqlite_url):
+    study = opened(sqlite_url, patience=0, **sums())
     ids = study.ask(12).ids
     study.tell(ids[:2], losses_of(ids[:2]))
     more = study.ask(12).ids  # closes the first round
@@ -248,8 +248,8 @@ def test_late_losses_can_be_dropped_and_the_others_are_recorded(opened, url):
 # ---------------------------------------------------------------------- one call in parts
 
 
-def test_a_call_in_parts_asks_what_one_call_would(opened, url):
-    whole, parts = opened(url, "whole", seed=2, **sums()), opened(url, "parts", seed=2, **sums())
+def test_a_call_in_parts_asks_what_one_call_would(opened, sqlite_url):
+    whole, parts = opened(sqlite_url, "whole", seed=2, **sums()), opened(sqlite_url, "parts", seed=2, **sums())
     expected, found = whole.ask(300), list(parts.ask_in_parts(300))
     assert [len(part) for part in found] == [16, 32, 64, 128, 60]
     assert np.array_equal(np.concatenate([part.x for part in found]), expected.x)
@@ -258,8 +258,8 @@ def test_a_call_in_parts_asks_what_one_call_would(opened, url):
     ]
 
 
-def test_whoever_stops_half_way_leaves_the_rest_unasked(opened, url):
-    study = opened(url, **sums())
+def test_whoever_stops_half_way_leaves_the_rest_unasked(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
     parts = study.ask_in_parts(1000, first=5)
     assert (len(next(parts)), len(next(parts))) == (5, 10)
     assert study.status().asked == 15

@@ -128,7 +128,7 @@ LOSSY = {
 
 
 @given(steps=STEPS, patience=st.sampled_from([0, 1, 7, 20, 40]))
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("case", LOSSY)
 def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patience, tmp_path_factory):
     """Whether asked one by one, in blocks or by rounds; told out of order, lost or forgotten; across restarts, too."""
