@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 from sqlalchemy import event
-from study_tools import SOAK, Look, execute, loss_of, losses_of, path_of, sums
+from study_tools import SOAK, Look, execute, losses_of, path_of, sums
 
 from sottovoce.errors import StorageError, UnknownAction
 from sottovoce.studies import tables, verify_stored
@@ -153,15 +153,14 @@ def test_no_statement_has_a_parameter_for_each_round(opened, url):
 
 @pytest.mark.skipif(not SOAK, reason="minutes: make soak")
 @pytest.mark.timeout(1800)
-def test_seventy_thousand_rounds_may_be_open(opened, url):
+def test_more_rounds_may_be_open_than_a_statement_has_parameters(opened, sqlite_url):
+    """SQLite takes 32,766 of them."""
+    url, many = sqlite_url, 33_000
     arguments = sums(horizon=10**6, probe_events=1, rate=0.5)
     study = opened(url, patience=None, **arguments)
-    waiting = study.ask().id
-    while len(study._core.replica.rounds) < 70_000:
+    study.ask()  # whose loss never comes
+    while len(study._core.replica.rounds) < many:
         ids = study.ask(1000).ids
         study.tell(ids, losses_of(ids))
     study.close()
-    again = opened(url)
-    assert again.status().open_rounds >= 70_000
-    again.tell(waiting, loss_of(waiting))
-    assert again.status().open_rounds <= 1
+    assert opened(url).status().open_rounds >= many

@@ -40,8 +40,8 @@ def short(monkeypatch):
     """Leases and patience with the stopped are short; children inherit this."""
     monkeypatch.setattr("sottovoce.studies.closing.LEASE_SECONDS", 0.2)
     monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 0.3)
-    monkeypatch.setattr("sottovoce.studies.pulse.IDLE_SECONDS", 0.5)
-    monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 0.1)
+    monkeypatch.setattr("sottovoce.studies.pulse.IDLE_SECONDS", 2.0)  # long enough for a busy machine
+    monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 0.2)
 
 
 def times(url):
@@ -164,10 +164,12 @@ def stopping(after, late, work):
     return stopped
 
 
-def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url):
+def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url, monkeypatch):
     """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
+    if not url.startswith("sqlite"):
+        monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 20.0)
     sv.Study.open(url, name="study", **sums()).close()
-    history, worked = History(url), 0
+    history, worked, stops = History(url), 0, 0
     for turn in range(0, 60, 1 if SOAK else (9 if url.startswith("sqlite") else 20)):
         for late in (False, True):
             sleeper = Child(stopping(turn, late, stubborn(url, turn, calls=5)))
@@ -180,8 +182,9 @@ def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_
             history.hear(sleeper.finish()[0])
             history.recover()
             if stopped:
+                stops += 1
                 tally("stopped at a statement", url, "nothing lost")
-    assert worked
+    assert worked == stops if not url.startswith("sqlite") else worked  # a server lets everybody else go on
 
 
 def impatient(url, seed):
@@ -202,14 +205,13 @@ def impatient(url, seed):
 
 def test_a_server_waits_for_those_who_compute_and_not_for_those_who_stand_still(postgres_url, opened, monkeypatch):
     """A long computation within a transaction gives signs of life; without them the server ends it, and says so."""
-    monkeypatch.setattr("sottovoce.studies.pulse.IDLE_SECONDS", 1.5)
     study = opened(postgres_url, **sums())
-    study._core.submit(lambda connection: time.sleep(2.5))  # longer than the server has patience for
+    study._core.submit(lambda connection: time.sleep(3.5))  # longer than the server has patience for
     assert len(study.ask(3)) == 3
     monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 60.0)
     still = opened(postgres_url)
     with pytest.raises(StorageError, match=r"stood still within a transaction, .*nothing was changed"):
-        still._core.submit(lambda connection: (still._core.replica.ask(connection, 5, 0.0), time.sleep(2.5)))
+        still._core.submit(lambda connection: (still._core.replica.ask(connection, 5, 0.0), time.sleep(3.5)))
     assert still.status().asked == 3
 
 
