@@ -19,7 +19,7 @@ Tests: tests/exploration/test_designs.py.
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,14 +174,21 @@ class LinearModel:
             scale = self._spread**2 / max(leverage, 1e-12)
             self._inverse = np.diag(np.append(np.full(len(offset), scale), self._spread**2))
             self.level = level
-        if self._keep < 1:
-            self._inverse /= self._keep
-        pulled = self._inverse @ row
+        inverse = self._inverse / self._keep if self._keep < 1 else self._inverse
+        pulled = inverse @ row
         gain = pulled / (variance + float(row @ pulled))
         surprise = mean - self.predict(offset)
         self.theta = self.theta + gain[:-1] * surprise
         self.level += float(gain[-1] * surprise)
-        self._inverse -= np.outer(gain, pulled)
+        self._inverse = inverse - np.outer(gain, pulled)
+
+    def knowledge(self) -> tuple[Floats, float, Floats | None]:
+        """Return what was learned, as one value: arrays are replaced, never changed."""
+        return self.theta, self.level, self._inverse
+
+    def go_back(self, knowledge: tuple[Floats, float, Floats | None]) -> None:
+        """Know no more than what `knowledge` returned."""
+        self.theta, self.level, self._inverse = knowledge
 
     def memory(self) -> Record:
         """Return what was learned."""
@@ -272,7 +279,7 @@ class Designs(Explorer):
         places = np.asarray(record["places"], dtype=np.int64)
         atoms = (np.asarray(record["atoms"]), np.asarray(record["shares"])) if "atoms" in record else None
         exploration = DesignExploration(self, point, int(record["size"]), probe, places, atoms)
-        exploration._drawn = int(record["drawn"])
+        exploration.progress = int(record["drawn"])
         return exploration
 
     def memory(self) -> Record:
@@ -282,6 +289,14 @@ class Designs(Explorer):
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
         self.model.remember(memory)
+
+    def knowledge(self) -> Any:
+        """Return what the model has learned, as one value."""
+        return self.model.knowledge()
+
+    def go_back(self, knowledge: Any) -> None:
+        """Let the model know no more than what `knowledge` returned."""
+        self.model.go_back(knowledge)
 
     def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
         """Vertices and their shares with the point as mean; the point alone, if actions need not be vertices."""
@@ -327,17 +342,17 @@ class DesignExploration(Exploration):
     ) -> None:
         self._designs, self._point, self._size, self._probe = designs, point, size, probe
         self._places = places
-        self._drawn = 0
+        self.progress = 0  # events that were drawn
         self._atoms: Floats | None = None if atoms is None else atoms[0]
         self._shares: Floats | None = None if atoms is None else atoms[1]
         self.numbers = 1 if self._atoms is None else 1 + len(self._atoms)
 
     def draw(self, coins: np.random.Generator, size: int) -> Draw:
         """Return the next events: the probe at its places, the point (or vertices with that mean) elsewhere."""
-        first, last = np.searchsorted(self._places, [self._drawn, self._drawn + size])
+        drawn = self.progress
+        first, last = np.searchsorted(self._places, [drawn, drawn + size])
         exploring = np.zeros(size, dtype=bool)
-        exploring[self._places[first:last] - self._drawn] = True
-        self._drawn += size
+        exploring[self._places[first:last] - drawn] = True
         others = size - int(exploring.sum())
         actions = np.empty((size, self._designs.stage.domain.dimension))
         actions[exploring] = self._probe.action
@@ -346,10 +361,12 @@ class DesignExploration(Exploration):
             picked = coins.choice(len(self._atoms), p=self._shares, size=others)
             actions[~exploring] = self._atoms[picked]
             index[~exploring] = 1 + picked
+            self.progress = drawn + size
             return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
         if others:
             mean = self._point[None, :]
             actions[~exploring] = self._designs.stage.play(mean, np.zeros(others, dtype=np.int64), coins)
+        self.progress = drawn + size
         return Draw(actions, exploring, Probed(1, index, exploring.astype(np.int64)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
@@ -370,7 +387,7 @@ class DesignExploration(Exploration):
             "weight": probe.weight,
             "places": self._places,
         }
-        record |= {"size": self._size, "drawn": self._drawn}
+        record |= {"size": self._size, "drawn": self.progress}
         if self._atoms is not None:
             record |= {"atoms": self._atoms, "shares": self._shares}
         return record

@@ -9,7 +9,7 @@ they carry noise.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,6 +94,10 @@ class Exploration(ABC):
     numbers: int
     """How many integers the round's losses are summed into."""
 
+    progress: Any = None
+    """What was drawn so far, as far as it matters to what comes next. `draw` replaces it, last of all; whoever puts an
+    earlier one back takes back the draws since."""
+
     @abstractmethod
     def draw(self, coins: np.random.Generator, size: int) -> Draw:
         """Return the next `size` events of the round."""
@@ -152,6 +156,14 @@ class Explorer(ABC):
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
         assert not memory, "an explorer that learns must override both"
+
+    def knowledge(self) -> Any:
+        """Return what was learned, as one value that nothing changes later: `go_back` undoes what was learned since."""
+        return None
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned."""
+        assert knowledge is None, "an explorer that learns must override both"
 
 
 Vertices = Callable[[Floats, np.random.Generator, int], Floats]

@@ -112,7 +112,7 @@ class Frames(Explorer):
         """Return the round that `record` was taken of."""
         frame = np.asarray(record["frame"])
         exploration = FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
-        exploration._waiting = np.asarray(record["waiting"], dtype=np.int64)
+        exploration.progress = np.asarray(record["waiting"], dtype=np.int64)
         return exploration
 
 
@@ -123,17 +123,17 @@ class FrameExploration(Exploration):
         self.numbers = len(frame)
         self._stage = stage
         self._sphere, self._point, self._frame, self._middle = sphere, point, frame, middle
-        self._waiting: Integers = np.empty((0, 2), dtype=np.int64)  # (direction, sign) of events that come next
+        self.progress: Integers = np.empty((0, 2), dtype=np.int64)  # (direction, sign) of events that come next
 
     def draw(self, coins: np.random.Generator, size: int) -> Draw:
         """Return the next events: pairs, in shuffled order over the directions."""
-        missing = size - len(self._waiting)
-        if missing > 0:
-            self._waiting = np.concatenate([self._waiting, self._shuffle(coins, missing)])
-        events, self._waiting = self._waiting[:size], self._waiting[size:]
-        index, sign = events[:, 0], events[:, 1]
+        waiting = self.progress
+        if size > len(waiting):
+            waiting = np.concatenate([waiting, self._shuffle(coins, size - len(waiting))])
+        index, sign = waiting[:size, 0], waiting[:size, 1]
         both = self._sphere.radius * np.concatenate([self._frame, -self._frame]) + self._point
         actions = self._stage.play(both, index + self.numbers * (sign < 0), coins)
+        self.progress = waiting[size:]
         return Draw(actions, None, Probed(self.numbers, index, sign))
 
     def _shuffle(self, coins: np.random.Generator, least: int) -> Integers:
@@ -149,7 +149,7 @@ class FrameExploration(Exploration):
 
     def record(self) -> Record:
         """Return the frame, and the directions of events that come next."""
-        return {"frame": self._frame, "waiting": self._waiting}
+        return {"frame": self._frame, "waiting": self.progress}
 
     def is_possible(self) -> bool:
         """Whether the directions are orthonormal, and along the set."""

@@ -7,7 +7,7 @@ epoch where the last one ended is post-processing of what was released.
 
 from collections.abc import Iterator
 
-__all__ = ["FIRST_EPOCH", "epoch_lengths"]
+__all__ = ["FIRST_EPOCH", "epoch_lengths", "next_length"]
 
 FIRST_EPOCH = 256
 
@@ -21,10 +21,18 @@ def epoch_lengths(horizon: int | None) -> Iterator[int]:
     >>> list(epoch_lengths(1000)), list(islice(epoch_lengths(None), 4))
     ([1000], [256, 512, 1024, 2048])
     """
-    if horizon is not None:
-        yield horizon
-        return
-    length = FIRST_EPOCH
-    while True:
-        yield length
-        length *= 2
+    planned = 0
+    while horizon is None or planned < horizon:
+        yield next_length(horizon, planned)
+        planned += next_length(horizon, planned)
+
+
+def next_length(horizon: int | None, planned: int) -> int:
+    """Return the length of the epoch after `planned` events.
+
+    Examples
+    --------
+    >>> next_length(1000, 0), next_length(None, 0), next_length(None, 256 + 512)
+    (1000, 256, 1024)
+    """
+    return FIRST_EPOCH + planned if horizon is None else horizon

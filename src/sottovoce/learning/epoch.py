@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +131,17 @@ def _step(plan: Plan, stage: Stage) -> StepRule:
     return AdaptiveStep(stage.reach, plan.step_multiplier)
 
 
+class _Drawn(NamedTuple):
+    """How far an epoch has drawn its events; replaced as a whole."""
+
+    passed: int  # events of the rounds whose blocks are all drawn
+    opened: int  # their number
+    round: OpenRound | None  # the one after, if begun
+    within: int  # events of it that were drawn
+    progress: Any  # of its exploration
+    newest: tuple[OpenRound, int, Draw] | None  # what was drawn last
+
+
 class Epoch:
     """A stretch of events with one plan: opens its rounds in order, and releases them in order."""
 
@@ -147,16 +158,24 @@ class Epoch:
         self.grid = loss_grid(problem, plan)
         self.explorer, self.learner, self.stage, self._mechanism = assemble(problem, plan, source, center)
         self._first, self.earlier = first, earlier  # the first id, and the rounds before it
-        self._passed = 0  # events of the rounds whose blocks are all open
-        self._opened = 0  # their number
-        self._round: OpenRound | None = None  # the one after, if begun
-        self._drawn_before = 0  # rounds that the learner took in, or passed over, without this mechanism
+        self._drawn = _Drawn(0, 0, None, 0, None, None)
+        self._learned = self.learner.knowledge(), self.explorer.knowledge()
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
+
+    def exchange(self, explorer: Explorer, learner: NoisyOCO) -> None:
+        """Let others find points and actions, before anything is drawn; how losses are released stays as it is."""
+        self.explorer, self.learner = explorer, learner
+        self._learned = learner.knowledge(), explorer.knowledge()
 
     @property
     def exhausted(self) -> bool:
         """Whether every event has been opened."""
-        return self._passed == self.plan.horizon
+        return self._drawn.passed == self.plan.horizon
+
+    @property
+    def newest(self) -> tuple[OpenRound, int, Draw] | None:
+        """What `draw_block` drew last."""
+        return self._drawn.newest
 
     @property
     def oracle_calls(self) -> int:
@@ -165,46 +184,53 @@ class Epoch:
         return point_map.calls if isinstance(point_map, MirrorStep) else 0
 
     def open_block(self, coins: np.random.Generator) -> Block:
-        """Draw the next events of the round; a new round's point is fixed with its first block."""
+        """Draw the next events, ready to take in their losses."""
         return Block(*self.draw_block(coins), self.grid)
 
     def draw_block(self, coins: np.random.Generator) -> tuple[OpenRound, int, Draw]:
-        """Draw the next events: return their round, the number of the first one, and what was drawn."""
-        if self._round is None:
-            self._round = self._begin(coins)
-        current = self._round
-        draw = current.exploration.draw(coins, min(self._block_size, current.size - current.opened))
-        first = self._first + self._passed + current.opened
-        current.opened += len(draw.actions)
-        if current.opened == current.size:
-            self._round = None
-            self._passed += current.size
-            self._opened += 1
-        return current, first, draw
+        """Draw the next events: return their round, the number of the first one, and what was drawn.
 
-    def _begin(self, coins: np.random.Generator) -> OpenRound:
-        size = min(self.explorer.round_size(self._passed), self.plan.horizon - self._passed)
-        point = self.learner.point(self._opened)
-        exploration = self.explorer.begin(point, self._passed, size, coins)
-        last = self._passed + size == self.plan.horizon
-        place = {"first": self._first + self._passed, "number": self.earlier + self._opened}
+        A new round's point is fixed with its first block. A draw that is cut short has not happened.
+        """
+        so_far = self._drawn
+        current = so_far.round
+        if current is None:
+            current = self._begin(so_far, coins)
+        else:
+            current.exploration.progress = so_far.progress
+        draw = current.exploration.draw(coins, min(self._block_size, current.size - so_far.within))
+        newest = current, self._first + so_far.passed + so_far.within, draw
+        within, progress = so_far.within + len(draw.actions), current.exploration.progress
+        current.opened = within
+        if within < current.size:
+            self._drawn = _Drawn(so_far.passed, so_far.opened, current, within, progress, newest)
+        else:
+            self._drawn = _Drawn(so_far.passed + current.size, so_far.opened + 1, None, 0, None, newest)
+        return newest
+
+    def _begin(self, so_far: "_Drawn", coins: np.random.Generator) -> OpenRound:
+        passed, opened = so_far.passed, so_far.opened
+        size = min(self.explorer.round_size(passed), self.plan.horizon - passed)
+        point = self.learner.point(opened)
+        exploration = self.explorer.begin(point, passed, size, coins)
+        last = passed + size == self.plan.horizon
+        place = {"first": self._first + passed, "number": self.earlier + opened}
         return OpenRound(self, point, exploration, size, last, **place)
 
     def release(self, complete: OpenRound, witness: Callable[[int, Floats], None] | None = None) -> None:
-        """Take in a complete round, once. The last one's sum would shape no action, so it is never released.
+        """Release a complete round, and learn from it: once, however often an attempt is cut short.
 
-        Should an attempt be cut short (by a keyboard interrupt, say) after the noise was drawn, the mechanism is one
-        round ahead of the learner; that round is then skipped, for its losses have no budget for a second noise.
+        The last one's sum would shape no action, so it is never released. What is released is kept with the round
+        before anything uses it; the sums are overwritten; and it is learned if it was not yet.
         """
-        if complete.last:
-            return
-        if self._drawn_before + self._mechanism.round > self.learner.observed:
-            self.learner.skip()
-        else:
+        released = None
+        if not complete.last:
             released = self.draw(complete)
             if witness is not None:
                 witness(complete.number, np.array(released.numbers, dtype=np.float64))
-            self.learner.observe(released, complete.point)
+        complete.erase()
+        if released is not None and self._learned[0].observed == complete.number - self.earlier:
+            self.take_in(released, complete.point)
 
     # ------------------------------------------------------------------ what survives the process
 
@@ -214,23 +240,41 @@ class Epoch:
         return not isinstance(self.learner.gradient, FreshGradient)
 
     def draw(self, complete: OpenRound) -> ReleasedRound:
-        """Draw the noise of a complete round without taking anything in: what is kept of it must be kept first."""
+        """Draw the noise of a complete round, once, without learning from it: what is kept of it must be kept first."""
+        if complete.released is None:
+            if complete.before is None:
+                complete.before = self._mechanism.round
+            complete.released = self._drawn_now(complete, complete.before)
+        return complete.released
+
+    def _drawn_now(self, complete: OpenRound, before: int) -> ReleasedRound:
+        sums = complete.complete()
+        if self._mechanism.round > before:  # it was drawn, and cut short before it was kept: no second noise
+            return ReleasedRound(sums.exploration, self._mechanism.last, sums.weights)
         part = self.learner.total if self.keeps_secrets else self.learner.gradient
         assert isinstance(part, FreshGradient | RunningTotal)
-        return part.release(complete.complete())
+        return part.release(sums)
 
     def take_in(self, released: ReleasedRound | None, point: Floats) -> None:
-        """Learn from a released round; None passes over a round whose losses are lost or were never to be released."""
+        """Learn from a released round; None passes over a round whose losses are lost or were never to be released.
+
+        What an attempt that was cut short has left half learned is undone first.
+        """
+        knowledge, of_explorer = self._learned
+        self.learner.go_back(knowledge)
+        self.explorer.go_back(of_explorer)
         if released is None:
             self.learner.skip()
         else:
             self.learner.observe(released, point)
+        self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
     def state(self) -> Record:
         """Return what the rounds to come depend on: released values and public choices, nothing of an open round."""
         learner = {f"learner.{name}": value for name, value in self.learner.state().items()}
         explorer = {f"explorer.{name}": value for name, value in self.explorer.memory().items()}
-        counts = {"first": self._first, "passed": self._passed, "opened": self._opened, "calls": self.oracle_calls}
+        passed, opened = self.counts
+        counts = {"first": self._first, "passed": passed, "opened": opened, "calls": self.oracle_calls}
         center = self.learner.point_map.center if isinstance(self.learner.point_map, MirrorStep) else np.empty(0)
         return counts | {"center": center} | learner | explorer
 
@@ -242,29 +286,31 @@ class Epoch:
         if isinstance(self.learner.point_map, MirrorStep):
             self.learner.point_map.center = np.array(state["center"])
             self.learner.point_map.calls = int(state["calls"])
-        self._first, self._passed, self._opened = int(state["first"]), int(state["passed"]), int(state["opened"])
-        self._drawn_before = self.learner.observed - self._mechanism.round
+        self._first = int(state["first"])
+        self._drawn = _Drawn(int(state["passed"]), int(state["opened"]), None, 0, None, None)
+        self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
     def reopen(self, unfinished: OpenRound) -> None:
         """Go on with a round whose blocks were not all drawn."""
-        self._round = unfinished
+        progress = unfinished.exploration.progress
+        self._drawn = self._drawn._replace(round=unfinished, within=unfinished.opened, progress=progress)
 
     @property
     def counts(self) -> tuple[int, int]:
         """Events and number of the rounds whose blocks are all open."""
-        return self._passed, self._opened
+        return self._drawn.passed, self._drawn.opened
 
     def abandon(self, passed: int) -> None:
         """Pass over all rounds that are not taken in; the next one begins after `passed` events."""
-        self._opened += self._round is not None
-        self._round, self._passed = None, passed
-        while self.learner.observed < self._opened:
+        opened = self._drawn.opened + (self._drawn.round is not None)
+        self._drawn = _Drawn(passed, opened, None, 0, None, None)
+        while self.learner.observed < opened:
             self.learner.skip()
-        self._drawn_before = self.learner.observed - self._mechanism.round
+        self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""
-        return self.learner.point(self._opened)
+        return self.learner.point(self._drawn.opened)
 
 
 def next_epoch(

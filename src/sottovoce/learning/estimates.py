@@ -128,19 +128,19 @@ class RunningTotal:
 
     def __init__(self, release: RunningRelease, grid: Grid, gradient: Callable[[Floats, Floats], Floats]) -> None:
         self._release, self._grid, self._gradient = release, grid, gradient
-        self._weights: Floats = np.zeros(1)
+        self.value: Floats = np.zeros(1)  # the sum of the weights
 
     def start(self) -> Floats:
         """Return the sum before any data."""
         start = self._release.start()
-        self._weights = np.zeros_like(start)
-        return self._gradient(self._grid.step * start, self._weights)
+        self.value = np.zeros_like(start)
+        return self._gradient(self._grid.step * start, self.value)
 
     def add(self, increment: CompleteRound | ReleasedRound) -> Floats:
         """Release the sum with one more round in it, unless it is released already; return the gradient."""
         released = self.release(increment) if isinstance(increment, CompleteRound) else increment
-        self._weights = self._weights + released.weights
-        return self._gradient(self._grid.step * released.numbers + self._grid.low * self._weights, self._weights)
+        self.value = self.value + released.weights
+        return self._gradient(self._grid.step * released.numbers + self._grid.low * self.value, self.value)
 
     def release(self, complete: CompleteRound) -> ReleasedRound:
         """Draw the noise of the sum that a round completes, once."""

@@ -16,7 +16,7 @@ Tests: tests/learning/test_noisy_oco.py.
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,10 @@ METHODS = ("auto", "conditional-gradient", "open-loop")
 
 
 class Total(Protocol):
-    """A running sum of what `gradient` returns."""
+    """A running sum of what `gradient` returns.
+
+    One that can be put back to an earlier state, as `NoisyOCO.go_back` does, holds all of it in `value`.
+    """
 
     def start(self) -> Vector:
         """Return the sum before any data."""
@@ -146,6 +149,16 @@ class MirrorStep:
         return 0.0 if self._last is None else self.mirror.gap_to_distance(self._last.gap)
 
 
+class Knowledge(NamedTuple):
+    """All that a learner has learned, as one value."""
+
+    observed: int
+    released_sum: Vector
+    duals: tuple[Vector, ...]
+    energy: float
+    total: Any
+
+
 class NoisyOCO:
     """Online convex optimisation with noisy gradients and noisy points.
 
@@ -224,6 +237,25 @@ class NoisyOCO:
         """Pass over a round whose feedback is lost: the points stay where they are."""
         self._duals.append(self._duals[-1])
         self.observed += 1
+
+    def knowledge(self) -> Knowledge:
+        """Return what was learned, as one value: arrays are replaced, never changed. `go_back` undoes `observe`.
+
+        For totals that hold nothing but their `value`, or are handed what is released already.
+        """
+        total = getattr(self.total, "value", None)
+        return Knowledge(self.observed, self.released_sum, tuple(self._duals), self.step.energy, total)
+
+    def go_back(self, knowledge: Knowledge) -> None:
+        """Know no more than what `knowledge` returned."""
+        self.observed, self.released_sum, self.step.energy = (
+            knowledge.observed,
+            knowledge.released_sum,
+            knowledge.energy,
+        )
+        self._duals = deque(knowledge.duals, maxlen=self.delay + 1)
+        if knowledge.total is not None:
+            self.total.value = knowledge.total  # type: ignore[attr-defined]
 
     def state(self) -> dict[str, Any]:
         """Return what the next points depend on: released sums, and the steps that follow from them.

@@ -1,12 +1,11 @@
 """PrivateBandit: Algorithm 1 behind `ask` and `tell`.
 
-This file keeps the books (ids, open rounds, what is outstanding); what happens to a complete round is NoisyOCO's affair
-(epoch.py puts its parts together), and what happens to a loss is privacy's.
+ask_tell.py keeps the books (ids, open rounds, what is outstanding); what happens to a complete round is NoisyOCO's
+affair (epoch.py puts its parts together), and what happens to a loss is privacy's.
 """
 
 import copy
 import threading
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Self, overload
 
@@ -15,30 +14,27 @@ from numpy.typing import NDArray
 
 from sottovoce import _fork
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, as_float
+from sottovoce._losses import as_array
 from sottovoce.domains import Domain
-from sottovoce.errors import CopyRefused, ForkRefused, HorizonReached, StateRefused
+from sottovoce.errors import CopyRefused, StateRefused
 from sottovoce.learning import saved_state
+from sottovoce.learning.ask_tell import BUSY, AskTell, Epochs
 from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.describe import describe
-from sottovoce.learning.doubling import epoch_lengths
-from sottovoce.learning.epoch import Epoch, next_epoch, public_coins
+from sottovoce.learning.doubling import next_length
 from sottovoce.learning.life import Life, begin_life, resume_life
-from sottovoce.learning.open_rounds import Filling, OpenRounds, as_ids
+from sottovoce.learning.open_rounds import OpenRounds
 from sottovoce.learning.outstanding import Outstanding
-from sottovoce.learning.patience import patience_for
 from sottovoce.learning.plan import Plan
-from sottovoce.learning.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block
-from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement, SecureNoise
+from sottovoce.learning.rounds import Action, Actions
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
 
 Floats = NDArray[np.float64]
-_new_tuple = tuple.__new__
-_BUSY = -1  # in place of the fork's number while a change is under way
 
 
-class PrivateBandit:
+class PrivateBandit(AskTell):
     """Optimise a decision online, from loss values alone, while every person's loss stays private.
 
     Parameters
@@ -121,28 +117,10 @@ class PrivateBandit:
     ) -> None:
         made = (domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, choices)
         self._prepare(Configuration(*made, patience), SecureNoise() if noise is None else noise, seed)
-        self._epoch = self._next_epoch(None)
+        self._epochs = self._next_epoch(None)
         self._current = self._open_block()
         # Last of all: what cannot be built is not charged.
         self._charge(begin_life(ledger, name, self._problem.privacy, simulated=self._source.simulated))
-
-    def _prepare(self, configuration: Configuration, source: NoiseSource, seed: int | None) -> None:
-        self._configuration = configuration
-        self._problem = configuration.problem()
-        self.horizon = None if configuration.horizon is None else self._problem.horizon
-        self._source = source
-        self.seed = None if seed is None else whole("seed", seed, least=0)
-        self._coins = public_coins(self.seed)
-        self._local = isinstance(configuration.privacy, LocalDP)
-        self._generation = self._settled = _fork.generation()
-        self._lock = threading.RLock()
-        self._lengths: Iterator[int] = epoch_lengths(self.horizon)
-        self._origin = 0  # the id of the first event: above 0 after a restart
-        self._planned = 0  # events of the epochs so far
-        self._rounds = OpenRounds()  # begun and not released
-        self._finished_calls = 0
-        # For the auditing package alone: called with (round number, released numbers) before anything else uses them.
-        self._on_release: Callable[[int, Floats], None] | None = None
 
     def _charge(self, life: Life) -> None:
         self._life, self._attentive = life, self._local or life.wants_to_hear
@@ -161,106 +139,14 @@ class PrivateBandit:
         Never blocks: while losses are outstanding, later rounds play the newest point there is.
         """
         if size is not None:
-            return self._ask_block(whole("size", size))
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            current = self._current
-            slot = current.asked
-            if slot == current.stop:
-                current = self._look_around()
-                slot = current.asked
-            action = (current.first + slot, current.actions[slot], current.states[slot] != UNWANTED)
-            current.asked = slot + 1
-            return _new_tuple(Action, action)  # half the time of Action(...), once per event
+            size = whole("size", size)
+            with self._lock: return self._ask_block(size)  # noqa: E701  # fmt: skip
+        with self._lock: return self._ask_one()  # noqa: E701  # fmt: skip
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
         limit = None if most is None else whole("most", most)
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            self._check_remaining(1)
-            self._close_overdue()
-            asked = self._asked
-            left = self._blocks_from(asked, asked + 1)[0].round.end - asked
-            return self._hand_out(left if limit is None else min(left, limit))
-
-    def _ask_block(self, size: int) -> Actions:
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            self._check_remaining(size)
-            self._close_overdue()
-            return self._hand_out(size)
-
-    def _hand_out(self, size: int) -> Actions:
-        """Hand out the next actions: all of them, by one assignment after everything that can fail."""
-        start = self._asked
-        ids = np.arange(start, start + size)
-        blocks = self._blocks_from(start, start + size)
-        within = [slice(max(0, start - block.first), start + size - block.first) for block in blocks]
-        x = _joined([block.actions[piece] for block, piece in zip(blocks, within, strict=True)])
-        wants = _joined([block.wants_loss[piece] for block, piece in zip(blocks, within, strict=True)])
-        actions, last = Actions(ids, x, wants), blocks[-1]
-        last.stop = start + size - last.first  # rounds may be full now: asking one by one has to look around first
-        last.asked = last.stop
-        self._current = last
-        return actions
-
-    def _look_around(self) -> Block:
-        """See to what asking one by one does not look at every time: rounds that are overdue, the next block."""
-        self._check_remaining(1)
-        self._close_overdue()
-        asked = self._asked
-        current = self._blocks_from(asked, asked + 1)[0]
-        current.stop = min(current.size, self._rounds.due(self.patience) - current.first)
-        if current is not self._current:
-            current.asked = 0
-            self._current = current
-        return current
-
-    def _close_overdue(self) -> None:
-        """Close rounds that have been full for longer than patience lasts."""
-        asked, patience = self._asked, self.patience
-        self._rounds.note_full(asked)
-        if patience is not None and self._rounds.due(patience) <= asked:
-            self._settled = _BUSY
-            self._rounds.forget_overdue(asked, patience)
-            self._release()
-            self._settled = self._generation
-
-    def _blocks_from(self, start: int, end: int) -> list[Block]:
-        """Return the blocks that hold the ids from `start` to before `end`, opened if need be."""
-        while self._rounds.end < end:
-            self._open_block()
-        return self._rounds.blocks_from(start, end)
-
-    def _check_remaining(self, size: int) -> None:
-        remaining = self.remaining
-        if remaining is not None and size > remaining:
-            raise HorizonReached(
-                f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left; "
-                "plan with a longer horizon, or with horizon=None if it is unknown"
-            )
-
-    def _open_block(self) -> Block:
-        if self._epoch.exhausted:
-            self._epoch = self._next_epoch(self._epoch)
-        opened = self._epoch.open_block(self._coins)
-        self._rounds.append(opened)
-        return opened
-
-    def _next_epoch(self, previous: Epoch | None) -> Epoch:
-        length = next(self._lengths)
-        problem = replace(self._problem, horizon=length)
-        epoch = next_epoch(
-            problem, self._configuration, self._source, first=self._origin + self._planned, previous=previous
-        )
-        if previous is not None:
-            self._finished_calls += previous.oracle_calls
-        self._planned += length
-        return epoch
+        with self._lock: return self._ask_round(limit)  # noqa: E701  # fmt: skip
 
     # ------------------------------------------------------------------ telling
 
@@ -275,35 +161,10 @@ class PrivateBandit:
         """
         if self._attentive or report is not None or late != "error":
             losses = self._reported(losses, report, late)
-        if type(ids) is not int:
-            self._tell_block(ids, losses, late)
-            return
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            current = self._current
-            slot = ids - current.first
-            if not 0 <= slot < current.asked or current.states[slot]:
-                located = self._rounds.locate_one(ids, asked=self._asked, late=late)
-                if located is None:
-                    return  # dropped unread
-                current, slot = located
-            current.slots[slot] = current.quantise(losses if type(losses) is float else as_float(losses))
-            left = current.outstanding - 1
-            current.outstanding = left  # before the loss is in: what is cut short is counted again, at zero
-            if left > 0:
-                current.states[slot] = TOLD  # now it is in
-            else:
-                self._tell_last(current, slot)
-
-    def _tell_last(self, block: Block, slot: int) -> None:
-        """Record the last loss of a block, and see to all that follows from it."""
-        self._settled = _BUSY
-        block.states[slot] = TOLD
-        block.settle()
-        self._rounds.drop_finished(self._asked)
-        self._release()
-        self._settled = self._generation
+        if type(ids) is int:
+            with self._lock: return self._tell_one(ids, losses, late)  # noqa: E701  # fmt: skip
+        values = as_array(losses)
+        with self._lock: return self._tell_block(ids, values, late)  # noqa: E701  # fmt: skip
 
     def _reported(self, losses: Any, report: Any, late: str) -> Any:
         """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
@@ -317,53 +178,19 @@ class PrivateBandit:
             losses = report
         elif report is not None:
             raise TypeError(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
-        with self._lock:
-            self._life.hear()  # before the first loss
-            self._attentive = self._local
+        with self._lock: self._hear()  # noqa: E701  # fmt: skip
         return losses
+
+    def _hear(self) -> None:
+        self._life.hear()  # before the first loss
+        self._attentive = self._local
 
     def forget(self, ids: Any) -> int:
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
 
         What is told or forgotten already is skipped. Returns how many were closed.
         """
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            fillings = self._rounds.waiting(as_ids(ids).ravel(), asked=self._asked)
-            self._fill(fillings, FORGOTTEN)
-            return sum(len(slots) for _, slots, _ in fillings)
-
-    def _tell_block(self, ids: Any, losses: Any, late: str) -> None:
-        values = as_array(losses)
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            self._fill(self._rounds.losses(as_ids(ids), values, asked=self._asked, late=late), TOLD)
-
-    def _fill(self, fillings: list[Filling], state: int) -> None:
-        """Record what a call brings, and see to all that follows from it."""
-        self._settled = _BUSY
-        self._rounds.fill(fillings, state)
-        self._rounds.drop_finished(self._asked)
-        self._release()
-        self._settled = self._generation
-
-    def _release(self) -> None:
-        """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
-        while (complete := self._rounds.complete(self._asked)) is not None:
-            self._life.claim()  # nothing is released that a state, taken up elsewhere, may release as well
-            complete.epoch.release(complete, self._on_release)
-            self._rounds.close(complete)
-
-    def _attend(self) -> None:
-        """See to what is unusual: a process that has forked, or a call before this one that was cut short."""
-        if self._generation != _fork.current:
-            self._refuse_fork()
-        if self._settled == _BUSY:
-            self._rounds.settle(self._asked)
-            self._release()
-        self._settled = self._generation
+        with self._lock: return self._forget(ids)  # noqa: E701  # fmt: skip
 
     # ------------------------------------------------------------------ looking
 
@@ -371,16 +198,6 @@ class PrivateBandit:
     def domain(self) -> Domain:
         """The feasible set."""
         return self._problem.domain
-
-    @property
-    def _asked(self) -> int:
-        current = self._current
-        return current.first + current.asked
-
-    @property
-    def remaining(self) -> int | None:
-        """Events that are left to ask; None if the horizon is unknown."""
-        return None if self.horizon is None else self.horizon - (self._asked - self._origin)
 
     @property
     def channel(self) -> Any:
@@ -393,20 +210,7 @@ class PrivateBandit:
         Printed, it says which round waits for what, and what to do.
         """
         limit = None if limit is None else whole("limit", limit, least=0)
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            return self._rounds.outstanding(self._asked, self.patience, limit)
-
-    @property
-    def patience(self) -> int | None:
-        """How many later positions a full round waits for its losses; None for ever."""
-        return patience_for(self._configuration.patience, horizon=self.horizon, planned=self._planned)
-
-    @property
-    def round(self) -> int:
-        """Rounds that are closed."""
-        return self._rounds.closed
+        with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
 
     @property
     def point(self) -> Floats:
@@ -421,7 +225,7 @@ class PrivateBandit:
     @property
     def oracle_calls(self) -> int:
         """Calls of the linear oracle that computing points has cost."""
-        return self._finished_calls + self._epoch.oracle_calls
+        return self._epochs.finished_calls + self._epoch.oracle_calls
 
     @property
     def privacy(self) -> PrivacyStatement:
@@ -444,23 +248,25 @@ class PrivateBandit:
         factorisations) cannot be saved, and say so. With a ledger, a state is good for one continuation, until this
         optimizer closes its next round or hands out its next state: what comes second is charged as another life.
         """
-        with self._lock:
-            if self._settled != _fork.current:
-                self._attend()
-            saved_state.refuse_secrets(self._epoch)  # before the right to go on is handed over
-            return saved_state.save(
-                self._configuration,
-                self._epoch,
-                coins=self._coins,
-                asked=self._asked - self._origin,
-                planned=self._planned,
-                released=self.round,
-                finished_calls=self._finished_calls,
-                seed=self.seed,
-                simulated=self._source.simulated,
-                name=self._life.name,
-                token=self._life.hand_over(),
-            )
+        with self._lock: return self._saved()  # noqa: E701  # fmt: skip
+
+    def _saved(self) -> bytes:
+        if self._settled != _fork.current:
+            self._settle()
+        saved_state.refuse_secrets(self._epoch)  # before the right to go on is handed over
+        return saved_state.save(
+            self._configuration,
+            self._epoch,
+            coins=self._coins,
+            asked=self._asked - self._origin,
+            planned=self._epochs.planned,
+            released=self.round,
+            finished_calls=self._epochs.finished_calls,
+            seed=self.seed,
+            simulated=self._source.simulated,
+            name=self._life.name,
+            token=self._life.hand_over(),
+        )
 
     @classmethod
     def from_state(
@@ -507,33 +313,22 @@ class PrivateBandit:
         self._coins.bit_generator.state = saved.coins
         self._origin = saved_state.new_life()
         self._rounds = OpenRounds(self._origin, saved.released)
-        self._finished_calls = saved.finished_calls
-        while self._planned < saved.planned:
-            length = next(self._lengths)
-            self._planned += length
-        self._epoch = saved.epoch(replace(self._problem, horizon=length), first=self._origin + self._planned - length)
-        self._epoch.abandon(max(0, saved.asked - (self._planned - length)))
-        if self._epoch.exhausted and self.horizon is not None:
+        planned = length = 0
+        while planned < saved.planned:
+            length = next_length(self.horizon, planned)
+            planned += length
+        epoch = saved.epoch(replace(self._problem, horizon=length), first=self._origin + planned - length)
+        epoch.abandon(max(0, saved.asked - (planned - length)))
+        epoch.earlier = saved.released - epoch.counts[1]
+        if epoch.exhausted and self.horizon is not None:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
-        self._epoch.earlier = saved.released - self._epoch.counts[1]
+        self._epochs = Epochs(epoch, planned, saved.finished_calls)
         self._current = self._open_block()
         simulated = self._source.simulated
         self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))
         return self
 
     # ------------------------------------------------------------------ one copy only
-
-    @property
-    def _releases_in_earnest(self) -> bool:
-        return self._problem.privacy.private and not self._source.simulated
-
-    def _refuse_fork(self) -> None:
-        if self._releases_in_earnest:
-            raise ForkRefused(
-                "this optimizer was created in another process: parent and child would release the same losses "
-                "under two noises. Create it after the fork, in one process only"
-            )
-        self._generation = _fork.generation()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if self._releases_in_earnest:
@@ -547,19 +342,11 @@ class PrivateBandit:
         return copy.deepcopy(self)
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_lengths", "_on_release")
+        dropped = ("_lock", "_on_release")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._lock, self._on_release = threading.RLock(), None
         self._generation = _fork.generation()
-        self._settled = self._generation if self._settled != _BUSY else _BUSY
-        self._lengths = epoch_lengths(self.horizon)
-        passed = 0
-        while passed < self._planned:
-            passed += next(self._lengths)
-
-
-def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        self._settled = self._generation if self._settled != BUSY else BUSY

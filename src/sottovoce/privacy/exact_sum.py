@@ -4,13 +4,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import whole
+from sottovoce.privacy.kept import Kept, Mechanism
 from sottovoce.privacy.noise import Integers, within
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["ExactSum"]
 
 
-class ExactSum:
+class ExactSum(Mechanism):
     """Streams exact running sums of integer vectors. NOT PRIVATE.
 
     Examples
@@ -22,8 +23,7 @@ class ExactSum:
 
     def __init__(self, dimension: int) -> None:
         self.dimension = whole("dimension", dimension)
-        self.round = 0
-        self._total = np.zeros(self.dimension, dtype=np.int64)
+        self._kept = Kept(0, None, np.zeros(self.dimension, dtype=np.int64))
 
     def start(self) -> NDArray[np.float64]:
         """Return the sum before any data."""
@@ -32,11 +32,11 @@ class ExactSum:
     def release(self, sums: Integers) -> Integers:
         """Return a round's numbers as they are."""
         released = within(np.array(sums))
-        self.round += 1
-        return released
+        self._kept = Kept(self.round + 1, released, self._kept.memory)
+        return released.copy()
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
         """Take in the next round's vector; return the sum of all rounds so far."""
-        self._total = within(self._total + within(check_vector(vector, self.dimension)))
-        self.round += 1
-        return self._total.astype(np.float64)
+        total = within(self._kept.memory + within(check_vector(vector, self.dimension)))
+        self._kept = Kept(self.round + 1, total.astype(np.float64), total)
+        return total.astype(np.float64)

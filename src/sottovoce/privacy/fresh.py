@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.kept import Kept, Mechanism
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add
 from sottovoce.privacy.vectors import check_vector
 
@@ -46,7 +47,7 @@ def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> 
     )
 
 
-class FreshSums:
+class FreshSums(Mechanism):
     """Streams private running sums whose every round has noise of its own, in O(dimension) memory.
 
     Parameters
@@ -66,9 +67,8 @@ class FreshSums:
 
     def __init__(self, dimension: int, sampler: Sampler) -> None:
         self.dimension = whole("dimension", dimension)
-        self.round = 0
         self._sampler = sampler
-        self._total = np.zeros(self.dimension)
+        self._kept = Kept(0, None, np.zeros(self.dimension))  # the sum of all that was released
 
     def start(self) -> Floats:
         """Return the sum before any data."""
@@ -76,11 +76,15 @@ class FreshSums:
 
     def release(self, vector: Integers) -> Integers:
         """Return the next round's vector with its noise."""
-        released = add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
-        self.round += 1
-        return released
+        released = self._noised(vector)
+        self._kept = Kept(self.round + 1, released, self._kept.memory)
+        return released.copy()
 
     def add(self, vector: Integers) -> Floats:
         """Take in the next round's vector; return the noisy sum of all rounds so far."""
-        self._total = self._total + self.release(vector)
-        return self._total.copy()
+        total: Floats = self._kept.memory + self._noised(vector)
+        self._kept = Kept(self.round + 1, total, total)
+        return total.copy()
+
+    def _noised(self, vector: Integers) -> Integers:
+        return add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))

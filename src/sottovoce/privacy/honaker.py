@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.kept import Kept, Mechanism
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add
 from sottovoce.privacy.vectors import check_vector
 
@@ -77,7 +78,7 @@ def honaker_noise(guarantee: Guarantee, *, l1: int, l2: float, length: int, dime
     )
 
 
-class HonakerSums:
+class HonakerSums(Mechanism):
     """Streams private running sums from averaged nodes, in O(dimension * log length) memory.
 
     Parameters
@@ -100,9 +101,14 @@ class HonakerSums:
     def __init__(self, length: int, dimension: int, sampler: Sampler) -> None:
         self.length = whole("length", length)
         self.dimension = whole("dimension", dimension)
-        self.round = 0
         self._sampler = sampler
-        self._open: dict[int, tuple[Integers, Floats]] = {}  # left children: exact sum and estimate, by level
+        self._kept = Kept(0, None, {})
+
+    @property
+    def _open(self) -> dict[int, tuple[Integers, Floats]]:
+        """Left children: exact sum and estimate, by level."""
+        nodes: dict[int, tuple[Integers, Floats]] = self._kept.memory
+        return nodes
 
     def start(self) -> Floats:
         """Return the sum before any data."""
@@ -115,12 +121,10 @@ class HonakerSums:
             raise RuntimeError(f"this tree releases {self.length} sums, and all were released")
         t = self.round + 1
         top = (t & -t).bit_length() - 1  # nodes of levels 0..top end with round t
-        exact, estimate = self._complete(vector, top)
-        # Nothing may fail from here on: a round is taken in whole or not at all.
-        self._open = {level: node for level, node in self._open.items() if level > top}
-        self._open[top] = exact, estimate
-        self.round = t
-        return np.asarray(sum(node[1] for node in self._open.values()))
+        nodes = {level: node for level, node in self._open.items() if level > top} | {top: self._complete(vector, top)}
+        released = np.asarray(sum(estimate for _, estimate in nodes.values()))
+        self._kept = Kept(t, released, nodes)  # a round is taken in whole or not at all
+        return released.copy()
 
     def _complete(self, vector: Integers, top: int) -> tuple[Integers, Floats]:
         """Noise every node that ends now, from the leaf up; return the exact sum and the estimate of the last."""

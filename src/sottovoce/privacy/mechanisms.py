@@ -29,7 +29,15 @@ MECHANISMS = ("tree", "honaker", "toeplitz", "fresh")
 class RunningSums(Protocol):
     """Streams running sums: integers in, floats out."""
 
-    round: int
+    @property
+    def round(self) -> int:
+        """Rounds that were taken in."""
+        ...
+
+    @property
+    def last(self) -> NDArray[np.float64]:
+        """What the last of them released."""
+        ...
 
     @property
     def dimension(self) -> int:

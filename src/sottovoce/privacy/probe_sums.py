@@ -25,6 +25,7 @@ import numpy as np
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.kept import Kept, Mechanism
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add
 
 __all__ = ["ProbeSums", "probe_noise"]
@@ -58,7 +59,7 @@ def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = Non
     return noise_for(guarantee, l1=contributions * steps, l2=l2, numbers=contributions)
 
 
-class ProbeSums:
+class ProbeSums(Mechanism):
     """Releases each round's numbers, once.
 
     Parameters
@@ -77,7 +78,6 @@ class ProbeSums:
     """
 
     def __init__(self, sampler: Sampler) -> None:
-        self.round = 0
         self._sampler = sampler
 
     def release(self, sums: Integers) -> Integers:
@@ -86,5 +86,5 @@ class ProbeSums:
         if sums.ndim != 1 or sums.dtype != np.int64:
             raise ValueError(f"sums must be a vector of int64, one per probe, got {sums.dtype} {sums.shape}")
         released = add(sums, self._sampler.draw(len(sums)))
-        self.round += 1
-        return released
+        self._kept = Kept(self.round + 1, released, None)
+        return released.copy()

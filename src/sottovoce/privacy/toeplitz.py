@@ -34,6 +34,7 @@ from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.factors import factor_for
 from sottovoce.privacy.fixed_point import LARGEST_FACTOR
 from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.kept import Kept, Mechanism
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
@@ -92,7 +93,7 @@ def toeplitz_noise(guarantee: Guarantee, *, l2: float, length: int, dimension: i
     return noise_for(guarantee, l1=None, l2=contributions * sensitivity, numbers=length * dimension)
 
 
-class ToeplitzSums:
+class ToeplitzSums(Mechanism):
     """Streams private running sums, in O(dimension) memory (times 16 for long runs, 512 at most for short ones).
 
     Parameters
@@ -125,12 +126,11 @@ class ToeplitzSums:
         self.length = whole("length", length)
         self.dimension = whole("dimension", dimension)
         self.bits = toeplitz_bits(l2=l2, length=self.length, dimension=self.dimension)
-        self.round = 0
         self._sampler = sampler
         self._factor = factor_for(self.length)
-        self._exact, self._decoded = self._factor.start(self.dimension)
-        self._absolute: Integers = np.zeros(self.dimension, dtype=np.int64)  # as private as the vectors themselves
-        self._total = np.zeros(self.dimension)
+        # The state of the encoder and the absolute values so far, which are private; that of the decoder, and the sum.
+        exact, decoded = self._factor.start(self.dimension)
+        self._kept = Kept(0, None, (exact, np.zeros(self.dimension, dtype=np.int64), decoded, np.zeros(self.dimension)))
 
     @property
     def largest_sum(self) -> int:
@@ -146,14 +146,13 @@ class ToeplitzSums:
         vector = check_vector(vector, self.dimension)
         if self.round >= self.length:
             raise RuntimeError(f"this factorisation releases {self.length} sums, and all were released")
-        absolute = within(self._absolute + np.abs(within(vector, self.largest_sum)), self.largest_sum)
+        exact, absolute, decoded, total = self._kept.memory
+        absolute = within(absolute + np.abs(within(vector, self.largest_sum)), self.largest_sum)
         scaled = vector << self.bits
-        released = add(scaled + self._factor.tail(self._exact), self._sampler.draw(self.dimension))
-        exact = self._factor.push(self._exact, scaled)
-        # From here on everything is post-processing, and nothing may fail: a round is taken in whole or not at all.
-        own = np.ldexp(released.astype(np.float64), -self.bits) - self._factor.tail_of_floats(self._decoded)
-        self._exact, self._decoded = exact, self._factor.push_float(self._decoded, own)
-        self._absolute = absolute
-        self._total = self._total + own
-        self.round += 1
-        return self._total.copy()
+        released = add(scaled + self._factor.tail(exact), self._sampler.draw(self.dimension))
+        # From here on everything is post-processing.
+        own = np.ldexp(released.astype(np.float64), -self.bits) - self._factor.tail_of_floats(decoded)
+        total = np.asarray(total + own)
+        memory = self._factor.push(exact, scaled), absolute, self._factor.push_float(decoded, own), total
+        self._kept = Kept(self.round + 1, total, memory)  # a round is taken in whole or not at all
+        return total.copy()

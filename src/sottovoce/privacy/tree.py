@@ -22,6 +22,7 @@ fixed; calibration against dp-accounting).
 import math
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.kept import Kept, Mechanism
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
@@ -86,7 +88,14 @@ def tree_noise(guarantee: Guarantee, sensitivity: TreeSensitivity) -> Noise:
     )
 
 
-class TreeAggregator:
+class _Nodes(NamedTuple):
+    """Left children whose parent is open, by level: their exact sums, and their released values."""
+
+    open: dict[int, Integers]
+    noisy: dict[int, Floats]
+
+
+class TreeAggregator(Mechanism):
     """Streams private running sums (TreeBasedAgg of the paper's appendix), in O(dimension * log length) memory.
 
     Parameters
@@ -122,11 +131,21 @@ class TreeAggregator:
         self.length = whole("length", length)
         self.dimension = whole("dimension", dimension)
         self.root, self.padding = root, padding
-        self.round = 0
         self._sampler = sampler
-        self._open: dict[int, Integers] = {}  # exact sums of left children whose parent is open, by level
-        self._noisy: dict[int, Floats] = {}  # their released values
+        self._kept = Kept(0, None, _Nodes({}, {}))
         self._height = levels(self.length)
+
+    @property
+    def _open(self) -> dict[int, Integers]:
+        """Exact sums of left children whose parent is open, by level."""
+        nodes: _Nodes = self._kept.memory
+        return nodes.open
+
+    @property
+    def _noisy(self) -> dict[int, Floats]:
+        """Their released values."""
+        nodes: _Nodes = self._kept.memory
+        return nodes.noisy
 
     def start(self) -> Floats:
         """Return the sum before any data: zero, or the padding noise alone."""
@@ -141,11 +160,12 @@ class TreeAggregator:
         t = self.round + 1
         nodes = 1 if t == self.length else t.bit_count()
         noise = self._draw(1 + (max(0, self._height - nodes) if self.padding else 0))
-        self._complete_node(t, vector, noise[0])
-        # A new array, even if there is one node only: the caller may overwrite what it gets.
-        return reduce(np.add, self._noisy.values(), _total(noise[1:]))
+        nodes_now = self._with_node(t, vector, noise[0])
+        released = reduce(np.add, nodes_now.noisy.values(), _total(noise[1:]))
+        self._kept = Kept(t, released, nodes_now)  # a round is taken in whole or not at all
+        return released.copy()
 
-    def _complete_node(self, t: int, vector: Integers, noise: Integers) -> None:
+    def _with_node(self, t: int, vector: Integers, noise: Integers) -> "_Nodes":
         """Close the one node that ends with round t: that of the lowest 1-bit of t, or the root at t = N."""
         level = self._height if t == self.length else (t & -t).bit_length() - 1
         children = [child for child in self._open if child < level]
@@ -153,11 +173,10 @@ class TreeAggregator:
         for child in children:
             exact = within(exact + self._open[child])
         noisy = add(exact, noise).astype(np.float64)
-        # Nothing above may fail from here on: a round is taken in whole or not at all.
-        for child in children:
-            del self._open[child], self._noisy[child]
-        self._open[level], self._noisy[level] = exact, noisy
-        self.round = t
+        return _Nodes(
+            {child: node for child, node in self._open.items() if child > level} | {level: exact},
+            {child: node for child, node in self._noisy.items() if child > level} | {level: noisy},
+        )
 
     def _draw(self, vectors: int) -> Integers:
         return self._sampler.draw(vectors * self.dimension).reshape(vectors, self.dimension)

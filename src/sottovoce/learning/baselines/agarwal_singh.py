@@ -87,14 +87,14 @@ class AgarwalSingh(PrivatelyPlanned):
         """The non-private bandit inside: "scrible" or "explore"."""
         return "scrible" if isinstance(self.domain, Ball) else "explore"
 
-    def _next_epoch(self, previous: Epoch | None) -> Epoch:
-        """Swap how points and actions are found; how losses are noised and released stays `PrivateBandit`'s."""
-        epoch = super()._next_epoch(previous)
+    def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
+        """Exchange how points and actions are found; how losses are noised and released stays `PrivateBandit`'s."""
+        epoch = super()._make_epoch(length, first, previous)
         if isinstance(self.domain, Ball):
             barrier, step = BallBarrier(self.domain), epoch.plan.step
             assert step is not None
-            epoch.explorer = Scrible(barrier, self._problem.middle)
-            epoch.learner = NoisyOCO(self.domain, gradient=epoch.learner.gradient, step=step, point_map=barrier)
+            learner = NoisyOCO(self.domain, gradient=epoch.learner.gradient, step=step, point_map=barrier)
+            epoch.exchange(Scrible(barrier, self._problem.middle), learner)
         return epoch
 
 
