@@ -1,6 +1,6 @@
 """Every call, cut short at every line: no sums meet noise twice, nothing is stuck, no loss is lost, ids stay good.
 
-By default the lines of the books are tried in every call, where each is executed first and last, and those of what
+By default the lines of the books are tried in every call, where each is executed first or last, and those of what
 draws, noises and learns once for every configuration. With SOTTOVOCE_SOAK=1 every single line of every call of every
 configuration, both kinds of exception, and real signals.
 """
@@ -97,7 +97,7 @@ def prepared(name, what):
 
 
 def places(lines, seen):
-    """Where to cut: at every line (soak), or where each is executed first and last, unless it was seen before."""
+    """Where to cut: at every line (soak), or where each is executed first or last, unless it was seen before."""
     if SOAK:
         return list(range(1, len(lines) + 1))
     first, last = {}, {}
@@ -106,7 +106,7 @@ def places(lines, seen):
         last[line] = number
     fresh = [line for line in first if line not in seen]
     seen.update(fresh)
-    return sorted({*(first[line] for line in fresh), *(last[line] for line in fresh)})
+    return sorted((first if index % 2 else last)[line] for index, line in enumerate(fresh))
 
 
 def in_the_books(line):
@@ -136,7 +136,7 @@ def test_a_call_may_be_cut_short_at_any_line_of_the_books(what):
 def test_every_exploration_and_mechanism_may_be_cut_short_at_any_line(name):
     """The books are tried above; here are what draws, noises, estimates and learns."""
     seen, tried = set(), 0
-    for what in CALLS if SOAK else ("tell a block", "ask a block", "run out of patience"):
+    for what in CALLS if SOAK else ("tell a block", "ask a block"):
         made, call = prepared(name, what)
         lines = lines_of(made, call)
         seen |= {line for line in lines if not releases(line)}
@@ -144,7 +144,7 @@ def test_every_exploration_and_mechanism_may_be_cut_short_at_any_line(name):
             for error in (Cut, KeyboardInterrupt) if SOAK else ((Cut, KeyboardInterrupt)[number % 2],):
                 assert cut_short(made, call, number, error) is not None
             tried += 1
-    assert tried > 40
+    assert tried > 30
 
 
 @pytest.mark.parametrize("name", ["frames", "tree", "reuse"])
