@@ -23,7 +23,7 @@ def test_too_few_runs_see_nothing():
 
 
 def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
-    """Of 40 audits of noise for the smallest epsilon that could be seen, fewer than 30 would be once in 10^4 or less."""
+    """Of 40 audits of noise for the smallest epsilon that can be seen, fewer than 30 are refuted once in 10^4."""
     runs = 4000
     edge = smallest_seen(claim_of(sv.PureDP(1.0)), runs // 4, 1e-3)
     weak = Mechanism("fresh", sv.PureDP(edge), rounds=1)

@@ -33,8 +33,9 @@ def _seen(found: Findings) -> list[str]:
     noise = [one for one in found.checks if one.kind == "noise"]
     if noise:
         paragraphs.append(
-            "Seen of the noise itself, in fresh processes: a scale or shape that is off by more than a few percent, "
-            "draws that repeat, or that depend on each other between numbers, rounds, threads or processes."
+            "Seen of the noise itself, in fresh processes: a scale that is off by a few percent in samplers and "
+            "channels, or by a third in optimizers and studies; another shape; draws that repeat, or that depend on each other "
+            "between numbers, rounds, threads or processes."
         )
     for kind, name in (("mechanism", "Mechanisms alone"), ("optimizer", "Optimizers"), ("study", "Studies")):
         least = [one.smallest_seen for one in found.audits if one.kind == kind]

@@ -101,8 +101,9 @@ def _overview(axes: Axes, audits: Sequence[Audit]) -> None:
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("epsilon, as a multiple of what is claimed")
     confidence = f"{100 * min(one.confidence for one in audits):.6g}%"
-    subtitle = f"bar: shown, each with {confidence} confidence; line: claimed; ring: least that these runs tell from it"
-    axes.set_title(f"{_headline(audits)}\n", loc="left", fontsize=14, fontweight="bold")
+    first = f"bar: shown, each with {confidence} confidence; line: claimed"
+    subtitle = f"{first}\nring: least that these runs tell from the claim"
+    axes.set_title(f"{_headline(audits)}\n\n", loc="left", fontsize=14, fontweight="bold")
     axes.text(0, 1.005, subtitle, transform=axes.transAxes, fontsize=8.5, color=GREY, va="bottom")
     axes.spines[["top", "right", "left"]].set_visible(False)
 
