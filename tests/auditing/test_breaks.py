@@ -105,66 +105,57 @@ def test_clipping_above_only(monkeypatch):
 # ---------------------------------------------------------------------------------------------- noise on the numbers
 
 
-def release(changed):
-    """Replace what a probe sum does with its noise."""
-
-    def broken(self, sums):
-        self.round += 1
-        return changed(self, np.asarray(sums))
-
-    return broken
+def only_the_first_noised(sums, drawn):
+    return sums + np.where(np.arange(len(sums)) == 0, drawn, 0)
 
 
-def only_the_first_noised(self, sums):
-    drawn = np.zeros_like(sums)
-    drawn[0] = self._sampler.draw(1)[0]
-    return sums + drawn
+def one_noise_for_all(sums, drawn):
+    return sums + drawn[0]
 
 
-def one_noise_for_all(self, sums):
-    return sums + self._sampler.draw(1)[0]
-
-
-def no_noise(self, sums):
+def no_noise(sums, drawn):
     return sums.copy()
 
 
 @pytest.mark.parametrize("broken", [only_the_first_noised, one_noise_for_all, no_noise])
 def test_numbers_without_noise_of_their_own(monkeypatch, broken):
-    monkeypatch.setattr(probe_sums.ProbeSums, "release", release(broken))
+    monkeypatch.setattr(probe_sums, "add", broken)
     assert misaligned(TWO_NUMBERS)
     assert refuted(TWO_NUMBERS)
 
 
 def test_noise_forgotten_in_one_round(monkeypatch):
     right = probe_sums.ProbeSums.release
-    once = release(no_noise)
-    monkeypatch.setattr(probe_sums.ProbeSums, "release", lambda self, sums: (once if self.round else right)(self, sums))
+
+    def release(self, sums):
+        noisy = right(self, sums)
+        return sums.copy() if self.round == 2 else noisy
+
+    monkeypatch.setattr(probe_sums.ProbeSums, "release", release)
     assert misaligned(TWO_NUMBERS)
     assert refuted(TWO_NUMBERS)
 
 
-def test_no_noise_after_the_first_epoch(monkeypatch):
+def without_noise(monkeypatch, from_horizon):
+    """Epochs of this length, and longer ones, release their sums as they are."""
     right = epochs.Epoch.draw
 
     def draw(self, complete):
-        if self.plan.horizon == 256:
-            return right(self, complete)
-        whole = complete.complete()
-        self._mechanism.round += 1
-        return estimates.ReleasedRound(whole.exploration, whole.products.copy(), whole.weights)
+        sums = complete.complete().products.copy()
+        released = right(self, complete)
+        return released._replace(numbers=sums) if self.plan.horizon >= from_horizon else released
 
     monkeypatch.setattr(epochs.Epoch, "draw", draw)
+
+
+def test_no_noise_after_the_first_epoch(monkeypatch):
+    without_noise(monkeypatch, 257)
     assert misaligned(EPOCHS, 4)
     assert refuted(EPOCHS, 400)
 
 
 def test_a_study_without_noise(monkeypatch):
-    def draw(self, complete):
-        whole = complete.complete()
-        return estimates.ReleasedRound(whole.exploration, whole.products.copy(), whole.weights)
-
-    monkeypatch.setattr(epochs.Epoch, "draw", draw)
+    without_noise(monkeypatch, 0)
     assert misaligned(study(), 2)
 
 

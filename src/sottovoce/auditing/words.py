@@ -34,8 +34,8 @@ def _seen(found: Findings) -> list[str]:
     if noise:
         paragraphs.append(
             "Seen of the noise itself, in fresh processes: a scale that is off by a few percent in samplers and "
-            "channels, or by a third in optimizers and studies; another shape; draws that repeat, or that depend on each other "
-            "between numbers, rounds, threads or processes."
+            "channels, or by a third in optimizers and studies; another shape; draws that repeat, or that depend on "
+            "each other between numbers, rounds, threads or processes."
         )
     for kind, name in (("mechanism", "Mechanisms alone"), ("optimizer", "Optimizers"), ("study", "Studies")):
         least = [one.smallest_seen for one in found.audits if one.kind == kind]
