@@ -34,14 +34,13 @@ from sottovoce.learning.life import Life
 from sottovoce.learning.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.outstanding import Outstanding
 from sottovoce.learning.patience import patience_for
-from sottovoce.learning.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block
+from sottovoce.learning.rounds import FORGOTTEN, TOLD, Action, Actions, Block
 from sottovoce.privacy import LocalDP, NoiseSource
 
 __all__ = ["BUSY", "AskTell", "Epochs"]
 
 Floats = NDArray[np.float64]
 BUSY = -1  # in place of the fork's number while a change is under way
-_new_tuple = tuple.__new__
 
 
 class Epochs(NamedTuple):
@@ -84,8 +83,7 @@ class AskTell:
         if slot == current.stop:
             current = self._look_around()
             slot = current.asked
-        # Half the time of Action(...), once per event.
-        action = _new_tuple(Action, (current.first + slot, current.actions[slot], current.states[slot] != UNWANTED))
+        action = current.ready[slot]
         current.asked = slot + 1
         return action
 
@@ -125,6 +123,7 @@ class AskTell:
         self._close_overdue()
         asked = self._asked
         current = self._blocks_from(asked, asked + 1)[0]
+        current.make_ready()
         current.stop = min(current.size, self._rounds.due(self.patience) - current.first)
         if current is not self._current:
             current.asked = 0

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sottovoce._losses import as_floats
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
 from sottovoce.learning.outstanding import Outstanding, WaitingRound
-from sottovoce.learning.rounds import FORGOTTEN, TOLD, Action, Actions, Block, OpenRound
+from sottovoce.learning.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block, OpenRound
 
 __all__ = ["OpenRounds", "as_ids", "refuse_actions"]
 
@@ -87,10 +87,10 @@ class OpenRounds:
             block = self._blocks[count]
             if block.end > asked:
                 break
-            if not self._gone or self._gone[-1].first < block.first:
-                forgotten = block.forgotten(slice(None))
-                if not block.wants_loss.all() or forgotten.any():
-                    self._gone.append(_Gone(block.first, np.packbits(~block.wants_loss), np.packbits(forgotten)))
+            noted = bool(self._gone) and self._gone[-1].first >= block.first
+            if not noted and (UNWANTED in block.states or FORGOTTEN in block.states):
+                forgotten = np.packbits(block.forgotten(slice(None)))
+                self._gone.append(_Gone(block.first, np.packbits(~block.wants_loss), forgotten))
             count += 1
         if count:
             del self._blocks[:count]
@@ -199,12 +199,16 @@ class OpenRounds:
                 ids, values = ids[kept], values[kept]
         fillings: list[Filling] = []
         for block, picked, slots in self._locate(ids, asked):
-            wanted = block.pending(slots)  # what is not wanted is dropped unread, not even validated
-            fillings.append((block, slots[wanted], block.grid.quantise(as_floats(values[picked][wanted]))))
+            mine, wanted = values[picked], block.pending(slots)
+            if not wanted.all():  # what is not wanted is dropped unread, not even validated
+                mine, slots = mine[wanted], slots[wanted]
+            fillings.append((block, slots, block.grid.quantise(as_floats(mine))))
         return fillings
 
     def waiting(self, ids: Integers, *, asked: int) -> list[Filling]:
         """Return where ids still wait for their loss, to be forgotten; refuse those that were never handed out."""
+        if not len(ids):
+            return []
         ids = np.unique(ids)
         self._check_known(ids, asked)
         ids = ids[ids >= (self._blocks[0].first if self._blocks else _FAR)]
@@ -249,31 +253,36 @@ class OpenRounds:
     def _here(self) -> str:
         return " since this optimizer was restored" if self._first else ""
 
-    def _check_known(self, ids: Integers, asked: int) -> None:
-        if len(ids):
-            low, high = int(ids.min()), int(ids.max())
-            if low < self._first or high >= asked:
-                unknown = low if low < self._first else high
-                raise UnknownAction(f"id {unknown} was never handed out{self._here}; nothing of this call was recorded")
+    def _check_known(self, ids: Integers, asked: int) -> int:
+        """Return the lowest id; refuse those that were never handed out."""
+        low, high = int(ids.min()), int(ids.max())
+        if low < self._first or high >= asked:
+            unknown = low if low < self._first else high
+            raise UnknownAction(f"id {unknown} was never handed out{self._here}; nothing of this call was recorded")
+        return low
 
     def _locate(self, ids: Integers, asked: int) -> list[Place]:
         """Return the places of ids; refuse those that were never asked, have their loss already, or come too late."""
         if not len(ids):
             return []
-        self._check_known(ids, asked)
-        if not bool((ids[1:] > ids[:-1]).all()) and len(np.unique(ids)) < len(ids):
+        low = self._check_known(ids, asked)
+        if not (ids[1:] > ids[:-1]).all() and len(np.unique(ids)) < len(ids):
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
-        if (low := int(ids.min())) < self._blocks[0].first:
+        if low < self._blocks[0].first:
             self._refuse_late(ids[self._marked(ids, "forgotten")])
             raise AlreadyTold(f"id {low} has its loss already; nothing of this call was recorded")
         places = list(self._split(ids))
         for block, _, slots in places:
-            self._refuse_late(block.first + slots[block.forgotten(slots)])
-            filled = block.told(slots)
-            if filled.any():
-                told = block.first + int(slots[filled][0])
-                raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
+            if not block.pending(slots).all():
+                self._refuse_filled(block, slots)
         return places
+
+    def _refuse_filled(self, block: Block, slots: Integers) -> None:
+        self._refuse_late(block.first + slots[block.forgotten(slots)])
+        filled = block.told(slots)
+        if filled.any():
+            told = block.first + int(slots[filled][0])
+            raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
 
     @staticmethod
     def _refuse_late(late: Integers) -> None:

@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -164,6 +165,7 @@ class Block:
         "grid",
         "outstanding",
         "quantise",
+        "ready",
         "round",
         "size",
         "slots",
@@ -183,6 +185,7 @@ class Block:
         self.wants_loss = np.ones(self.size, dtype=bool) if draw.wants_loss is None else draw.wants_loss
         self.asked = 0
         self.stop = 0  # where asking one by one has to look around
+        self.ready: list[Action] = []  # what asking one by one hands out, once it does
         self.grid = grid
         self.slots = array("q", [0]) * self.size  # plain arrays: far quicker than numpy one at a time
         self.states = bytearray(self.size)
@@ -199,6 +202,12 @@ class Block:
     def end(self) -> int:
         """The id after its last."""
         return self.first + self.size
+
+    def make_ready(self) -> None:
+        """Make the actions that asking one by one hands out: all at once, which takes half the time."""
+        if not self.ready:
+            plain = zip(range(self.first, self.end), self.actions, self.wants_loss.tolist(), strict=True)
+            self.ready = list(map(tuple.__new__, repeat(Action), plain))
 
     def take(self, count: int) -> slice:
         """Hand out the next `count` events."""
@@ -244,7 +253,7 @@ class Block:
         return f"Block(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"
 
     def __getstate__(self) -> dict[str, object]:
-        derived = ("_losses", "_states", "quantise")
+        derived = ("_losses", "_states", "quantise", "ready")
         return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
 
     def __setstate__(self, state: dict[str, object]) -> None:
@@ -252,3 +261,5 @@ class Block:
             setattr(self, name, value)
         self.actions.setflags(write=False)
         self._derive()
+        self.ready = []
+        self.make_ready()
