@@ -157,7 +157,11 @@ class Player:
 
     def note(self, before, given_up):
         """Note the losses that are in since `before`: those of the player, or, if given up, the middle of the range."""
-        gone = before - self.waiting()
+        waiting, asked = self.waiting(), self.optimizer._asked
+        gone = before - waiting
+        if given_up:  # patience may have closed what was handed out since, by a call that was cut short
+            drawn = {one for first, block in self.blocks.items() for one in range(first, first + block[-1])}
+            gone |= {one for one in drawn - waiting - set(self.integers) if one < asked}
         for one in gone:
             grid = self.block_of(one)[1][2]
             self.integers[one] = grid.middle if given_up else int(grid.quantise(np.array([float(self.loss(one))]))[0])
