@@ -7,19 +7,7 @@ import numpy as np
 
 from sottovoce._checks import choice, whole
 from sottovoce.auditing.observations import Observations
-from sottovoce.privacy import (
-    MECHANISMS,
-    FreshSums,
-    Guarantee,
-    HonakerSums,
-    Noise,
-    NoiseSource,
-    ProbeSums,
-    ToeplitzSums,
-    TreeAggregator,
-    noise_of,
-    probe_noise,
-)
+from sottovoce.privacy import MECHANISMS, Guarantee, Moves, Noise, NoiseSource
 from sottovoce.privacy.noise import Sampler
 
 __all__ = ["Mechanism"]
@@ -55,27 +43,22 @@ class Mechanism:
     chunk: int = 2500
 
     def __post_init__(self) -> None:
-        choice("name", self.name, ("probe-sums", *MECHANISMS))
+        choice("name", self.name, tuple(one.name for one in MECHANISMS.values() if one.noised))
         whole("rounds", self.rounds)
 
     @property
     def noise(self) -> Noise:
         """The noise of one number, as the library calibrates it."""
-        if self.name == "probe-sums":
-            return probe_noise(self.privacy, steps=self.steps)
-        return noise_of(self.name, self.privacy, l1=self.steps, l2=float(self.steps), length=self.rounds, dimension=1)
+        noise = MECHANISMS[self.name].noise(self.privacy, self._moves(1))
+        assert noise is not None
+        return noise
+
+    def _moves(self, copies: int) -> Moves:
+        return Moves(self.steps, float(self.steps), self.rounds, copies)
 
     def open(self, copies: int, sampler: Sampler) -> Any:
         """Open the mechanism `copies` times over: one coordinate each."""
-        if self.name == "probe-sums":
-            return ProbeSums(sampler)
-        if self.name == "tree":
-            return TreeAggregator(self.rounds + 1, copies, sampler)  # one more round, whose sum is never released
-        if self.name == "honaker":
-            return HonakerSums(self.rounds, copies, sampler)
-        if self.name == "toeplitz":
-            return ToeplitzSums(self.rounds, copies, sampler, l2=float(self.steps))
-        return FreshSums(copies, sampler)
+        return MECHANISMS[self.name].start(self._moves(copies), sampler)
 
     @property
     def people(self) -> tuple[tuple[int, ...], ...]:

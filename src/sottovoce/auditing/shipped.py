@@ -8,18 +8,25 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from sottovoce._checks import choice
+from sottovoce import privacy as privacy_room
 from sottovoce.auditing.configurations import Configuration
 from sottovoce.auditing.mechanisms import Mechanism
 from sottovoce.auditing.owners import OwnersChannel
 from sottovoce.auditing.studied import StudyConfiguration
 from sottovoce.domains import Box, Simplex
-from sottovoce.privacy import MECHANISMS, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP
+from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
+from sottovoce.privacy import (
+    MECHANISMS,
+    PROBE_SUMS,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    LocalDP,
+    PureDP,
+    mechanism_named,
+)
 
-__all__ = ["EXPLORATIONS", "label_of", "mechanisms_alone", "shipped"]
-
-EXPLORATIONS = ("frames", "designs", "sphere")
-
+__all__ = ["label_of", "mechanisms_alone", "shipped"]
 
 def shipped(
     epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
@@ -66,11 +73,10 @@ def mechanisms_alone(
     """
     _check_names(None, mechanism)
     found: list[Mechanism | OwnersChannel] = []
-    for name in ("probe-sums", *MECHANISMS):
+    for one in MECHANISMS.values():
         for contributions in (1, 3):
-            for privacy in _guarantees(epsilon, delta, contributions):
-                if name != "toeplitz" or not isinstance(privacy, PureDP):  # which has Gaussian noise only
-                    found.append(Mechanism(name, privacy))
+            served = (privacy for privacy in _guarantees(epsilon, delta, contributions) if one.serves(privacy))
+            found += [Mechanism(one.name, privacy) for privacy in served if one.noised]
     if not delta:
         found += [OwnersChannel(channel, LocalDP(epsilon)) for channel in ("one-bit", "laplace")]
     kinds = {"local": OwnersChannel}
@@ -81,9 +87,9 @@ def mechanisms_alone(
 
 def _check_names(exploration: str | None, mechanism: str | None) -> None:
     if exploration is not None:
-        choice("exploration", exploration, EXPLORATIONS)
+        exploration_named(exploration)
     if mechanism is not None:
-        choice("mechanism", mechanism, ("probe-sums", *MECHANISMS, "local"))
+        mechanism_named(mechanism)
 
 
 class _Made(NamedTuple):
@@ -97,9 +103,10 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     yield from _frames(epsilon, delta)
     yield from _designs(central, _central(epsilon, delta, 2))
     for privacy in _guarantees(epsilon, delta):
-        for name in MECHANISMS:
-            if name != "toeplitz" or not isinstance(privacy, PureDP):
-                yield _Made("sphere", name, _sphere(privacy, name))
+        for one in MECHANISMS.values():
+            if one.noised and one.serves(privacy) and one is not PROBE_SUMS:  # which has all of the above
+                yield _with_mechanism(one, privacy)
+    yield from _other_explorations(central)
     yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
     small = _frame(central, None)
     yield _Made("frames", "probe-sums", StudyConfiguration(small, "study of frames, probe-sums"))
@@ -158,6 +165,24 @@ def _designs(central: Guarantee, several: Guarantee) -> Iterator[_Made]:
         label, choices = label_of(what, privacy), {**base, **more}
         made = Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
         yield _Made("designs", "probe-sums", made)
+
+
+def _with_mechanism(mechanism: privacy_room.Mechanism, privacy: Guarantee) -> _Made:
+    """Return a configuration with a mechanism, by what it takes."""
+    if "vectors" in mechanism.takes:
+        return _Made("sphere", mechanism.name, _sphere(privacy, mechanism.name))
+    made = _frame(privacy, label_of(f"frames, {mechanism.name}", privacy))
+    return _Made("frames", mechanism.name, replace(made, choices={**made.choices, "mechanism": mechanism.name}))
+
+
+def _other_explorations(central: Guarantee) -> Iterator[_Made]:
+    """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
+    for kind in EXPLORATIONS.values():
+        if kind.name not in ("frames", "designs", "sphere"):
+            made = Configuration(
+                Simplex(3), central, 24, {"exploration": kind.name}, losses=kind.losses[0], label=kind.name
+            )
+            yield _Made(kind.name, made.plan.mechanism, made)
 
 
 def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:

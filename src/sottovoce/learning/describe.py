@@ -1,12 +1,12 @@
 """The privacy statement of a configuration, derived from the numbers that the mechanism really uses."""
 
 import math
-from dataclasses import replace
 
-from sottovoce.learning.mechanisms import MECHANISMS, needed_noise, sphere_moves
+from sottovoce.learning.explorations import exploration_named
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import ZCDP, LocalDP, LossGrid, NoiseSource, PrivacyStatement, honaker_levels, levels, state
+from sottovoce.learning.sensitivity import moves_of
+from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, mechanism_named, state
 from sottovoce.privacy.statement import NO_NOISE
 
 __all__ = ["describe"]
@@ -24,7 +24,7 @@ def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: boo
         )
     if plan.noise is None:
         return state(problem.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
-    words = _running(problem, plan) if plan.mechanism in MECHANISMS else _probes(problem, plan)
+    words = _why(problem, plan)
     if doubling:
         words += " Epochs hold disjoint events, so the budget is spent once."
     noise = "noise SIMULATED from a seed" if source.simulated else "noise from OpenDP's exact samplers"
@@ -32,40 +32,31 @@ def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: boo
     return state(problem.privacy, mechanism=mechanism, why=words, noise=plan.noise, simulated=source.simulated)
 
 
-def _probes(problem: Problem, plan: Plan) -> str:
-    steps = LossGrid(*problem.loss_range, bits=plan.bits).steps
-    return (
-        f"every loss that is read is in one number of one round, and replacing it moves that number by at most {steps} "
-        f"steps of the grid, whatever the caller does; every number carries {_spent(problem, plan, float(steps), 1)}"
-    )
-
-
-def _running(problem: Problem, plan: Plan) -> str:
+def _why(problem: Problem, plan: Plan) -> str:
+    mechanism, gives = mechanism_named(plan.mechanism), exploration_named(plan.exploration).gives
     dimension = problem.stage(plan.position).working.dimension
-    l1, l2 = sphere_moves(problem, bits=plan.bits, dimension=dimension)
+    moves = moves_of(problem, gives, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
+    if gives == "numbers":
+        return (
+            "every loss that is read is in one number of one round, and replacing it moves that number by at most "
+            f"{moves.l1} steps of the grid, whatever the caller does; every number carries "
+            f"{_spent(problem, plan, float(moves.l1), 1)}"
+        )
     assert plan.noise is not None
-    size, norm = (float(l1), "l1") if plan.noise.family == "laplace" else (l2, "l2")
+    size, norm = (float(moves.l1), "l1") if plan.noise.family == "laplace" else (moves.l2, "l2")
     moved = f"replacing one loss moves one round's integer vector by at most {size:.6g} steps of the grid in {norm}"
-    if plan.mechanism == "toeplitz":
-        whole = _whole_move(problem, plan, dimension)
+    if mechanism.moved_in_all is not None:
+        whole = mechanism.moved_in_all(moves)
         return (
             f"{moved}, whatever the caller does, and all that is noised, the factor's products with the rounds, by at "
             f"most {whole:.6g}; what is released is computed from these; each number carries "
             f"{_spent(problem, plan, whole, 1)}"
         )
-    count = {"fresh": 1, "honaker": honaker_levels(max(1, plan.rounds - 1))}.get(plan.mechanism, levels(plan.rounds))
+    count = mechanism.reach(moves.length)
     return (
-        f"{moved}, whatever the caller does; that round is in at most {max(1, count)} noised vectors; each carries "
-        f"{_spent(problem, plan, size, max(1, count))}"
+        f"{moved}, whatever the caller does; that round is in at most {count} noised vectors; each carries "
+        f"{_spent(problem, plan, size, count)}"
     )
-
-
-def _whole_move(problem: Problem, plan: Plan, dimension: int) -> float:
-    """How far one contribution moves everything that is noised: the scale at which mu would be 1."""
-    one = replace(problem, privacy=ZCDP(0.5))
-    noise = needed_noise(one, plan.mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
-    assert noise is not None
-    return noise.scale
 
 
 def _spent(problem: Problem, plan: Plan, size: float, count: int) -> str:

@@ -8,29 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._records import part
-from sottovoce.exploration import (
-    BallProbes,
-    Designs,
-    Draw,
-    Explorer,
-    Frames,
-    Record,
-    Schedule,
-    Spheres,
-    Stage,
-    VertexProbes,
-)
+from sottovoce.exploration import Draw, Explorer, Record, Spheres, Stage
 from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
-from sottovoce.learning.mechanisms import check_plan, running_release
+from sottovoce.learning.explorations import exploration_named
 from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.learning.plan import Plan
+from sottovoce.learning.plan_check import check_plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.reports import ReportGrid
 from sottovoce.learning.rounds import Block, OpenRound
+from sottovoce.learning.sensitivity import moves_of
 from sottovoce.learning.steps import AdaptiveStep, ConstantStep, StepRule
-from sottovoce.privacy import ExactSum, FreshSums, LocalDP, NoiseSource, ProbeSums, RunningSums
+from sottovoce.privacy import ExactSum, FreshSums, LocalDP, NoiseSource, ProbeSums, RunningSums, mechanism_named
 
 __all__ = ["Epoch", "Parts", "assemble", "loss_grid", "next_epoch", "public_coins"]
 
@@ -58,23 +49,18 @@ def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats |
     check_plan(problem, plan)
     stage = problem.stage(plan.position)
     grid = loss_grid(problem, plan)
-    explorer = _explorer(problem, plan, stage)
+    kind, release = exploration_named(plan.exploration), mechanism_named(plan.mechanism)
+    explorer = kind.build(problem, plan, stage)
     point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
     build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
-    dimension = stage.working.dimension
-    mechanism: ExactSum | ProbeSums | FreshSums | RunningSums
-    if plan.noise is None:
-        mechanism = ExactSum(dimension)
+    moves = moves_of(problem, kind.gives, bits=plan.bits, rounds=plan.rounds, dimension=stage.working.dimension)
+    own = {name: getattr(plan.options, name) for name in release.options}
+    mechanism = release.start(moves, None if plan.noise is None else source.sampler(plan.noise), **own)
+    if release.releases == "rounds":
         learner = build(gradient=FreshGradient(mechanism, grid))
-    elif plan.mechanism == "fresh":
-        mechanism = FreshSums(dimension, source.sampler(plan.noise))
-        learner = build(gradient=FreshGradient(mechanism, grid))
-    elif isinstance(explorer, Spheres):
-        mechanism = running_release(problem, plan, dimension, source.sampler(plan.noise))
-        learner = build(gradient=_as_it_is, total=RunningTotal(mechanism, grid, explorer.gradient))
     else:
-        mechanism = ProbeSums(source.sampler(plan.noise))
-        learner = build(gradient=FreshGradient(mechanism, grid))
+        assert isinstance(explorer, Spheres)
+        learner = build(gradient=_as_it_is, total=RunningTotal(mechanism, grid, explorer.gradient))
     return Parts(explorer, learner, stage, mechanism)
 
 
@@ -88,41 +74,6 @@ def loss_grid(problem: Problem, plan: Plan) -> Grid:
     if isinstance(problem.privacy, LocalDP):
         return ReportGrid(problem.channel_of_owners)
     return plan.grids(problem.loss_range)[0]
-
-
-def _explorer(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
-    if plan.exploration == "designs":
-        return _designs(problem, plan, stage)
-    assert plan.radius is not None
-    if plan.exploration == "frames":
-        assert plan.directions is not None
-        return Frames(stage, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
-    directions = plan.grids(problem.loss_range)[1]
-    return Spheres(
-        stage, plan.radius, plan.batch_size, directions.quantise, directions.step, problem.play, plan.baseline
-    )
-
-
-def _designs(problem: Problem, plan: Plan, stage: Stage) -> Designs:
-    assert plan.rate is not None
-    assert plan.probe_events is not None
-    probes = BallProbes(stage) if stage.rounded is None else VertexProbes(stage)
-    schedule = Schedule(plan.rate, plan.horizon, plan.probe_events, plan.decay, plan.growth)
-    noise = 0.0
-    if plan.noise is not None:
-        noise = plan.noise.standard_deviation * plan.grids(problem.loss_range)[0].step
-    return Designs(
-        stage,
-        probes,
-        schedule,
-        middle=problem.middle,
-        spread=problem.width / 4,
-        noise=noise,
-        loss_variance=(problem.width / 4) ** 2,
-        control_variate=plan.control_variate,
-        memory=plan.memory,
-        reuse=plan.reuse,
-    )
 
 
 def _step(plan: Plan, stage: Stage) -> StepRule:

@@ -2,11 +2,42 @@
 
 import math
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
+from sottovoce._checks import choice
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
-__all__ = ["Alternative", "Plan"]
+__all__ = ["Alternative", "Options", "Plan"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is a way of exploring's own in a plan: each has a record of its own kind, named after it."""
+
+    exploration: ClassVar[str]
+    order_only: ClassVar[bool] = False
+    """Whether the bound of such a plan is an order of magnitude, not a guarantee."""
+
+    _kinds: ClassVar[dict[str, type["Options"]]] = {}
+
+    def __init_subclass__(cls, exploration: str) -> None:
+        cls.exploration = exploration
+        Options._kinds[exploration] = cls
+
+    @staticmethod
+    def from_dict(exploration: str, data: dict[str, Any]) -> "Options":
+        """Return the options of a way of exploring; infinity may stand as None, where it is the default."""
+        kind = Options._kinds[choice("exploration", exploration, tuple(Options._kinds))]
+        unlimited = {one.name for one in fields(kind) if one.default == math.inf}
+        return kind(**{name: math.inf if name in unlimited and one is None else one for name, one in data.items()})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold: None for infinity."""
+        return {name: None if one == math.inf else one for name, one in asdict(self).items()}
+
+    def words(self) -> str:
+        """How such a plan explores, for people."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -26,8 +57,6 @@ class Plan:
     ----------
     name
         "auto" or "paper".
-    exploration
-        "sphere" (the paper's), "frames" (any convex loss) or "designs" (linear losses).
     mechanism
         What releases the sums: "probe-sums", "fresh", "tree", "honaker", "toeplitz"; "local" if losses come in
         privatised; "none" without privacy.
@@ -35,14 +64,8 @@ class Plan:
         "plain", or "rounded" for lopsided sets.
     horizon, batch_size
         T, and the events of a round (T_batch); of the first one, where rounds grow.
-    radius
-        The smoothing radius (zeta); None for designs.
-    directions
-        Directions of a frame (m); None for others.
-    rate, probe_events, decay, growth, control_variate, memory, reuse
-        Of designs: share of events that explore, events of a probe, how the two change with time, whether earlier
-        releases serve as a control variate, how many rounds are remembered, and whether the losses of events that do
-        not explore are read as well.
+    options
+        What is the exploration's own: radius, directions, rate, ... Each can be read off the plan, as `plan.radius`.
     step, step_multiplier
         eta; None adapts it to the released gradients, times the multiplier.
     delay
@@ -57,8 +80,6 @@ class Plan:
         The noise of one released number on the integer grid; None if none is added here.
     noise_in_loss_units
         Its scale in units of loss (for spheres: of loss times direction).
-    padding
-        Whether a tree draws the paper's padding noise.
     bound, bound_without_privacy
         Predicted upper bound on the regret of the whole run, and of the same plan without noise.
     no_learning
@@ -68,7 +89,6 @@ class Plan:
     """
 
     name: str
-    exploration: str
     mechanism: str
     position: str
     horizon: int
@@ -85,19 +105,23 @@ class Plan:
     bound: float
     bound_without_privacy: float
     no_learning: float
-    radius: float | None = None
-    directions: int | None = None
-    rate: float | None = None
-    probe_events: int | None = None
-    decay: float = 0.0
-    growth: float = 0.0
-    control_variate: bool = True
-    reuse: bool = False
-    memory: float = math.inf
+    options: Options
     step_multiplier: float = 1.0
-    padding: bool = False
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def exploration(self) -> str:
+        """The way of exploring: "sphere" (the paper's), "frames" (any convex loss) or "designs" (linear losses)."""
+        return self.options.exploration
+
+    def __getattr__(self, name: str) -> Any:
+        """Read an option of the exploration in use off the plan itself."""
+        options = self.__dict__.get("options")  # absent while a copy is being made
+        known = [one.name for one in fields(options)] if options is not None else []
+        if name in known:
+            return getattr(options, name)
+        raise AttributeError(f"a plan that explores by {options and options.exploration} has no {name!r}")
 
     @property
     def rounds(self) -> int:
@@ -126,28 +150,30 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data that JSON can hold."""
-        return {**asdict(self), "memory": None if math.isinf(self.memory) else self.memory}
+        return {**asdict(self), "exploration": self.exploration, "options": self.options.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the plan that `to_dict` wrote down."""
-        unknown = set(data) - {field.name for field in fields(cls)}
+        """Return the plan that `to_dict` wrote down, in this version or in 0.1.0."""
+        plain = dict(data) if "options" in data else _from_flat(data)
+        options = Options.from_dict(plain.pop("exploration"), plain.pop("options"))
+        unknown = set(plain) - {field.name for field in fields(cls)}
         if unknown:
             raise ValueError(f"the plan has {', '.join(sorted(unknown))}, which this version does not know")
         return cls(
             **{
-                **data,
-                "memory": math.inf if data["memory"] is None else data["memory"],
-                "noise": None if data["noise"] is None else Noise(**data["noise"]),
-                "alternatives": tuple(Alternative(**other) for other in data["alternatives"]),
-                "notes": tuple(data["notes"]),
+                **plain,
+                "options": options,
+                "noise": None if plain["noise"] is None else Noise(**plain["noise"]),
+                "alternatives": tuple(Alternative(**other) for other in plain["alternatives"]),
+                "notes": tuple(plain["notes"]),
             }
         )
 
     @property
     def order_only(self) -> bool:
-        """Whether the bound is one up to constants: so for designs, see bounds.py."""
-        return self.exploration == "designs"
+        """Whether the bound is an order of magnitude, not a guarantee."""
+        return self.options.order_only
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -155,7 +181,7 @@ class Plan:
         return (
             ("method", self.what),
             ("rounds", f"{self.rounds:,} of {self.batch_size:,} events ({self.horizon:,} in all)"),
-            ("explore", self._exploring()),
+            ("explore", self.options.words()),
             ("step", self._stepping()),
             ("noise", self._noising()),
             ("point", f"{self.method}, to a gap of {self.gap:.3g}"),
@@ -167,14 +193,6 @@ class Plan:
         lines = [f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in self.rows)]
         return "\n".join(lines + self._considered())
 
-    def _exploring(self) -> str:
-        if self.exploration == "designs":
-            reporting = "all report" if self.reuse else "only these report"
-            law = f", falling as t^-{self.decay:.2g}" if self.decay else ""
-            return f"{100 * (self.rate or 0):.3g}% of events{law}, {self.probe_events} for each probe; {reporting}"
-        frame = f", {self.directions} directions a round" if self.directions else ""
-        return f"every event, at radius {self.radius:.4g}{frame}"
-
     def _stepping(self) -> str:
         law = "adapted to what is released" if self.step is None else f"{self.step:.4g}"
         times = f", times {self.step_multiplier:g}" if self.step_multiplier != 1 else ""
@@ -183,7 +201,7 @@ class Plan:
     def _noising(self) -> str:
         if self.noise is None:
             return "none" if self.mechanism != "local" else "added by the losses' owners"
-        padded = ", padded" if self.padding else ""
+        padded = ", padded" if getattr(self.options, "padding", False) else ""
         return f"{self.noise.family}, scale {self.noise_in_loss_units:.4g} in units of loss{padded}"
 
     def _costing(self) -> str:
@@ -203,3 +221,18 @@ class Plan:
             for other in self.alternatives
         ]
         return ["  considered (bound per event; without privacy)", *rows]
+
+
+_FLAT_OPTIONS = {
+    "sphere": ("radius", "padding"),
+    "frames": ("radius", "directions"),
+    "designs": ("rate", "probe_events", "decay", "growth", "control_variate", "reuse", "memory"),
+}
+
+
+def _from_flat(data: dict[str, Any]) -> dict[str, Any]:
+    """Return a plan as version 0.1.0 wrote it, when all options of all explorations stood side by side."""
+    own = _FLAT_OPTIONS[choice("exploration", data.get("exploration"), tuple(_FLAT_OPTIONS))]
+    every = {name for names in _FLAT_OPTIONS.values() for name in names}
+    plain = {name: one for name, one in data.items() if name not in every}
+    return {**plain, "options": {name: data[name] for name in own}}

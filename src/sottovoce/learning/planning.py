@@ -1,31 +1,34 @@
 """Choosing the parameters of a run, and saying why.
 
-`plan="paper"` is Algorithm 1 to the letter, with its errors mended. `plan="auto"` minimises the explicit bounds of
-bounds.py over ways of exploring, mechanisms, positions and their parameters, with the noise that the sensitivity
-argument of each mechanism requires and no more.
+`plan="paper"` is Algorithm 1 to the letter, with its errors mended. `plan="auto"` minimises explicit bounds over ways
+of exploring (explorations/), mechanisms, positions and their parameters, with the noise that the sensitivity argument
+of each mechanism requires and no more.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from sottovoce._checks import choice, number, whole
-from sottovoce.learning.design_plans import design_plans
-from sottovoce.learning.frame_plans import FRAME_MULTIPLIER, FrameDraft, frame_plans
-from sottovoce.learning.mechanisms import MECHANISMS
+from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind, exploration_named
+from sottovoce.learning.explorations._common import largest_radius
+from sottovoce.learning.explorations.kind import Check, Chosen
+from sottovoce.learning.explorations.paper import PAPER_CHOICES, paper_draft
+from sottovoce.learning.explorations.sphere import SPHERE
 from sottovoce.learning.noisy_oco import METHODS
-from sottovoce.learning.paper_plan import paper_draft
 from sottovoce.learning.plan import Alternative, Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.sphere_plans import largest_radius, sphere_plans
-from sottovoce.privacy import LocalDP, PureDP
+from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_named
 
 __all__ = ["make_plan"]
 
-EXPLORATIONS = ("sphere", "frames", "designs")
-_PAIRING = 1.5  # what pairing is worth against a bound that does not know of it
-_LOPSIDED = 1.5  # by how much rounding must improve outer over inner radius to be worth its coordinates
-_ROUNDING_UP_TO = 400  # dimensions: a design costs the cube of them
+_COMMON: dict[str, Check] = {
+    "exploration": lambda problem, value: exploration_named(value).name,
+    "mechanism": lambda problem, value: mechanism_named(value).name,
+    "step": lambda problem, value: number("step", value, above=0),
+    "delay": lambda problem, value: whole("delay", value, least=0),
+    "method": lambda problem, value: choice("method", value, METHODS),
+}
 
 
 def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> Plan:
@@ -47,139 +50,131 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
         return plan
     choice("plan", plan, ("auto", "paper"))
     chosen = _checked(problem, overrides)
-    if plan == "paper":
-        fields = {name: value for name, value in chosen.items() if name in _SPHERE_FIELDS}
-        best = replace(paper_draft(problem, chosen.get("batch_size")), **fields).finish()
-        return replace(best, notes=_notes(problem, best))
-    return _best(problem, chosen)
+    best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen)
+    return replace(best, notes=_notes(problem, best))
 
 
-def _best(problem: Problem, chosen: dict[str, Any]) -> Plan:
-    families = [_cheapest(drafts, chosen) for drafts in _families(problem, chosen)]
+def _papers(problem: Problem, chosen: Chosen) -> Plan:
+    if chosen.get("exploration") not in (None, SPHERE.name):
+        raise ValueError(f"plan='paper' explores by {SPHERE.name}, got exploration={chosen['exploration']!r}")
+    _refuse_others("plan='paper'", chosen, ("exploration", *PAPER_CHOICES))
+    fields = {name: value for name, value in chosen.items() if name != "exploration"}
+    if "mechanism" in fields:
+        fields["mechanism"] = _fitting(SPHERE, mechanism_named(fields["mechanism"]))
+    made = replace(paper_draft(problem, chosen.get("batch_size")), **fields).finish()
+    _refuse_foreign_options(made, chosen)
+    return made
+
+
+def _best(problem: Problem, chosen: Chosen) -> Plan:
+    families = [
+        _cheapest(kind, drafts, chosen)
+        for kind, mechanism in _pairs(problem, chosen)
+        for drafts in kind.drafts(problem, mechanism, chosen)
+    ]
     plans = sorted((plan for plan in families if plan is not None), key=_rank)
     if not plans:
         raise ValueError(
             f"no plan fits {', '.join(f'{name}={value!r}' for name, value in chosen.items())}; leave some out"
         )
     best = plans[0]
+    _refuse_others(f"exploration {best.exploration!r}", chosen, (*_COMMON, *EXPLORATIONS[best.exploration].choices))
+    _refuse_foreign_options(best, chosen)
     others = tuple(
         Alternative(plan.what, plan.bound / plan.horizon, plan.bound_without_privacy / plan.horizon) for plan in plans
     )
-    return replace(best, alternatives=others if len(others) > 1 else (), notes=_notes(problem, best))
+    return replace(best, alternatives=others if len(others) > 1 else ())
 
 
 def _rank(plan: Plan) -> tuple[bool, float]:
-    """Order of preference: by the bound, but for what the bounds do not see.
-
-    Designs are the method for linear losses, whose worst case is of another kind. Frames cancel the mean of the losses,
-    for which spheres pay in full; the bounds, made for the worst mean and the worst spread, show nothing of it.
-    """
-    return plan.exploration != "designs", plan.bound / (_PAIRING if plan.exploration == "frames" else 1.0)
+    """Order of preference: by the bound, but for what the bounds do not see, which each kind says itself."""
+    kind = EXPLORATIONS[plan.exploration]
+    return not kind.preferred, plan.bound / kind.worth
 
 
-def _families(problem: Problem, chosen: dict[str, Any]) -> Iterable[Iterable[Any]]:
-    """One iterable of drafts for each way of exploring, mechanism and position that is allowed."""
-    exploration, mechanism, position = (chosen.get(name) for name in ("exploration", "mechanism", "position"))
-    positions = [position] if position else _positions(problem)
-    if (
-        exploration in (None, "designs")
-        and problem.losses == "linear"
-        and mechanism in (None, "probe-sums", "none", "local")
-    ):
-        yield design_plans(problem, chosen.get("rate"), chosen.get("probe_events"))
-    for place in positions:
-        if exploration in (None, "frames") and mechanism in (None, "probe-sums", "none", "local"):
-            yield frame_plans(problem, place, chosen.get("batch_size"), chosen.get("directions"))
-        if exploration in (None, "sphere") and mechanism != "probe-sums":
-            for name in [mechanism] if mechanism else _running_sums(problem):
-                yield sphere_plans(problem, place, name, chosen.get("batch_size"))
+def _pairs(problem: Problem, chosen: Chosen) -> Iterable[tuple[ExplorationKind, Mechanism]]:
+    """Yield ways of exploring with mechanisms: all that serve the guarantee and fit each other, or what was chosen."""
+    wanted = chosen.get("exploration")
+    for kind in EXPLORATIONS.values() if wanted is None else [EXPLORATIONS[wanted]]:
+        if problem.losses in kind.losses:
+            yield from ((kind, mechanism) for mechanism in _mechanisms(problem, kind, chosen.get("mechanism")))
 
 
-def _running_sums(problem: Problem) -> tuple[str, ...]:
-    """Mechanisms for the sums of spheres; Toeplitz has Gaussian noise only."""
-    if not problem.privacy.private or isinstance(problem.privacy, LocalDP):
-        return ("fresh",)  # the name does not matter: no noise is added here
-    return tuple(name for name in MECHANISMS if name != "toeplitz" or not isinstance(problem.privacy, PureDP))
+def _mechanisms(problem: Problem, kind: ExplorationKind, wanted: str | None) -> list[Mechanism]:
+    if wanted is not None:
+        mechanism = MECHANISMS[wanted]
+        return [mechanism] if kind.fits(mechanism) else []
+    fitting = [one for one in MECHANISMS.values() if one.noised and kind.fits(one)]
+    if any(not one.noised and one.serves(problem.privacy) for one in MECHANISMS.values()):
+        # No noise is added here, and the name does not matter: the simplest, which releases rounds one by one.
+        return [one for one in fitting if one.releases == "rounds"][:1]
+    return [one for one in fitting if one.serves(problem.privacy)]
 
 
-def _positions(problem: Problem) -> list[str]:
-    """The rounded position where it makes the set rounder by enough."""
-    domain = problem.domain
-    plain = domain.outer_radius / domain.inner_radius
-    if problem.play == "around" or plain <= 2.0 or domain.affine_dimension > _ROUNDING_UP_TO:
-        return ["plain"]
-    rounded = problem.stage("rounded")
-    better = rounded.reach / rounded.working.inner_radius * _LOPSIDED < plain
-    return ["plain", "rounded"] if better else ["plain"]
+def _fitting(kind: ExplorationKind, mechanism: Mechanism) -> Mechanism:
+    if not kind.fits(mechanism):
+        names = ", ".join(one.name for one in MECHANISMS.values() if kind.fits(one))
+        raise ValueError(f"mechanism={mechanism.name!r} does not fit exploration {kind.name!r}; these do: {names}")
+    return mechanism
 
 
-_DRAFT_FIELDS = (
-    "radius",
-    "batch_size",
-    "step",
-    "delay",
-    "method",
-    "padding",
-    "directions",
-    "rate",
-    "probe_events",
-    "step_multiplier",
-    "decay",
-    "growth",
-    "control_variate",
-    "reuse",
-    "memory",
-)
-_SPHERE_FIELDS = ("radius", "batch_size", "step", "delay", "method", "padding", "mechanism")
-
-
-def _cheapest(drafts: Iterable[Any], chosen: dict[str, Any]) -> Plan | None:
+def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> Plan | None:
     best: Plan | None = None
     best_draft: Any = None
     for draft in drafts:
-        fields = {name: value for name, value in chosen.items() if name in _DRAFT_FIELDS and hasattr(draft, name)}
+        fields = {name: value for name, value in chosen.items() if name != "mechanism" and hasattr(draft, name)}
         draft = replace(draft, **fields)
-        plan = draft.finish()
+        plan: Plan = draft.finish()
         if best is None or plan.bound < best.bound:
             best, best_draft = plan, draft
-    if isinstance(best_draft, FrameDraft) and "step_multiplier" not in chosen:  # after the search, not within it
-        return replace(best_draft, step_multiplier=FRAME_MULTIPLIER).finish()
-    return best
+    late = {name: value for name, value in kind.settled.items() if name not in chosen}
+    if best is None or not late:
+        return best
+    settled: Plan = replace(best_draft, **late).finish()
+    return settled
 
 
 def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
-    checks: dict[str, Callable[[Any], Any]] = {
-        "radius": lambda value: number("radius", value, above=0),
-        "batch_size": lambda value: whole("batch_size", value, most=problem.horizon),
-        "step": lambda value: number("step", value, above=0),
-        "step_multiplier": lambda value: number("step_multiplier", value, above=0),
-        "delay": lambda value: whole("delay", value, least=0),
-        "method": lambda value: choice("method", value, METHODS),
-        "padding": bool,
-        "exploration": lambda value: choice("exploration", value, EXPLORATIONS),
-        "mechanism": lambda value: choice("mechanism", value, ("probe-sums", *MECHANISMS)),
-        "position": lambda value: choice("position", value, ("plain", "rounded")),
-        "directions": lambda value: whole("directions", value, most=problem.domain.affine_dimension),
-        "rate": lambda value: number("rate", value, above=0, at_most=1),
-        "probe_events": lambda value: whole("probe_events", value, most=problem.horizon),
-        "decay": lambda value: number("decay", value, above=-1e-12, at_most=0.9),
-        "growth": lambda value: number("growth", value, above=-1e-12, at_most=0.9),
-        "control_variate": bool,
-        "reuse": bool,
-        "memory": lambda value: float(value) if value == float("inf") else number("memory", value, above=1),
-    }
+    """Return the choices that were made, checked; refuse names that nothing knows."""
     given = {name: value for name, value in overrides.items() if value is not None}
-    unknown = set(given) - set(checks)
+    known = dict(_COMMON)
+    for kind in EXPLORATIONS.values():
+        known |= kind.choices
+    unknown = set(given) - set(known)
     if unknown:
-        raise TypeError(f"unknown choice {', '.join(sorted(unknown))}; known are {', '.join(checks)}")
-    if given.get("exploration") == "designs" and problem.losses != "linear":
-        raise ValueError("exploration='designs' needs losses='linear': probes say nothing about the point otherwise")
-    return {name: checks[name](value) for name, value in given.items()}
+        raise TypeError(f"unknown choice {', '.join(sorted(unknown))}; known are {', '.join(known)}")
+    chosen = {name: known[name](problem, value) for name, value in given.items()}
+    if "exploration" in chosen:
+        kind = EXPLORATIONS[chosen["exploration"]]
+        if problem.losses not in kind.losses:
+            raise ValueError(f"exploration={kind.name!r} needs losses={kind.losses[0]!r}: {kind.why_not}")
+        if "mechanism" in chosen:
+            _fitting(kind, MECHANISMS[chosen["mechanism"]])
+    return chosen
+
+
+def _refuse_others(what: str, chosen: Chosen, known: Iterable[str]) -> None:
+    """Refuse choices that do not apply, with the names of those that do, and of what they would apply to."""
+    known = tuple(known)
+    for name in chosen:
+        if name not in known:
+            others = [kind.name for kind in EXPLORATIONS.values() if name in kind.choices]
+            elsewhere = f"; it is a choice of {' and '.join(f'exploration={one!r}' for one in others)}"
+            raise ValueError(f"{name} does not apply to {what}, which has {', '.join(known)}{elsewhere}")
+
+
+def _refuse_foreign_options(made: Plan, chosen: Chosen) -> None:
+    """Refuse options of a mechanism that is not in use; where no noise is added at all, none of them matters."""
+    mechanism = mechanism_named(made.mechanism)
+    for name in chosen if mechanism.noised else ():
+        owners = [one.name for one in MECHANISMS.values() if name in one.options]
+        if owners and name not in mechanism.options:
+            raise ValueError(f"{name} is an option of mechanism {' and '.join(owners)}, and this is {made.mechanism}")
 
 
 def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
     notes = []
-    if plan.name == "paper" and (plan.radius or 0.0) >= largest_radius(problem, problem.stage("plain")):
+    if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.stage("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
     if plan.vacuous:
         notes.append("the bound is above the cost of never learning: expect little or nothing to be learned")

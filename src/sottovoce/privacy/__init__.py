@@ -18,16 +18,28 @@ from sottovoce.privacy.guarantees import (
 )
 from sottovoce.privacy.honaker import HonakerSums, honaker_levels, honaker_noise
 from sottovoce.privacy.ledger import Entry, Ledger
-from sottovoce.privacy.mechanisms import MECHANISMS, RunningSums, SumError, noise_of, running_sums, sum_error
-from sottovoce.privacy.noise import Noise, NoiseSource, SecureNoise, SimulatedNoise
-from sottovoce.privacy.probe_sums import ProbeSums, probe_noise
+from sottovoce.privacy.mechanism import Mechanism, Moves, Takes
+from sottovoce.privacy.mechanisms import (
+    MECHANISMS,
+    RunningSums,
+    SumError,
+    mechanism_for,
+    mechanism_named,
+    noise_of,
+    running_sums,
+    sum_error,
+)
+from sottovoce.privacy.noise import Noise, NoiseSource, ScaleRefused, SecureNoise, SimulatedNoise
+from sottovoce.privacy.probe_sums import PROBE_SUMS, ProbeSums, probe_noise
 from sottovoce.privacy.statement import PrivacyStatement, state
 from sottovoce.privacy.toeplitz import ToeplitzSums, toeplitz_noise
-from sottovoce.privacy.tree import TreeAggregator, TreeSensitivity, levels, tree_noise
+from sottovoce.privacy.tree import TREE, TreeAggregator, TreeSensitivity, levels, tree_noise
 
 __all__ = [
     "GDP",
     "MECHANISMS",
+    "PROBE_SUMS",
+    "TREE",
     "ZCDP",
     "ApproxDP",
     "Composition",
@@ -40,6 +52,8 @@ __all__ = [
     "Ledger",
     "LocalDP",
     "LossGrid",
+    "Mechanism",
+    "Moves",
     "NoPrivacy",
     "Noise",
     "NoiseSource",
@@ -47,9 +61,11 @@ __all__ = [
     "ProbeSums",
     "PureDP",
     "RunningSums",
+    "ScaleRefused",
     "SecureNoise",
     "SimulatedNoise",
     "SumError",
+    "Takes",
     "ToeplitzSums",
     "TreeAggregator",
     "TreeSensitivity",
@@ -63,6 +79,8 @@ __all__ = [
     "honaker_noise",
     "levels",
     "local",
+    "mechanism_for",
+    "mechanism_named",
     "noise_for",
     "noise_of",
     "probe_noise",

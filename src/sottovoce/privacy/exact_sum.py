@@ -1,17 +1,19 @@
-"""Running sums without noise, behind the interface of the private ones: for `NoPrivacy` alone."""
+"""Sums without noise, behind the interface of the private ones: without privacy, or where losses come in privatised."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import whole
-from sottovoce.privacy.kept import Kept, Mechanism
+from sottovoce.privacy.guarantees import LocalDP, NoPrivacy
+from sottovoce.privacy.kept import Kept, Stream
+from sottovoce.privacy.mechanism import Mechanism
 from sottovoce.privacy.noise import Integers, within
 from sottovoce.privacy.vectors import check_vector
 
-__all__ = ["ExactSum"]
+__all__ = ["LOCAL", "NONE", "ExactSum"]
 
 
-class ExactSum(Mechanism):
+class ExactSum(Stream):
     """Streams exact running sums of integer vectors. NOT PRIVATE.
 
     Examples
@@ -40,3 +42,24 @@ class ExactSum(Mechanism):
         total = within(self._kept.memory + within(check_vector(vector, self.dimension)))
         self._kept = Kept(self.round + 1, total.astype(np.float64), total)
         return total.astype(np.float64)
+
+
+NONE = Mechanism(
+    name="none",
+    takes=("numbers", "vectors"),
+    releases="rounds",
+    guarantees=(NoPrivacy,),
+    noise=lambda guarantee, moves: None,
+    open=lambda moves, sampler: ExactSum(moves.dimension),
+    noised=False,
+)
+
+LOCAL = Mechanism(
+    name="local",
+    takes=("numbers", "vectors"),
+    releases="rounds",
+    guarantees=(LocalDP,),  # each loss was privatised by its owner, with noise of its own
+    noise=lambda guarantee, moves: None,
+    open=lambda moves, sampler: ExactSum(moves.dimension),
+    noised=False,
+)

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
-from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.kept import Kept, Mechanism
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.kept import Kept, Stream
+from sottovoce.privacy.mechanism import Mechanism, Moves
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add
 from sottovoce.privacy.vectors import check_vector
 
-__all__ = ["FreshSums", "fresh_noise"]
+__all__ = ["FRESH", "FreshSums", "fresh_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +48,7 @@ def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> 
     )
 
 
-class FreshSums(Mechanism):
+class FreshSums(Stream):
     """Streams private running sums whose every round has noise of its own, in O(dimension) memory.
 
     Parameters
@@ -88,3 +89,18 @@ class FreshSums(Mechanism):
 
     def _noised(self, vector: Integers) -> Integers:
         return add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
+
+
+def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+    return fresh_noise(guarantee, l1=moves.l1, l2=moves.l2, dimension=moves.dimension)
+
+
+FRESH = Mechanism(
+    name="fresh",
+    takes=("vectors",),
+    releases="rounds",
+    guarantees=(PureDP, ApproxDP, ZCDP),
+    noise=_noise,
+    open=lambda moves, sampler: FreshSums(moves.dimension, sampler),
+    variances=lambda length: (float, (length + 1) / 2, float(length)),
+)

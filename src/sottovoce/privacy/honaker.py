@@ -27,12 +27,14 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
-from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.kept import Kept, Mechanism
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.kept import Kept, Stream
+from sottovoce.privacy.mechanism import Mechanism, Moves
+from sottovoce.privacy.nodes import node_variances
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add
 from sottovoce.privacy.vectors import check_vector
 
-__all__ = ["HonakerSums", "honaker_levels", "honaker_noise", "node_variance"]
+__all__ = ["HONAKER", "HonakerSums", "honaker_levels", "honaker_noise", "node_variance"]
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +80,7 @@ def honaker_noise(guarantee: Guarantee, *, l1: int, l2: float, length: int, dime
     )
 
 
-class HonakerSums(Mechanism):
+class HonakerSums(Stream):
     """Streams private running sums from averaged nodes, in O(dimension * log length) memory.
 
     Parameters
@@ -138,3 +140,19 @@ class HonakerSums(Mechanism):
             below = 2 * node_variance(level - 1)  # variance of the sum of the children's estimates
             estimate = (below * own + (left_estimate + estimate)) / (below + 1)
         return exact, estimate
+
+
+def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+    return honaker_noise(guarantee, l1=moves.l1, l2=moves.l2, length=moves.length, dimension=moves.dimension)
+
+
+HONAKER = Mechanism(
+    name="honaker",
+    takes=("vectors",),
+    releases="sums",
+    guarantees=(PureDP, ApproxDP, ZCDP),
+    noise=_noise,
+    open=lambda moves, sampler: HonakerSums(moves.length, moves.dimension, sampler),
+    variances=lambda length: node_variances(length, node_variance),
+    reach=honaker_levels,
+)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kept", "Mechanism"]
+__all__ = ["Kept", "Stream"]
 
 
 class Kept(NamedTuple):
@@ -24,7 +24,7 @@ class Kept(NamedTuple):
         return f"Kept(round={self.round}, <withheld>)"  # a tree's memory holds un-noised sums
 
 
-class Mechanism:
+class Stream:
     """Base of all that releases rounds: what it keeps is one record."""
 
     _kept = Kept(0, None, None)

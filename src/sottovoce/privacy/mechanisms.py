@@ -1,29 +1,66 @@
-"""Private running sums of integer vectors behind one interface: choose a mechanism, ask its error, stream through it.
+"""The table of mechanisms, and private running sums of integer vectors behind one interface.
 
-Who are neighbours, and why each is private, stands at the top of each mechanism's own file. In all of them `length` is
-how many sums are released, one after each round; `l1` and `l2` bound how far a contribution moves a round's vector.
+A mechanism is a value (mechanism.py), exported by its own file, where it also says who are neighbours and why it is
+private. Adding one is that file and a line in the table below; an unknown name is an error at the door.
 """
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import choice, number, whole
-from sottovoce.privacy.factors import factor_for, variance_sums
-from sottovoce.privacy.fresh import FreshSums, fresh_noise
+from sottovoce._checks import choice, whole
+from sottovoce.privacy.exact_sum import LOCAL, NONE
+from sottovoce.privacy.fresh import FRESH
 from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.honaker import HonakerSums, honaker_noise, node_variance
+from sottovoce.privacy.honaker import HONAKER
+from sottovoce.privacy.mechanism import Mechanism, Moves
 from sottovoce.privacy.noise import Integers, Noise, NoiseSource
-from sottovoce.privacy.toeplitz import ToeplitzSums, toeplitz_bits, toeplitz_noise
-from sottovoce.privacy.tree import TreeAggregator, TreeSensitivity, tree_noise
+from sottovoce.privacy.probe_sums import PROBE_SUMS
+from sottovoce.privacy.toeplitz import TOEPLITZ
+from sottovoce.privacy.tree import TREE
 
-__all__ = ["MECHANISMS", "RunningSums", "SumError", "noise_of", "running_sums", "sum_error"]
+__all__ = [
+    "MECHANISMS",
+    "RunningSums",
+    "SumError",
+    "mechanism_for",
+    "mechanism_named",
+    "noise_of",
+    "running_sums",
+    "sum_error",
+]
 
-MECHANISMS = ("tree", "honaker", "toeplitz", "fresh")
+MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)}
+"""Every mechanism there is, by name."""
+
+
+def mechanism_named(name: str) -> Mechanism:
+    """Return the mechanism of a name, or say which there are.
+
+    Examples
+    --------
+    >>> mechanism_named("tree")
+    Mechanism('tree')
+    """
+    return MECHANISMS[choice("mechanism", name, tuple(MECHANISMS))]
+
+
+def mechanism_for(guarantee: Guarantee, wanted: Mechanism) -> Mechanism:
+    """Return what is in force: `wanted`, unless no noise is added here, since none is needed or owners add it.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import LocalDP, PureDP
+    >>> mechanism_for(PureDP(1.0), TREE), mechanism_for(LocalDP(1.0), TREE)
+    (Mechanism('tree'), Mechanism('local'))
+    """
+    plain = (one for one in MECHANISMS.values() if not one.noised and one.serves(guarantee))
+    return next(plain, wanted)
 
 
 class RunningSums(Protocol):
@@ -106,14 +143,22 @@ def running_sums(
     >>> [sums.add(np.array([1000, 0, -1000])).shape for _ in range(2)], sums.round
     ([(3,), (3,)], 2)
     """
-    sampler = source.sampler(noise_of(mechanism, guarantee, l1=l1, l2=l2, length=length, dimension=dimension))
-    if mechanism == "tree":
-        return TreeAggregator(length + 1, dimension, sampler)  # one more round, whose sum is never released
-    if mechanism == "honaker":
-        return HonakerSums(length, dimension, sampler)
-    if mechanism == "toeplitz":
-        return ToeplitzSums(length, dimension, sampler, l2=l2)
-    return FreshSums(dimension, sampler)
+    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
+    stream: RunningSums = found.start(moves, source.sampler(_least_noise(found, guarantee, moves)))
+    return stream
+
+
+def _adding_up(name: str) -> Mechanism:
+    """Return a mechanism that can add up vectors with noise, and say how much of it."""
+    known = tuple(one.name for one in MECHANISMS.values() if one.variances is not None)
+    return MECHANISMS[choice("mechanism", name, known)]
+
+
+@lru_cache(1024)
+def _least_noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise:
+    noise = mechanism.noise(guarantee, moves)
+    assert noise is not None
+    return noise
 
 
 def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> Noise:
@@ -125,20 +170,7 @@ def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length
     >>> noise_of("fresh", PureDP(epsilon=1.0), l1=300, l2=100.0, length=50, dimension=9)
     Noise(family='laplace', scale=300.0)
     """
-    choice("mechanism", mechanism, MECHANISMS)
-    l1, l2, length, dimension = (
-        whole("l1", l1),
-        number("l2", l2, above=0),
-        whole("length", length),
-        whole("dimension", dimension),
-    )
-    if mechanism == "tree":
-        return tree_noise(guarantee, TreeSensitivity(l1=l1, l2=l2, length=length + 1, dimension=dimension))
-    if mechanism == "honaker":
-        return honaker_noise(guarantee, l1=l1, l2=l2, length=length, dimension=dimension)
-    if mechanism == "toeplitz":
-        return toeplitz_noise(guarantee, l2=l2, length=length, dimension=dimension)
-    return fresh_noise(guarantee, l1=l1, l2=l2, dimension=dimension)
+    return _least_noise(_adding_up(mechanism), guarantee, Moves(l1, l2, length, dimension))
 
 
 def sum_error(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> SumError:
@@ -147,7 +179,7 @@ def sum_error(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, lengt
     Examples
     --------
     >>> from sottovoce.privacy import ZCDP
-    >>> for mechanism in MECHANISMS:
+    >>> for mechanism in ("tree", "honaker", "toeplitz", "fresh"):
     ...     error = sum_error(mechanism, ZCDP(rho=0.5), l1=1000, l2=1000.0, length=1000, dimension=1)
     ...     print(mechanism, round(error.rms / 1000, 2))
     tree 7.03
@@ -155,43 +187,9 @@ def sum_error(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, lengt
     toeplitz 3.11
     fresh 22.37
     """
-    noise = noise_of(mechanism, guarantee, l1=l1, l2=l2, length=length, dimension=dimension)
-    bits = toeplitz_bits(l2=l2, length=length, dimension=dimension) if mechanism == "toeplitz" else 0
-    unit = math.ldexp(noise.standard_deviation, -bits) ** 2
-    variance, mean, worst = _UNIT_VARIANCES[mechanism](length)
+    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
+    noise = _least_noise(found, guarantee, moves)
+    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(moves)) ** 2
+    assert found.variances is not None
+    variance, mean, worst = found.variances(length)
     return SumError(noise, math.sqrt(unit * mean), math.sqrt(unit * worst), lambda t: unit * variance(t), length)
-
-
-# Of the t-th sum, their mean, and the largest; for noise of variance 1.
-_Variances = tuple[Callable[[int], float], float, float]
-
-
-def _nodes(length: int, of_level: Callable[[int], float]) -> _Variances:
-    """One node for each 1-bit of t, each with the variance of its level."""
-    variances = [of_level(level) for level in range(length.bit_length())]
-
-    def variance(t: int) -> float:
-        return math.fsum(value for level, value in enumerate(variances) if t >> level & 1)
-
-    def ones(level: int) -> int:  # how many of 0..length have that bit set
-        period, beyond = 2 << level, (length + 1) % (2 << level)
-        return (length + 1) // period * (period // 2) + max(0, beyond - period // 2)
-
-    mean = math.fsum(value * ones(level) for level, value in enumerate(variances)) / length
-    # The worst t is `length` itself, or it falls below it at one bit and has all ones from there on.
-    candidates = [length, *((length >> level << level) - 1 for level in range(length.bit_length()))]
-    return variance, mean, max(variance(t) for t in candidates if t > 0)
-
-
-def _toeplitz(length: int) -> _Variances:
-    factor = factor_for(length)
-    last, every = variance_sums(factor, length)
-    return (lambda t: variance_sums(factor, t)[0]), every / length, last
-
-
-_UNIT_VARIANCES: dict[str, Callable[[int], _Variances]] = {
-    "tree": lambda length: _nodes(length, lambda level: 1.0),
-    "honaker": lambda length: _nodes(length, node_variance),
-    "toeplitz": _toeplitz,
-    "fresh": lambda length: (float, (length + 1) / 2, float(length)),
-}

@@ -19,16 +19,18 @@ Tests: tests/privacy/test_probe_sums.py.
 """
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
-from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.kept import Kept, Mechanism
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.kept import Kept, Stream
+from sottovoce.privacy.mechanism import Mechanism, Moves
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add
 
-__all__ = ["ProbeSums", "probe_noise"]
+__all__ = ["PROBE_SUMS", "ProbeSums", "least_probe_noise", "probe_noise"]
 
 
 def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = None) -> Noise:
@@ -59,7 +61,29 @@ def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = Non
     return noise_for(guarantee, l1=contributions * steps, l2=l2, numbers=contributions)
 
 
-class ProbeSums(Mechanism):
+@lru_cache(1024)
+def least_probe_noise(guarantee: Guarantee, steps: int) -> Noise:
+    """Return the least noise of either family: even where delta is allowed, Laplace noise may hide one number better.
+
+    Pure privacy implies the approximate kind at the same epsilon.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy.guarantees import ApproxDP
+    >>> least_probe_noise(ApproxDP(epsilon=1.0, delta=1e-6), 1000)
+    Noise(family='laplace', scale=1000.0)
+    """
+    if not isinstance(guarantee, ApproxDP):
+        return probe_noise(guarantee, steps=steps)
+    pure = probe_noise(PureDP(guarantee.epsilon, guarantee.contributions), steps=steps)
+    try:
+        gaussian = probe_noise(guarantee, steps=steps)
+    except ValueError:  # a delta too small for the grid
+        return pure
+    return min(gaussian, pure, key=lambda one: one.standard_deviation)
+
+
+class ProbeSums(Stream):
     """Releases each round's numbers, once.
 
     Parameters
@@ -88,3 +112,17 @@ class ProbeSums(Mechanism):
         released = add(sums, self._sampler.draw(len(sums)))
         self._kept = Kept(self.round + 1, released, None)
         return released.copy()
+
+
+def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+    return least_probe_noise(guarantee, moves.l1)
+
+
+PROBE_SUMS = Mechanism(
+    name="probe-sums",
+    takes=("numbers",),
+    releases="rounds",
+    guarantees=(PureDP, ApproxDP, ZCDP),
+    noise=_noise,  # by what one loss moves its number: all else about a round does not matter
+    open=lambda moves, sampler: ProbeSums(sampler),
+)

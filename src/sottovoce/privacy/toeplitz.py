@@ -31,14 +31,15 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
-from sottovoce.privacy.factors import factor_for
+from sottovoce.privacy.factors import factor_for, variance_sums
 from sottovoce.privacy.fixed_point import LARGEST_FACTOR
-from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.kept import Kept, Mechanism
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee
+from sottovoce.privacy.kept import Kept, Stream
+from sottovoce.privacy.mechanism import Mechanism, Moves, Variances
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
-__all__ = ["ToeplitzSums", "toeplitz_bits", "toeplitz_noise", "toeplitz_sensitivity"]
+__all__ = ["TOEPLITZ", "ToeplitzSums", "toeplitz_bits", "toeplitz_noise", "toeplitz_sensitivity"]
 
 Floats = NDArray[np.float64]
 _ROUNDING_SHARE = 1e-3
@@ -93,7 +94,7 @@ def toeplitz_noise(guarantee: Guarantee, *, l2: float, length: int, dimension: i
     return noise_for(guarantee, l1=None, l2=contributions * sensitivity, numbers=length * dimension)
 
 
-class ToeplitzSums(Mechanism):
+class ToeplitzSums(Stream):
     """Streams private running sums, in O(dimension) memory (times 16 for long runs, 512 at most for short ones).
 
     Parameters
@@ -156,3 +157,35 @@ class ToeplitzSums(Mechanism):
         memory = self._factor.push(exact, scaled), absolute, self._factor.push_float(decoded, own), total
         self._kept = Kept(self.round + 1, total, memory)  # a round is taken in whole or not at all
         return total.copy()
+
+
+def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+    return toeplitz_noise(guarantee, l2=moves.l2, length=moves.length, dimension=moves.dimension)
+
+
+def _bits(moves: Moves) -> int:
+    return toeplitz_bits(l2=moves.l2, length=moves.length, dimension=moves.dimension)
+
+
+def _moved_in_all(moves: Moves) -> float:
+    return toeplitz_sensitivity(l2=moves.l2, length=moves.length, dimension=moves.dimension, bits=_bits(moves))
+
+
+def _variances(length: int) -> Variances:
+    factor = factor_for(length)
+    last, every = variance_sums(factor, length)
+    return (lambda t: variance_sums(factor, t)[0]), every / length, last
+
+
+TOEPLITZ = Mechanism(
+    name="toeplitz",
+    takes=("vectors",),
+    releases="sums",
+    guarantees=(ApproxDP, ZCDP),  # the columns of C have a large l1 norm: with Laplace noise a tree is better
+    noise=_noise,
+    open=lambda moves, sampler: ToeplitzSums(moves.length, moves.dimension, sampler, l2=moves.l2),
+    variances=_variances,
+    moved_in_all=_moved_in_all,
+    scale_bits=_bits,
+    headroom=4,  # its buffers hold up to 2^60, where trees hold 2^61
+)

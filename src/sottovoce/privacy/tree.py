@@ -29,12 +29,14 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
-from sottovoce.privacy.guarantees import Guarantee
-from sottovoce.privacy.kept import Kept, Mechanism
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.kept import Kept, Stream
+from sottovoce.privacy.mechanism import Mechanism, Moves
+from sottovoce.privacy.nodes import node_variances
 from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
-__all__ = ["TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
+__all__ = ["TREE", "TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +97,7 @@ class _Nodes(NamedTuple):
     noisy: dict[int, Floats]
 
 
-class TreeAggregator(Mechanism):
+class TreeAggregator(Stream):
     """Streams private running sums (TreeBasedAgg of the paper's appendix), in O(dimension * log length) memory.
 
     Parameters
@@ -184,3 +186,24 @@ class TreeAggregator(Mechanism):
 
 def _total(vectors: Integers) -> Floats:
     return np.asarray(vectors.sum(axis=0, dtype=np.float64))
+
+
+def _open(moves: Moves, sampler: Sampler, *, padding: bool = False) -> TreeAggregator:
+    return TreeAggregator(moves.length + 1, moves.dimension, sampler, padding=padding)
+
+
+def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+    return tree_noise(guarantee, TreeSensitivity(moves.l1, moves.l2, moves.length + 1, moves.dimension))
+
+
+TREE = Mechanism(
+    name="tree",
+    takes=("vectors",),
+    releases="sums",
+    guarantees=(PureDP, ApproxDP, ZCDP),
+    noise=_noise,
+    open=_open,  # of one round more, whose sum is never released
+    variances=lambda length: node_variances(length, lambda level: 1.0),
+    reach=lambda length: max(1, levels(length + 1)),
+    options=("padding",),
+)

@@ -8,11 +8,11 @@ from sottovoce._checks import whole
 from sottovoce.domains import Ball, Domain
 from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
 from sottovoce.learning.baselines.scrible import BallBarrier, Scrible, scrible_bound, scrible_step
-from sottovoce.learning.design_plans import DesignDraft
 from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.explorations._probe_noise import probe_noise_of
+from sottovoce.learning.explorations.designs import DesignDraft
 from sottovoce.learning.noisy_oco import NoisyOCO
 from sottovoce.learning.plan import Plan
-from sottovoce.learning.probe_plans import probe_noise_of
 from sottovoce.learning.problem import Problem
 from sottovoce.privacy import Guarantee, NoiseSource
 
@@ -29,7 +29,7 @@ class AgarwalSingh(PrivatelyPlanned):
     - "explore", on all other sets: SCRiBLe needs a self-concordant barrier of the set, which a linear oracle does not
       give. One event in 1/rate, at a place drawn by public coins, plays a vertex drawn from a D-optimal design, and is
       the only one that is read; the rest play the regularised leader in rounded position. Regret grows as T^(2/3)
-      only, and `plan.bound` is of its order, not a guarantee (see sottovoce.learning.bounds).
+      only, and `plan.bound` is of its order, not a guarantee (see sottovoce.learning.explorations.designs).
 
     Source: "The price of differential privacy for online learning" (ICML 2017). Verified against its abstract: the
     order sqrt(T)/epsilon for linear bandits. The reduction (any non-private bandit can be inside, SCRiBLe is theirs)

@@ -9,10 +9,10 @@ from sottovoce._checks import whole
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.learning.baselines.planned import Planned
 from sottovoce.learning.baselines.plans import one_point_radius
-from sottovoce.learning.bounds import SphereBound
+from sottovoce.learning.explorations._common import smoothing
+from sottovoce.learning.explorations.sphere import SphereBound, SphereDraft
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.sphere_plans import SphereDraft, smoothing
 from sottovoce.privacy import NoPrivacy
 
 __all__ = ["GarberKretzu"]
@@ -28,7 +28,7 @@ class GarberKretzu(Planned):
     Source: "Improved regret bounds for projection-free bandit convex optimization" (AISTATS 2020). Verified against its
     abstract: the order T^(3/4), and O(T) calls of the linear oracle. The constants of its theorem are not reproduced:
     the radius is that of FKM, which balances the same two terms; the step minimises the explicit bound that
-    `plan.bound` holds (that of sottovoce.learning.bounds, with a delay of one block and no noise).
+    `plan.bound` holds (that of sottovoce.learning.explorations.sphere, with a delay of one block and no noise).
 
     Differences: this is `PrivateBandit` with a plan of its own and no noise, which is the same algorithm with the
     objective divided by 2; losses are shifted so that their middle is 0, and rounded to the grid that private ones

@@ -7,9 +7,9 @@ from sottovoce._checks import whole
 from sottovoce.domains import Domain
 from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
 from sottovoce.learning.baselines.plans import one_point_radius
+from sottovoce.learning.explorations.sphere import SphereDraft
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.sphere_plans import SphereDraft
-from sottovoce.privacy import Guarantee, NoiseSource
+from sottovoce.privacy import TREE, Guarantee, NoiseSource
 
 __all__ = ["SmithThakurta"]
 
@@ -60,7 +60,7 @@ class SmithThakurta(PrivatelyPlanned):
         noise: NoiseSource | None = None,
     ) -> None:
         problem = Problem(domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz)
-        draft = SphereDraft.of(problem, problem.stage("plain"), 1, one_point_radius(problem), "tree")
+        draft = SphereDraft.of(problem, problem.stage("plain"), 1, one_point_radius(problem), TREE)
         super().__init__(
             domain,
             horizon=problem.horizon,

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.exploration import Stage
-from sottovoce.learning.mechanisms import finest_bits, needed_noise
+from sottovoce.learning.explorations._common import position_of
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import LocalDP, LossGrid, Noise
+from sottovoce.learning.sensitivity import finest_bits, needed_noise
+from sottovoce.privacy import PROBE_SUMS, LossGrid, Noise, mechanism_for
 
-__all__ = ["ProbeNoise", "common_fields", "mechanism_name", "probe_noise_of"]
+__all__ = ["ProbeNoise", "common_fields", "probe_noise_of"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,9 @@ class ProbeNoise:
 
 def probe_noise_of(problem: Problem) -> ProbeNoise:
     """Return the least noise of a number; none without privacy, or where losses come in privatised."""
-    bits = finest_bits(problem, "probe-sums", rounds=1, dimension=1)
-    noise = needed_noise(problem, "probe-sums", bits=bits, rounds=1, dimension=1)
+    mechanism = mechanism_for(problem.privacy, PROBE_SUMS)
+    bits = finest_bits(problem, mechanism, rounds=1, dimension=1)
+    noise = needed_noise(problem, mechanism, bits=bits, rounds=1, dimension=1)
     step = LossGrid(*problem.loss_range, bits=bits).step
     if noise is None:
         return ProbeNoise(bits, None, 0.0, 0.0)
@@ -36,8 +38,8 @@ def common_fields(problem: Problem, stage: Stage) -> dict[str, Any]:
     noise = probe_noise_of(problem)
     return {
         "name": "auto",
-        "mechanism": mechanism_name(problem, "probe-sums"),
-        "position": "plain" if stage.rounded is None else "rounded",
+        "mechanism": mechanism_for(problem.privacy, PROBE_SUMS).name,
+        "position": position_of(stage),
         "horizon": problem.horizon,
         "gap": 1e-6 * stage.working.diameter**2,
         "max_calls": 10_000,
@@ -46,10 +48,3 @@ def common_fields(problem: Problem, stage: Stage) -> dict[str, Any]:
         "noise": noise.noise,
         "noise_in_loss_units": noise.in_loss_units,
     }
-
-
-def mechanism_name(problem: Problem, mechanism: str) -> str:
-    """What to call the mechanism: it adds no noise without privacy, nor where losses come in privatised."""
-    if isinstance(problem.privacy, LocalDP):
-        return "local"
-    return mechanism if problem.privacy.private else "none"

@@ -3,11 +3,15 @@
 import math
 from dataclasses import replace
 
+from sottovoce.learning.explorations._common import largest_radius
+from sottovoce.learning.explorations.sphere import SphereDraft
 from sottovoce.learning.problem import Problem
-from sottovoce.learning.sphere_plans import SphereDraft, largest_radius
 from sottovoce.privacy import ApproxDP, PureDP
 
-__all__ = ["paper_draft", "paper_scale"]
+__all__ = ["PAPER_CHOICES", "paper_draft", "paper_scale"]
+
+PAPER_CHOICES = ("radius", "batch_size", "step", "delay", "method", "padding", "mechanism")
+"""What a caller may choose of the paper's plan."""
 
 
 def paper_draft(problem: Problem, batch_size: int | None = None) -> SphereDraft:

@@ -1,0 +1,39 @@
+"""The last look at a plan before it runs: its noise must keep the promise, and its sums must not overflow.
+
+Every optimizer passes through here, whoever made the plan.
+"""
+
+import math
+
+from sottovoce.learning.explorations import exploration_named
+from sottovoce.learning.plan import Plan
+from sottovoce.learning.problem import Problem
+from sottovoce.learning.sensitivity import most_bits, needed_noise
+from sottovoce.privacy import mechanism_named
+
+__all__ = ["check_plan"]
+
+
+def check_plan(problem: Problem, plan: Plan) -> None:
+    """Refuse a plan whose noise is less than its guarantee needs, or whose sums could overflow."""
+    mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
+    if not isinstance(plan.options, exploration.options):
+        raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
+    if plan.bits > most_bits(problem, mechanism):
+        raise ValueError(f"bits = {plan.bits} of the plan could overflow over {problem.horizon} events; use fewer")
+    if not mechanism.serves(problem.privacy):
+        raise ValueError(
+            f"mechanism {plan.mechanism!r} of the plan does not give {problem.privacy}: the plan was made for another "
+            "problem; make it anew"
+        )
+    if not exploration.fits(mechanism):
+        raise ValueError(f"{plan.mechanism} releases {mechanism.takes[0]}, and {plan.exploration} has none of these")
+    dimension = problem.stage(plan.position).working.dimension
+    least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
+    if least is None:
+        return
+    if plan.noise is None or plan.noise.family != least.family or not least.scale <= plan.noise.scale < math.inf:
+        raise ValueError(
+            f"the plan's noise is {plan.noise}, but {problem.privacy} needs at least {least} here: "
+            "the plan was made for another problem; make it anew with the same arguments"
+        )
