@@ -13,7 +13,7 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.exploration import BallProbes, Designs, Schedule, Stage, VertexProbes
 from sottovoce.exploration.designs import LinearModel, Probe
-from sottovoce.learning.bounds import DesignBound
+from sottovoce.learning.explorations.designs import DesignBound
 
 GRID = 2.0**-30  # losses are summed as integers
 

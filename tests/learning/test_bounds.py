@@ -11,7 +11,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.exploration import Frames, Spheres, Stage
-from sottovoce.learning.bounds import DesignBound, FrameBound, SphereBound
+from sottovoce.learning.explorations.designs import DesignBound
+from sottovoce.learning.explorations.frames import FrameBound
+from sottovoce.learning.explorations.sphere import SphereBound
 
 SPHERE = SphereBound(
     events=10_000,

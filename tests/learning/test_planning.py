@@ -1,6 +1,7 @@
 """Plans: the paper's parameters, noise that is never too small, horizons of every kind."""
 
 import dataclasses
+import json
 import math
 
 import numpy as np
@@ -10,16 +11,20 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.learning.epoch import assemble
-from sottovoce.learning.mechanisms import needed_noise
+from sottovoce.learning.plan import Plan
 from sottovoce.learning.planning import make_plan
 from sottovoce.learning.problem import Problem
+from sottovoce.learning.sensitivity import needed_noise
+from sottovoce.privacy import TREE
 
 BALL = sv.domains.Ball(10)
 GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.1)]
 
 
-def problem(horizon=10**6, privacy=None, domain=BALL, play="around", loss_range=(0.0, 2.0), lipschitz=1.0):
-    return Problem(domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz, play)
+def problem(
+    horizon=10**6, privacy=None, domain=BALL, play="around", loss_range=(0.0, 2.0), lipschitz=1.0, losses="convex"
+):
+    return Problem(domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz, play, losses)
 
 
 def test_the_papers_parameters():
@@ -53,7 +58,7 @@ def test_the_papers_scale_gives_way_where_privacy_needs_more():
     """A wide loss range makes the sensitivity exceed what the paper's L and D suggest."""
     wide = problem(horizon=100, privacy=sv.PureDP(1.0), loss_range=(0.0, 1e6))
     plan = make_plan(wide, "paper")
-    least = needed_noise(wide, "tree", bits=plan.bits, rounds=plan.rounds, dimension=10)
+    least = needed_noise(wide, TREE, bits=plan.bits, rounds=plan.rounds, dimension=10)
     assert plan.noise == least
 
 
@@ -109,7 +114,7 @@ def test_a_radius_that_does_not_fit_is_cut():
 )
 @pytest.mark.parametrize("name", ["auto", "paper"])
 def test_single_choices_override_the_plan(name, choice, value):
-    options = {"exploration": "sphere", choice: value}
+    options = {"exploration": "sphere", "mechanism": "tree", choice: value}
     assert getattr(make_plan(problem(privacy=sv.PureDP(1.0)), name, **options), choice) == value
 
 
@@ -123,10 +128,63 @@ def test_bad_choices_are_refused(choice, value):
 
 
 def test_unknown_choices_are_refused():
-    with pytest.raises(TypeError, match="unknown choice zeta; known are radius"):
+    with pytest.raises(TypeError, match="unknown choice zeta; known are exploration, mechanism"):
         make_plan(problem(), "paper", zeta=1.0)
     with pytest.raises(ValueError, match="plan must be one of 'auto', 'paper', got 'best'"):
         make_plan(problem(), "best")
+
+
+@pytest.mark.parametrize(
+    ("losses", "plan", "choices", "words"),
+    [
+        ("convex", "auto", {"exploration": "sphere", "rate": 0.1}, "rate does not apply to exploration 'sphere'"),
+        ("convex", "auto", {"exploration": "sphere", "directions": 2}, "a choice of exploration='frames'"),
+        ("convex", "auto", {"exploration": "frames", "padding": True}, "padding does not apply"),
+        (
+            "convex",
+            "auto",
+            {"exploration": "sphere", "mechanism": "fresh", "padding": True},
+            "option of mechanism tree",
+        ),
+        ("convex", "auto", {"exploration": "frames", "mechanism": "tree"}, "these do: probe-sums"),
+        ("linear", "auto", {"radius": 0.3}, "radius does not apply to exploration 'designs'"),
+        ("linear", "auto", {"position": "rounded"}, "position does not apply to exploration 'designs'"),
+        ("linear", "auto", {"batch_size": 50}, "batch_size does not apply to exploration 'designs'"),
+        ("convex", "paper", {"exploration": "frames"}, "plan='paper' explores by sphere"),
+        ("convex", "paper", {"directions": 2}, "directions does not apply to plan='paper', which has"),
+        ("convex", "paper", {"mechanism": "probe-sums"}, "does not fit exploration 'sphere'"),
+    ],
+)
+def test_a_choice_that_does_not_apply_is_refused_with_those_that_do(losses, plan, choices, words):
+    with pytest.raises(ValueError, match=words):
+        make_plan(problem(privacy=sv.PureDP(1.0), losses=losses), plan, **choices)
+
+
+def test_a_plan_holds_the_options_of_its_own_kind_and_reads_them_out():
+    plan = make_plan(problem(privacy=sv.PureDP(1.0)), exploration="frames", radius=0.05)
+    assert plan.options.radius == plan.radius == 0.05
+    with pytest.raises(AttributeError, match="a plan that explores by frames has no 'rate'"):
+        plan.rate  # noqa: B018
+
+
+@pytest.mark.parametrize("losses", ["convex", "linear"])
+@pytest.mark.parametrize("name", ["auto", "paper"])
+def test_a_plan_comes_back_from_plain_data(name, losses):
+    plan = make_plan(problem(privacy=sv.PureDP(1.0), losses=losses), name)
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+
+
+def test_plans_of_the_first_version_are_read():
+    """It wrote all options of all explorations side by side."""
+    for plan in (
+        make_plan(problem(), "paper"),
+        make_plan(problem(), exploration="frames"),
+        make_plan(problem(losses="linear")),
+    ):
+        flat = plan.to_dict()
+        others = {"radius": None, "directions": None, "rate": None, "probe_events": None, "decay": 0.0, "growth": 0.0}
+        others |= {"control_variate": True, "reuse": False, "memory": None, "padding": False}
+        assert Plan.from_dict(others | flat.pop("options") | flat) == plan
 
 
 class TestPlansOfAnotherProblem:

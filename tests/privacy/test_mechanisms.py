@@ -262,7 +262,7 @@ def test_no_sum_is_released_beyond_the_last(name):
         stream.add(np.zeros(4, dtype=np.int64))
 
 
-@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("name", [one.name for one in MECHANISMS.values() if one.variances])
 def test_memory_stays_small_at_a_million_rounds_in_a_hundred_dimensions(name):
     """Only the first rounds are run: what could grow with time is a node per level, and is seen by then."""
     tracemalloc.start()

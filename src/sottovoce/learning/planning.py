@@ -18,7 +18,7 @@ from sottovoce.learning.explorations.sphere import SPHERE
 from sottovoce.learning.noisy_oco import METHODS
 from sottovoce.learning.plan import Alternative, Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_named
+from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_for, mechanism_named
 
 __all__ = ["make_plan"]
 
@@ -103,6 +103,9 @@ def _pairs(problem: Problem, chosen: Chosen) -> Iterable[tuple[ExplorationKind, 
 def _mechanisms(problem: Problem, kind: ExplorationKind, wanted: str | None) -> list[Mechanism]:
     if wanted is not None:
         mechanism = MECHANISMS[wanted]
+        if not mechanism_for(problem.privacy, mechanism).serves(problem.privacy):
+            able = ", ".join(one.name for one in MECHANISMS.values() if one.serves(problem.privacy))
+            raise ValueError(f"mechanism {wanted!r} does not give {problem.privacy}; these do: {able}")
         return [mechanism] if kind.fits(mechanism) else []
     fitting = [one for one in MECHANISMS.values() if one.noised and kind.fits(one)]
     if any(not one.noised and one.serves(problem.privacy) for one in MECHANISMS.values()):

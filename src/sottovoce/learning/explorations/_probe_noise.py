@@ -7,7 +7,7 @@ from sottovoce.exploration import Stage
 from sottovoce.learning.explorations._common import position_of
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.sensitivity import finest_bits, needed_noise
-from sottovoce.privacy import PROBE_SUMS, LossGrid, Noise, mechanism_for
+from sottovoce.privacy import PROBE_SUMS, LossGrid, Mechanism, Noise, mechanism_for
 
 __all__ = ["ProbeNoise", "common_fields", "probe_noise_of"]
 
@@ -22,9 +22,9 @@ class ProbeNoise:
     deviation: float
 
 
-def probe_noise_of(problem: Problem) -> ProbeNoise:
+def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> ProbeNoise:
     """Return the least noise of a number; none without privacy, or where losses come in privatised."""
-    mechanism = mechanism_for(problem.privacy, PROBE_SUMS)
+    mechanism = mechanism_for(problem.privacy, mechanism)
     bits = finest_bits(problem, mechanism, rounds=1, dimension=1)
     noise = needed_noise(problem, mechanism, bits=bits, rounds=1, dimension=1)
     step = LossGrid(*problem.loss_range, bits=bits).step
@@ -33,12 +33,12 @@ def probe_noise_of(problem: Problem) -> ProbeNoise:
     return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
 
 
-def common_fields(problem: Problem, stage: Stage) -> dict[str, Any]:
+def common_fields(problem: Problem, stage: Stage, mechanism: Mechanism = PROBE_SUMS) -> dict[str, Any]:
     """Fields of a `Plan` that do not depend on how it explores."""
-    noise = probe_noise_of(problem)
+    noise = probe_noise_of(problem, mechanism)
     return {
         "name": "auto",
-        "mechanism": mechanism_for(problem.privacy, PROBE_SUMS).name,
+        "mechanism": mechanism_for(problem.privacy, mechanism).name,
         "position": position_of(stage),
         "horizon": problem.horizon,
         "gap": 1e-6 * stage.working.diameter**2,

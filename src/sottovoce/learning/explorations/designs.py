@@ -19,7 +19,7 @@ from sottovoce.learning.explorations._probe_noise import common_fields, probe_no
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
 from sottovoce.learning.plan import Options, Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import Mechanism
+from sottovoce.privacy import PROBE_SUMS, Mechanism
 
 __all__ = ["DESIGNS", "DesignBound", "DesignDraft", "DesignOptions"]
 
@@ -118,12 +118,13 @@ class DesignDraft:
     control_variate: bool = True
     reuse: bool = False
     memory: float = math.inf
+    mechanism: Mechanism = PROBE_SUMS
 
     def finish(self) -> Plan:
         """Derive noise and bound."""
         problem = self.problem
         return Plan(
-            **common_fields(problem, self.stage),
+            **common_fields(problem, self.stage, self.mechanism),
             batch_size=min(problem.horizon, self.probe_events * max(1, round(1 / self.rate))),
             options=DesignOptions(
                 self.rate,
@@ -138,7 +139,7 @@ class DesignDraft:
             step_multiplier=self.step_multiplier,
             delay=self.delay,
             method=self.method,
-            bound=self._bound(probe_noise_of(problem).deviation).value(),
+            bound=self._bound(probe_noise_of(problem, self.mechanism).deviation).value(),
             bound_without_privacy=self._bound(0.0).value(),
             no_learning=problem.horizon * problem.width,
         )
@@ -161,10 +162,10 @@ class DesignDraft:
 
 
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[DesignDraft]]:
-    yield iter([_draft(problem, chosen.get("rate"), chosen.get("probe_events"))])
+    yield iter([_draft(problem, mechanism, chosen.get("rate"), chosen.get("probe_events"))])
 
 
-def _draft(problem: Problem, rate: float | None, probe_events: int | None) -> DesignDraft:
+def _draft(problem: Problem, mechanism: Mechanism, rate: float | None, probe_events: int | None) -> DesignDraft:
     """The one candidate: events of a probe and share of exploring events by formula.
 
     Both come from balancing the terms of the bound, at losses of typical variance B^2/16 and a gap of B/4 between the
@@ -176,14 +177,14 @@ def _draft(problem: Problem, rate: float | None, probe_events: int | None) -> De
     working = problem.domain
     ball = not problem.integral and working.outer_radius <= _ROUND_ENOUGH * working.inner_radius
     stage = problem.stage("plain" if ball else "rounded")
-    noise = probe_noise_of(problem).deviation
+    noise = probe_noise_of(problem, mechanism).deviation
     events = probe_events or max(_LEAST_PROBE, round(_PROBE_PER_NOISE * noise / problem.width))
     energy = loss_deviation(problem) ** 2 / 4 + noise**2 / events
     gap = problem.width / 4
     share = _RATE * (stage.working.affine_dimension**2 * energy / (problem.horizon * gap**2)) ** (1 / 3)
     share = rate or min(0.25, max(share, events / problem.horizon))
     memory = _MEMORY_UNDER_DRIFT if problem.drift else math.inf
-    return DesignDraft(problem, stage, share, min(events, problem.horizon), memory=memory)
+    return DesignDraft(problem, stage, share, min(events, problem.horizon), memory=memory, mechanism=mechanism)
 
 
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:

@@ -8,7 +8,7 @@ first two terms; multiplied by c, which bets on losses that stay as they are, it
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sottovoce._checks import whole
@@ -20,7 +20,7 @@ from sottovoce.learning.explorations._probe_noise import common_fields, probe_no
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
 from sottovoce.learning.plan import Options, Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import Mechanism
+from sottovoce.privacy import PROBE_SUMS, Mechanism
 
 __all__ = ["FRAMES", "FrameBound", "FrameDraft", "FrameOptions"]
 
@@ -102,12 +102,13 @@ class FrameDraft:
     method: str = "auto"
     step: float | None = None
     step_multiplier: float = 1.0
+    mechanism: Mechanism = PROBE_SUMS
 
     def finish(self) -> Plan:
         """Derive noise and bound."""
-        noise = probe_noise_of(self.problem).deviation
+        noise = probe_noise_of(self.problem, self.mechanism).deviation
         return Plan(
-            **common_fields(self.problem, self.stage),
+            **common_fields(self.problem, self.stage, self.mechanism),
             batch_size=self.batch_size,
             options=FrameOptions(self.radius, self.directions),
             step=self.step,
@@ -141,7 +142,8 @@ class FrameDraft:
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[FrameDraft]]:
     """Candidates: radius, directions and events per direction on logarithmic grids."""
     for place in positions(problem, chosen.get("position")):
-        yield _grid(problem, problem.stage(place), chosen.get("batch_size"), chosen.get("directions"))
+        drafts = _grid(problem, problem.stage(place), chosen.get("batch_size"), chosen.get("directions"))
+        yield (replace(draft, mechanism=mechanism) for draft in drafts)
 
 
 def _grid(problem: Problem, stage: Stage, batch_size: int | None, directions: int | None) -> Iterator[FrameDraft]:

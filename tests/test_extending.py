@@ -1,0 +1,167 @@
+"""A new mechanism, or a new way of exploring, is one value in one table: then it works everywhere, or is refused.
+
+What CONTRIBUTING walks through is done here to the letter.
+"""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sottovoce as sv
+from sottovoce.auditing import audit, shipped
+from sottovoce.cli.app import app
+from sottovoce.exploration import Frames
+from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind
+from sottovoce.learning.explorations.frames import FRAMES
+from sottovoce.learning.plan import Options, Plan
+from sottovoce.privacy import MECHANISMS, Mechanism, ProbeSums, PureDP
+from sottovoce.privacy.noise import laplace_for
+
+
+class TwiceProbeSums(ProbeSums):
+    """Probe sums whose every number is drawn with twice the noise that it needs."""
+
+
+TWICE = Mechanism(
+    name="twice",
+    takes=("numbers",),
+    releases="rounds",
+    guarantees=(PureDP,),
+    noise=lambda guarantee, moves: laplace_for(2 * guarantee.contributions * moves.l1, guarantee.epsilon),
+    open=lambda moves, sampler: TwiceProbeSums(sampler),
+)
+
+
+@pytest.fixture
+def twice(monkeypatch):
+    monkeypatch.setitem(MECHANISMS, TWICE.name, TWICE)
+
+
+def box(**more):
+    return {"horizon": 200, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **more}
+
+
+def played(optimizer):
+    while optimizer.remaining:
+        actions = optimizer.ask_round()
+        optimizer.tell(actions.ids, actions.x[:, 0])
+    return optimizer
+
+
+def test_a_mechanism_that_is_registered_is_planned_run_and_stated(twice):
+    optimizer = sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), mechanism="twice", noise=sv.SimulatedNoise(0), **box())
+    assert isinstance(optimizer._epoch._mechanism, TwiceProbeSums)
+    assert optimizer.plan.mechanism == "twice"
+    usual = sv.plan(sv.domains.Box(0.0, 1.0, 2), 200, (0.0, 1.0), sv.PureDP(1.0), mechanism="probe-sums")
+    assert optimizer.plan.noise.scale == 2 * usual.noise.scale
+    assert "with twice" in str(optimizer.privacy)
+    assert played(optimizer).round > 1
+
+
+def test_it_survives_in_a_study(twice, tmp_path):
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with sv.Study.open(url, name="toy", domain=sv.domains.Box(0.0, 1.0, 2), mechanism="twice", **box()) as study:
+        study.tell(study.ask().id, 0.5)
+    with sv.Study.open(url, name="toy") as study:
+        assert study.plan.mechanism == "twice"
+        assert study.verify().ok
+
+
+def test_it_is_audited(twice):
+    (configuration,) = [one for one in shipped(mechanism="twice") if one.plan.exploration == "frames"][:1]
+    assert audit(configuration, runs=400, noise_seed=1).passed
+
+
+def test_it_is_offered_on_the_command_line(twice):
+    found = CliRunner().invoke(app, ["plan", "--domain", "box:2", "--horizon", "2k", "--mechanism", "twice"])
+    assert found.exit_code == 0, found.output
+    assert "frames with twice" in found.output
+
+
+def test_what_it_cannot_do_is_refused_with_the_reason(twice):
+    domain = sv.domains.Box(0.0, 1.0, 2)
+    with pytest.raises(ValueError, match="these do: tree, honaker, toeplitz, fresh"):
+        sv.PrivateBandit(domain, mechanism="twice", exploration="sphere", **box())
+    with pytest.raises(ValueError, match="mechanism 'twice' does not give rho = 0.5"):
+        sv.PrivateBandit(domain, mechanism="twice", **box(privacy=sv.ZCDP(0.5)))
+
+
+def test_an_unknown_name_is_an_error_at_the_door():
+    with pytest.raises(ValueError, match="mechanism must be one of 'probe-sums', 'tree'"):
+        sv.PrivateBandit(sv.domains.Ball(2), mechanism="twice", **box())
+    with pytest.raises(ValueError, match="exploration must be one of 'designs', 'frames', 'sphere'"):
+        sv.PrivateBandit(sv.domains.Ball(2), exploration="toy", **box())
+
+
+@pytest.fixture
+def toy_exploration(monkeypatch):
+    monkeypatch.setattr(Options, "_kinds", dict(Options._kinds))
+
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class ToyOptions(Options, exploration="toy"):
+        reach: float
+
+        def words(self):
+            return f"one direction at a time, at {self.reach:g}"
+
+    @dataclass(frozen=True)
+    class ToyDraft:
+        problem: object
+        reach: float = 0.1
+        delay: int = 0
+        method: str = "auto"
+        step: float | None = None
+
+        def finish(self):
+            from sottovoce.learning.explorations._probe_noise import common_fields
+
+            return Plan(
+                **common_fields(self.problem, self.problem.stage("plain")),
+                batch_size=4,
+                options=ToyOptions(self.reach),
+                step=self.step,
+                delay=self.delay,
+                method=self.method,
+                bound=1.0,
+                bound_without_privacy=1.0,
+                no_learning=float(self.problem.horizon),
+            )
+
+    toy = ExplorationKind(
+        gives="numbers",
+        options=ToyOptions,
+        choices={"reach": lambda problem, value: float(value)},
+        drafts=lambda problem, mechanism, chosen: [[ToyDraft(problem)]],
+        build=lambda problem, plan, stage: Frames(stage, plan.reach, 1, plan.batch_size, problem.play, plan.baseline),
+    )
+    monkeypatch.setitem(EXPLORATIONS, toy.name, toy)
+    return toy
+
+
+def test_a_way_of_exploring_that_is_registered_is_planned_run_stored_and_audited(toy_exploration, tmp_path):
+    domain = sv.domains.Box(0.0, 1.0, 2)
+    options = box(exploration="toy", reach=0.2)
+    optimizer = played(sv.PrivateBandit(domain, noise=sv.SimulatedNoise(0), **options))
+    assert optimizer.plan.reach == 0.2
+    assert "one direction at a time, at 0.2" in str(optimizer.plan)
+    assert np.isfinite(optimizer.point).all()
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    with sv.Study.open(url, name="toy", domain=domain, **options) as study:
+        block = study.ask(40)
+        study.tell(block.ids, block.x[:, 0])
+    with sv.Study.open(url, name="toy") as study:
+        assert study.plan.exploration == "toy"
+        assert study.verify().ok
+        json.dumps(study.export())
+
+
+def test_its_choices_are_its_own(toy_exploration):
+    with pytest.raises(ValueError, match="radius does not apply to exploration 'toy'"):
+        sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), **box(exploration="toy", radius=0.1))
+    with pytest.raises(ValueError, match="a choice of exploration='toy'"):
+        sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), **box(exploration="frames", reach=0.1))
+    assert FRAMES.choices.keys().isdisjoint({"reach"})
