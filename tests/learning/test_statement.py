@@ -57,7 +57,7 @@ def test_the_statement_is_true(privacy, choices, horizon, source):
 
 
 def test_pure_privacy_has_no_toeplitz():
-    with pytest.raises(TypeError, match="Gaussian noise only"):
+    with pytest.raises(ValueError, match="does not give epsilon = 1, pure"):
         sv.PrivateBandit(
             sv.domains.Ball(2), horizon=100, loss_range=(0, 1), privacy=sv.PureDP(1.0), mechanism="toeplitz"
         )
