@@ -28,6 +28,7 @@ from sottovoce.privacy import (
 
 __all__ = ["label_of", "mechanisms_alone", "shipped"]
 
+
 def shipped(
     epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
 ) -> list[Configuration | StudyConfiguration]:
