@@ -15,9 +15,8 @@ import sottovoce as sv
 from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
 from sottovoce.exploration import Probed
 from sottovoce.learning import epoch as epochs
-from sottovoce.learning import estimates, rounds
-from sottovoce.learning import mechanisms as learned_mechanisms
-from sottovoce.privacy import LossGrid, grid, honaker, mechanisms, noise, probe_sums, toeplitz, tree
+from sottovoce.learning import estimates, rounds, sensitivity
+from sottovoce.privacy import MECHANISMS, LossGrid, grid, honaker, noise, probe_sums, toeplitz, tree
 from sottovoce.privacy.local import one_bit
 
 FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
@@ -248,9 +247,7 @@ def test_a_round_that_closes_later_for_a_high_loss(monkeypatch):
 
 def recalibrated(monkeypatch, change):
     """Give every plan other noise than it needs."""
-    probe, running = learned_mechanisms._probe_noise.__wrapped__, mechanisms.noise_of
-    monkeypatch.setattr(learned_mechanisms, "_probe_noise", lambda *given, **named: change(probe, *given, **named))
-    monkeypatch.setattr(learned_mechanisms, "_noise_of", lambda *given, **named: change(running, *given, **named))
+    monkeypatch.setattr(sensitivity, "_noise", lambda mechanism, *given: change(mechanism.noise, *given))
 
 
 def halved(calibrate, *given, **named):
@@ -264,11 +261,14 @@ def for_one_event(calibrate, *given, **named):
     )
 
 
+SUMMING = [one.name for one in MECHANISMS.values() if one.noised and "vectors" in one.takes]
+
+
 def fresh(subject):
     return replace(subject)  # plans are kept by their configuration
 
 
-@pytest.mark.parametrize("subject", [TWO_NUMBERS, *(sphere(name, sv.ZCDP(0.5)) for name in mechanisms.MECHANISMS)])
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, *(sphere(name, sv.ZCDP(0.5)) for name in SUMMING)])
 def test_a_sensitivity_of_half_the_range(monkeypatch, subject):
     recalibrated(monkeypatch, halved)
     assert misaligned(fresh(subject))
@@ -283,7 +283,7 @@ def test_contributions_that_are_ignored(monkeypatch, privacy):
 @pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5)])
 def test_a_level_of_the_tree_that_is_forgotten(monkeypatch, privacy):
     monkeypatch.setattr(tree.TreeSensitivity, "levels", property(lambda self: max(1, tree.levels(self.length) - 1)))
-    monkeypatch.setattr(mechanisms, "tree_noise", tree.tree_noise.__wrapped__)
+    monkeypatch.setattr(tree, "tree_noise", tree.tree_noise.__wrapped__)
     recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
     assert misaligned(sphere("tree", privacy))
 
@@ -291,14 +291,14 @@ def test_a_level_of_the_tree_that_is_forgotten(monkeypatch, privacy):
 def test_a_level_of_honakers_tree_that_is_forgotten(monkeypatch):
     right = honaker.honaker_levels
     monkeypatch.setattr(honaker, "honaker_levels", lambda length: max(1, right(length) - 1))
-    monkeypatch.setattr(mechanisms, "honaker_noise", honaker.honaker_noise.__wrapped__)
+    monkeypatch.setattr(honaker, "honaker_noise", honaker.honaker_noise.__wrapped__)
     recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
     assert misaligned(sphere("honaker", sv.ZCDP(0.5)))
 
 
 def test_a_toeplitz_factor_whose_column_has_norm_1(monkeypatch):
     monkeypatch.setattr(toeplitz, "toeplitz_sensitivity", lambda *, l2, length, dimension, bits: math.ldexp(l2, bits))
-    monkeypatch.setattr(mechanisms, "toeplitz_noise", toeplitz.toeplitz_noise.__wrapped__)
+    monkeypatch.setattr(toeplitz, "toeplitz_noise", toeplitz.toeplitz_noise.__wrapped__)
     recalibrated(monkeypatch, lambda calibrate, *given, **named: calibrate(*given, **named))
     assert misaligned(sphere("toeplitz", sv.ZCDP(0.5)))
 
@@ -306,8 +306,8 @@ def test_a_toeplitz_factor_whose_column_has_norm_1(monkeypatch):
 def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
     """The sum after the last of four rounds, which no action needs: one node more for everybody."""
 
-    def with_root(problem, plan, dimension, sampler):
-        return tree.TreeAggregator(plan.rounds, dimension, sampler, root=True)
+    def with_root(moves, sampler, padding=False):
+        return tree.TreeAggregator(moves.length + 1, moves.dimension, sampler, root=True)
 
     right = epochs.Epoch.release
 
@@ -315,7 +315,7 @@ def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
         complete.last = False
         right(self, complete, witness)
 
-    monkeypatch.setattr(epochs, "running_release", with_root)
+    monkeypatch.setitem(MECHANISMS, "tree", replace(tree.TREE, open=with_root))
     monkeypatch.setattr(epochs.Epoch, "release", release)
     assert misaligned(replace(sphere("tree", sv.ZCDP(0.5)), horizon=8))
 

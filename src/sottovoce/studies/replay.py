@@ -12,8 +12,8 @@ from sottovoce.exploration import Record
 from sottovoce.learning.doubling import epoch_lengths
 from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.estimates import ReleasedRound
-from sottovoce.learning.mechanisms import check_plan
 from sottovoce.learning.plan import Plan
+from sottovoce.learning.plan_check import check_plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.saved_state import adopt
 from sottovoce.privacy import MECHANISMS, LocalDP, SimulatedNoise
