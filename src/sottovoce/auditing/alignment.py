@@ -36,13 +36,12 @@ from sottovoce.auditing.survey import survey
 from sottovoce.auditing.tellings import play
 from sottovoce.auditing.transcripts import Transcript, seated
 from sottovoce.auditing.worlds import Neighbours
-from sottovoce.privacy import Guarantee, LocalDP
+from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
 __all__ = ["align", "can_be_aligned"]
 
 Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
-_ALIGNABLE = ("probe-sums", "fresh", "tree", "toeplitz", "honaker")
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,8 @@ class _Finding:
 
 def can_be_aligned(plan: Any) -> bool:
     """Whether the noise of what a plan releases can be moved as it needs to be."""
-    return plan.mechanism in _ALIGNABLE and not plan.padding
+    padded = getattr(plan.options, "padding", False)  # noise that no number needs
+    return mechanism_named(plan.mechanism).noised and not padded
 
 
 def align(

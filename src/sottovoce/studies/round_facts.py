@@ -54,7 +54,8 @@ class RoundFacts:
             due = min(self._epoch.explorer.round_size(passed), horizon - passed)
             self._check_size(what, row, due, last=passed + due == horizon)
             self._check_losses(what, self._examiner.losses.get(row.number, []))
-            known = self._epoch.plan.directions in (None, exploration.numbers)
+            planned = getattr(self._epoch.plan.options, "directions", exploration.numbers)
+            known = planned == exploration.numbers
             expect(known, f"{what} has {exploration.numbers} directions, and its plan others")
             for record in self._examiner.drawn.get(row.number, []):
                 draw, lengths = draw_from_record(record), {len(record[name]) for name in _EVENTS if name in record}
