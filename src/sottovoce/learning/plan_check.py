@@ -9,7 +9,7 @@ from sottovoce.learning.explorations import exploration_named
 from sottovoce.learning.plan import Plan
 from sottovoce.learning.problem import Problem
 from sottovoce.learning.sensitivity import most_bits, needed_noise
-from sottovoce.privacy import mechanism_named
+from sottovoce.privacy import MECHANISMS, mechanism_named
 
 __all__ = ["check_plan"]
 
@@ -28,6 +28,9 @@ def check_plan(problem: Problem, plan: Plan) -> None:
         )
     if not exploration.fits(mechanism):
         raise ValueError(f"{plan.mechanism} releases {mechanism.takes[0]}, and {plan.exploration} has none of these")
+    others = {name for one in MECHANISMS.values() for name in one.options} - set(mechanism.options)
+    if any(getattr(plan.options, name, False) for name in others):
+        raise ValueError(f"{' and '.join(sorted(others))} of the plan does not apply to {plan.mechanism}; make it anew")
     dimension = problem.stage(plan.position).working.dimension
     least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
     if least is None:

@@ -150,10 +150,10 @@ class SphereDraft:
         # Where every round's noise is its own, the step follows the released gradients, at a factor of sqrt(2).
         adaptive = self.step is None and (noise is None or self.mechanism.releases == "rounds")
         step = bound.best_step() if self.step is None else self.step
-        problem = self.problem
+        problem, mechanism = self.problem, mechanism_for(self.problem.privacy, self.mechanism)
         return Plan(
             name=self.name,
-            mechanism=mechanism_for(problem.privacy, self.mechanism).name,
+            mechanism=mechanism.name,
             position=position_of(self.stage),
             horizon=problem.horizon,
             batch_size=self.batch_size,
@@ -166,7 +166,7 @@ class SphereDraft:
             bits=bits,
             noise=noise,
             noise_in_loss_units=noise.scale * unit / self._scale if noise else 0.0,
-            options=SphereOptions(self.radius, self.padding),
+            options=SphereOptions(self.radius, self.padding and "padding" in mechanism.options),
             bound=bound.adaptive_value() if adaptive else bound.value(step),
             bound_without_privacy=free.adaptive_value() if adaptive else free.value(self.step or free.best_step()),
             no_learning=no_learning(problem, self.stage),
