@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.auditing import align, audit, mechanisms_alone, shipped
 from sottovoce.exploration import Frames
 from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind
 from sottovoce.learning.explorations.frames import FRAMES
@@ -64,6 +65,13 @@ def test_it_survives_in_a_study(twice, tmp_path):
     with sv.Study.open(url, name="toy") as study:
         assert study.plan.mechanism == "twice"
         assert study.verify().ok
+
+
+def test_it_is_audited(twice):
+    (configuration,) = shipped(mechanism="twice")
+    assert align(configuration, most=12).passed
+    assert audit(configuration, runs=400, noise_seed=1).passed
+    assert mechanisms_alone(mechanism="twice")
 
 
 def test_what_it_cannot_do_is_refused_with_the_reason(twice):
