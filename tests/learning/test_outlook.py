@@ -34,7 +34,7 @@ class TestPlan:
         run = sv.PrivateBandit(BALL, horizon=10**6, loss_range=RANGE, privacy=sv.PureDP(1.0), **options).plan
         notes = made.notes[: len(run.notes)]
         assert (str(made).split("note")[0], notes) == (str(run).split("note")[0], run.notes)
-        assert (made.bound, made.noise, made.step, made.radius) == (run.bound, run.noise, run.step, run.radius)
+        assert (made.bound, made.noise, made.step, made.options) == (run.bound, run.noise, run.step, run.options)
 
     def test_an_optimizer_follows_it(self):
         made = plan(BALL, 5000, RANGE, sv.PureDP(1.0))

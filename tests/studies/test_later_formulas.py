@@ -18,7 +18,8 @@ def test_a_study_from_before_the_formula_is_found_sound(domain, tmp_path, monkey
     low, high = domain.extreme_point(COSTS) @ COSTS, -domain.extreme_point(-COSTS) @ -COSTS
     where = {"url": f"sqlite:///{tmp_path}/study.db", "name": "a"}
     options = {"horizon": 2000, "loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "seed": 1}
-    options |= {"step_multiplier": 30.0, "batch_size": 100}  # to the boundary, where projections are needed
+    # To the boundary, where projections are needed.
+    options |= {"exploration": "frames", "step_multiplier": 30.0, "batch_size": 100}
     with monkeypatch.context() as before:
         before.setattr(type(domain), "nearest", sv.domains.Domain.nearest)
         with sv.Study.open(**where, domain=domain, **options) as study:

@@ -1,8 +1,7 @@
 """`sottovoce plan`: what can be expected, before anything is run."""
 
 import json
-import math
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,7 +109,7 @@ def _write(folder: Path, found: Outlook, needed: int | None, title: str) -> list
         "sottovoce": __version__,
         "decision": title,
         "privacy": str(found.privacy),
-        "plan": {name: None if value == math.inf else value for name, value in asdict(found.plan).items()},
+        "plan": found.plan.to_dict(),
         "vacuous": found.plan.vacuous,
         "horizon_needed": needed,
         found.budget_name: found.budgets.tolist(),
