@@ -1,4 +1,4 @@
-"""Mechanisms that are wrong on purpose: each must be caught.
+"""Mechanisms that are wrong on purpose, caught by runs alone; `test_breaks.py` has many more, caught by alignment.
 
 The noise is simulated from fixed seeds, so the outcomes are facts. With other seeds a false alarm (an intact twin is
 refuted) has probability 0.001 at most. A miss is rarer than 0.001 if bounds are normal: over 12 seeds (optimizers)
@@ -14,7 +14,6 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Configuration, Mechanism, audit
-from sottovoce.exploration import Probed
 from sottovoce.privacy import Noise, levels
 
 SEED = 11
@@ -73,7 +72,7 @@ def caught(subject, runs=4000):
 
 
 PURE, CONCENTRATED = sv.PureDP(1.0), sv.ZCDP(2.0)
-INTACT = [frames(PURE), frames(CONCENTRATED), TWO_NUMBERS, tree(PURE), tree(CONCENTRATED)]
+INTACT = [TWO_NUMBERS, tree(CONCENTRATED)]
 
 
 @pytest.mark.parametrize("configuration", INTACT)
@@ -91,10 +90,6 @@ def test_a_sensitivity_of_half_the_range():
     assert caught(with_less_noise(frames(PURE), 0.5), runs=3000)
 
 
-def test_one_level_of_the_tree_left_out():
-    assert caught(with_less_noise(tree(sv.PureDP(1.5)), (levels(4) - 1) / levels(4)))
-
-
 class ReleasedTwice:
     """Every round is released twice, and the two are averaged: less noise than was paid for."""
 
@@ -103,10 +98,6 @@ class ReleasedTwice:
 
     def release(self, sums):
         return (self._release.release(sums) + self._release.release(sums)) / 2
-
-
-def test_noise_drawn_twice():
-    assert caught(with_release(frames(CONCENTRATED), ReleasedTwice), runs=3000)
 
 
 class MechanismReleasedTwice(Mechanism):
@@ -160,17 +151,6 @@ def test_an_unnoised_last_round():
     assert not found.passed
     assert found.neighbours.startswith("round 2")
     assert found.hits == ((100, 100), (0, 100))
-
-
-def test_an_event_counted_in_two_probes(monkeypatch):
-    def counted_twice(probed, losses):
-        sums = np.zeros(probed.numbers, dtype=np.int64)
-        for shift in (0, 1):
-            np.add.at(sums, (probed.index + shift) % probed.numbers, probed.sign * losses)
-        return sums
-
-    monkeypatch.setattr(Probed, "sum", counted_twice)
-    assert caught(TWO_NUMBERS)
 
 
 class Short(Mechanism):

@@ -238,7 +238,7 @@ class TestResuming:
         whole = sweep(tmp_path / "whole", cells)
         again = tmp_path / "killed"
         rng, endings = random.Random(0), []
-        for news in (6, 3, 5):
+        for news in (6, 4):
             child = start_child(again, seeds=4, horizon=10_000)
             for _ in range(news):
                 child.stdout.readline()

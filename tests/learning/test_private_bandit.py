@@ -193,7 +193,7 @@ def test_the_last_round_is_never_released():
 
 
 @given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index, linear_losses):
     """Probe sums, on the whole optimizer with its noise held fixed: the executable half of the privacy proof."""
     options = {"plan": "auto", "losses": "linear"} if linear_losses else {"plan": "auto", "exploration": "frames"}

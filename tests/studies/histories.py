@@ -149,7 +149,7 @@ class History:
         owed = {one for _, one in self.owed}
         gone = [one for one in outstanding(study) if one not in owed]
         if gone:
-            with contextlib.suppress(RoundClosed):
+            with contextlib.suppress(RoundClosed, UnknownAction):  # another study may have begun a life meanwhile
                 study.forget(gone)
 
     def _tell(self, study, ids):

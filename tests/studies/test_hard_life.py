@@ -23,7 +23,7 @@ from sottovoce.studies import storage
 from sottovoce.studies.files import FileReplaced
 from sottovoce.studies.tables import DROPPED, RELEASED
 
-TIMES = {"sqlite": 60 if SOAK else 4, "postgresql": 20 if SOAK else 2}
+TIMES = {"sqlite": 60 if SOAK else 2, "postgresql": 20 if SOAK else 1}
 pytestmark = pytest.mark.timeout(1800 if SOAK else 300)
 
 
@@ -170,7 +170,7 @@ def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_
         monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 20.0)
     sv.Study.open(url, name="study", **sums()).close()
     history, worked, stops = History(url), 0, 0
-    for turn in range(0, 60, 1 if SOAK else (9 if url.startswith("sqlite") else 20)):
+    for turn in range(0, 60, 1 if SOAK else (14 if url.startswith("sqlite") else 29)):
         for late in (False, True):
             sleeper = Child(stopping(turn, late, stubborn(url, turn, calls=5)))
             stopped = sleeper.stops()  # or it has come to its end

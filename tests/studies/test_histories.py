@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce._records import pack, unpack
 from sottovoce.studies.verify import verify_stored
 
-SEEDS = range(60 if SOAK else 3)
+SEEDS = range(120 if SOAK else 2)
 LOOKS = (15, 45) if SOAK else (8, 20)
 
 

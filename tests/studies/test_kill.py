@@ -15,9 +15,9 @@ from study_tools import SOAK, Look, ball, sums
 import sottovoce as sv
 from sottovoce.errors import RoundClosed
 
-KILLS = {"sqlite": 40, "postgresql": 20 if SOAK else 10}
+KILLS = {"sqlite": 40 if SOAK else 20, "postgresql": 20 if SOAK else 8}
 STUDIES = range(15 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
-REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 5000, "time": 2000}
+REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 9000, "time": 2000}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -54,7 +54,7 @@ def kill_many(url, kills, ways, seed, arguments, exact):
         deaths[way] += killed
         history.hear(said)
         waiting = history.recover()
-        tally(f"killed at a {way}", url, "nothing lost" if killed else "lived")
+        tally(f"killed at {'an' if way == 'erasure' else 'a'} {way}", url, "nothing lost" if killed else "lived")
     said, killed = Child(work_on(url, "the last", waiting, calls=30)).finish()
     assert not killed  # and it had plenty to do
     history.hear(said)
@@ -89,7 +89,7 @@ def test_no_released_round_ever_changes_under_real_noise(again, url):
 @pytest.mark.parametrize("late", [False, True])
 def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
     dead = 0
-    for after in range(0, 30, 1 if SOAK else 3):
+    for after in range(0, 30, 1 if SOAK else 5):
         url = f"sqlite:///{shelf / f'{after}.db'}"
 
         def doomed(report, url=url, after=after):
@@ -111,7 +111,7 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
     dead, generations = 0, set()
     with sv.Study.open(url, name="study", **sums()) as study:
         generation = study.status().generation
-    for after in range(0, 40, 1 if SOAK else 3):
+    for after in range(0, 40, 1 if SOAK else 6):
         with sv.Study.open(url, name="study") as study:
             ids = study.ask(17).ids
             study.tell(ids[:-1], [0.5] * 16)
@@ -146,7 +146,7 @@ def test_a_deadline_is_kept_once_whenever_a_process_is_killed(late, url):
     """Rounds that are asked to their end are overdue at once: what was not told is given up, each loss once."""
     sv.Study.open(url, name="study", deadline=1e-6, **sums()).close()
     dead = 0
-    for after in range(0, 60, 1 if SOAK else 4):
+    for after in range(0, 60, 1 if SOAK else 9):
 
         def doomed(report, after=after):
             arm("statement", after, late)

@@ -12,6 +12,7 @@ from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.exploration import Record
 from sottovoce.learning.configuration import Configuration
 from sottovoce.learning.epoch import next_epoch, public_coins
+from sottovoce.learning.plan import Plan
 from sottovoce.learning.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
 from sottovoce.studies.head import AUTO, Head
@@ -50,6 +51,7 @@ class Found:
     configuration: Configuration
     source: NoiseSource
     claim: Claim | None  # if a ledger was passed
+    plan: Plan | None = None  # if it was just made
 
 
 def create_or_resume(storage: Storage, wish: Wish) -> Found:
@@ -104,7 +106,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         study = _insert(connection, wish.name, pack(record), key, head)
         if claim is not None:
             keep(connection, study, claim.entry, token)
-    return Found(study, key, identity, configuration, source, claim)
+    return Found(study, key, identity, configuration, source, claim, trial.plan)
 
 
 def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, head: Head) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Self, overload
 
 import numpy as np
@@ -357,8 +358,15 @@ class Study:
             replica = self._core.replica
             if replica.epochs:
                 return replica.epochs[max(replica.epochs)].plan
-        configuration = self._found.configuration
-        return make_plan(replica.problem, plan=configuration.plan, **configuration.choices)
+        return self._first_plan
+
+    @cached_property
+    def _first_plan(self) -> Plan:
+        """The plan of the first epoch, before that has begun."""
+        made, configuration = self._found.plan, self._found.configuration
+        if made is None:
+            made = make_plan(self._core.replica.problem, plan=configuration.plan, **configuration.choices)
+        return made
 
     @property
     def privacy(self) -> PrivacyStatement:

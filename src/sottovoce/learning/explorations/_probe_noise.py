@@ -33,9 +33,11 @@ def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> Probe
     return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
 
 
-def common_fields(problem: Problem, stage: Stage, mechanism: Mechanism = PROBE_SUMS) -> dict[str, Any]:
-    """Fields of a `Plan` that do not depend on how it explores."""
-    noise = probe_noise_of(problem, mechanism)
+def common_fields(
+    problem: Problem, stage: Stage, mechanism: Mechanism = PROBE_SUMS, noise: ProbeNoise | None = None
+) -> dict[str, Any]:
+    """Fields of a `Plan` that do not depend on how it explores; `noise` if it is known already."""
+    noise = probe_noise_of(problem, mechanism) if noise is None else noise
     return {
         "name": "auto",
         "mechanism": mechanism_for(problem.privacy, mechanism).name,

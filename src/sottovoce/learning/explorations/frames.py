@@ -8,7 +8,7 @@ first two terms; multiplied by c, which bets on losses that stay as they are, it
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from sottovoce._checks import whole
@@ -16,11 +16,11 @@ from sottovoce.exploration import Explorer, Frames, Sphere, Stage
 from sottovoce.learning.explorations import kind
 from sottovoce.learning.explorations._common import bet, loss_deviation, no_learning, radii, smoothing
 from sottovoce.learning.explorations._positions import positions
-from sottovoce.learning.explorations._probe_noise import common_fields, probe_noise_of
+from sottovoce.learning.explorations._probe_noise import ProbeNoise, common_fields, probe_noise_of
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
 from sottovoce.learning.plan import Options, Plan
 from sottovoce.learning.problem import Problem
-from sottovoce.privacy import PROBE_SUMS, Mechanism
+from sottovoce.privacy import Mechanism
 
 __all__ = ["FRAMES", "FrameBound", "FrameDraft", "FrameOptions"]
 
@@ -98,24 +98,24 @@ class FrameDraft:
     radius: float
     directions: int
     batch_size: int
+    mechanism: Mechanism
+    noise: ProbeNoise  # the same for all drafts of a search
     delay: int = 0
     method: str = "auto"
     step: float | None = None
     step_multiplier: float = 1.0
-    mechanism: Mechanism = PROBE_SUMS
 
     def finish(self) -> Plan:
-        """Derive noise and bound."""
-        noise = probe_noise_of(self.problem, self.mechanism).deviation
+        """Derive the bound."""
         return Plan(
-            **common_fields(self.problem, self.stage, self.mechanism),
+            **common_fields(self.problem, self.stage, self.mechanism, self.noise),
             batch_size=self.batch_size,
             options=FrameOptions(self.radius, self.directions),
             step=self.step,
             step_multiplier=self.step_multiplier,
             delay=self.delay,
             method=self.method,
-            bound=self._bound(noise).value(),
+            bound=self._bound(self.noise.deviation).value(),
             bound_without_privacy=self._bound(0.0).value(),
             no_learning=no_learning(self.problem, self.stage),
         )
@@ -142,17 +142,17 @@ class FrameDraft:
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[FrameDraft]]:
     """Candidates: radius, directions and events per direction on logarithmic grids."""
     for place in positions(problem, chosen.get("position")):
-        drafts = _grid(problem, problem.stage(place), chosen.get("batch_size"), chosen.get("directions"))
-        yield (replace(draft, mechanism=mechanism) for draft in drafts)
+        yield _grid(problem, problem.stage(place), mechanism, chosen)
 
 
-def _grid(problem: Problem, stage: Stage, batch_size: int | None, directions: int | None) -> Iterator[FrameDraft]:
-    d = stage.working.affine_dimension
+def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, chosen: Chosen) -> Iterator[FrameDraft]:
+    d, noise = stage.working.affine_dimension, probe_noise_of(problem, mechanism)
+    batch_size, directions = chosen.get("batch_size"), chosen.get("directions")
     counts = [directions] if directions else sorted({max(1, d >> shift) for shift in range(d.bit_length())})
     for radius in radii(problem, stage):
         for count in counts:
             for batch in [batch_size] if batch_size else _batches(problem.horizon, count):
-                yield FrameDraft(problem, stage, radius, count, batch)
+                yield FrameDraft(problem, stage, radius, count, batch, mechanism, noise)
 
 
 def _batches(horizon: int, directions: int) -> list[int]:

@@ -123,6 +123,7 @@ class SphereDraft:
     step: float | None = None  # None: the best for the bound
     least_noise: float = 0.0  # in gradient units
     padding: bool = False
+    bits: int | None = None  # of the finest grids, if they are known already: they do not depend on the radius
 
     @classmethod
     def of(
@@ -184,7 +185,9 @@ class SphereDraft:
         """Return the bits of the grids, the noise, and the worth of one step of the product grid in gradient units."""
         dimension = self.stage.working.dimension
         mechanism = mechanism_for(self.problem.privacy, self.mechanism)
-        bits = finest_bits(self.problem, mechanism, rounds=self._rounds, dimension=dimension)
+        bits = self.bits
+        if bits is None:
+            bits = finest_bits(self.problem, mechanism, rounds=self._rounds, dimension=dimension)
         while True:
             unit = self._scale * self.problem.width * 4.0**-bits
             noise = needed_noise(self.problem, mechanism, bits=bits, rounds=self._rounds, dimension=dimension)
@@ -229,9 +232,11 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[
 
 
 def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, batch_size: int | None) -> Iterator[SphereDraft]:
+    in_force, dimension = mechanism_for(problem.privacy, mechanism), stage.working.dimension
     for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
+        bits = finest_bits(problem, in_force, rounds=math.ceil(problem.horizon / batch), dimension=dimension)
         for radius in radii(problem, stage):
-            yield SphereDraft.of(problem, stage, batch, radius, mechanism)
+            yield replace(SphereDraft.of(problem, stage, batch, radius, mechanism), bits=bits)
 
 
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
