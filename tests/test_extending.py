@@ -13,7 +13,7 @@ from sottovoce.auditing import align, audit, mechanisms_alone, shipped
 from sottovoce.exploration import Frames
 from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind
 from sottovoce.learning.explorations.frames import FRAMES
-from sottovoce.learning.plan import Options, Plan
+from sottovoce.learning.planning.plan import Options, Plan
 from sottovoce.privacy import MECHANISMS, Mechanism, ProbeSums, PureDP
 from sottovoce.privacy.noise import laplace_for
 

@@ -14,8 +14,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
 from sottovoce.exploration import Probed
-from sottovoce.learning import epoch as epochs
-from sottovoce.learning import estimates, rounds, sensitivity
+from sottovoce.learning.bandit import epoch as epochs
+from sottovoce.learning.bandit import estimates, rounds
+from sottovoce.learning.planning import sensitivity
 from sottovoce.privacy import MECHANISMS, LossGrid, grid, honaker, noise, probe_sums, toeplitz, tree
 from sottovoce.privacy.local import one_bit
 

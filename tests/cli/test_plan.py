@@ -4,9 +4,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.learning import outlook
-from sottovoce.learning.outlook import horizon_needed
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning import outlook
+from sottovoce.learning.planning.outlook import horizon_needed
+from sottovoce.learning.planning.problem import Problem
 
 
 @pytest.fixture(autouse=True)

@@ -13,8 +13,8 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
-from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.estimates import ReleasedRound
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.estimates import ReleasedRound
 
 PACKAGE = str(Path(sv.__file__).parent)
 

@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.exploration import Probed
-from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.bandit.epoch import Epoch
 
 CHOICES = sv.domains.Hypersimplex(6, 2)
 RANGE = (-1.0, 3.0)

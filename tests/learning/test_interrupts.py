@@ -35,7 +35,7 @@ CONFIGURATIONS = {
 }
 PLANNING = ("accounting.py", "calibration.py", "gaussian.py", "grid.py", "guarantees.py", "mechanisms.py")
 MANY = 50  # times that one line is tried in one call: a plan goes through some of its lines thousands of times
-BOOKS = ("private_bandit.py", "ask_tell.py", "open_rounds.py", "rounds.py", "epoch.py")
+BOOKS = ("private_bandit.py", "_ask_tell.py", "open_rounds.py", "rounds.py", "epoch.py")
 
 
 def player(name, patience=None):
@@ -122,7 +122,7 @@ def in_the_books(line):
 def releases(line):
     """Whether a line is of what draws, noises, estimates or learns; sets and plans keep nothing of a run."""
     folder, file = os.path.split(line[0])
-    if os.path.basename(folder) == "learning":
+    if os.path.basename(folder) in ("bandit", "oco"):
         return file in ("epoch.py", "estimates.py", "noisy_oco.py", "steps.py")
     return os.path.basename(folder) in ("exploration", "privacy") and file not in PLANNING
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import softmax
 
 import sottovoce as sv
-from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO, step_for
+from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO, step_for
 
 BALL = sv.domains.Ball(3)
 

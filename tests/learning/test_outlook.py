@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.learning import outlook as module
-from sottovoce.learning.outlook import LONGEST, horizon_needed, outlook, plan
-from sottovoce.learning.planning import make_plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning import outlook as module
+from sottovoce.learning.planning.choosing import make_plan
+from sottovoce.learning.planning.outlook import LONGEST, horizon_needed, outlook, plan
+from sottovoce.learning.planning.problem import Problem
 
 BALL, RANGE = sv.domains.Ball(3), (0.0, 1.0)
 

@@ -7,8 +7,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.patience import default_patience
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
 SETTINGS = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 1, "batch_size": 10}

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.learning.epoch import assemble
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.planning import make_plan
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.sensitivity import needed_noise
+from sottovoce.learning.bandit.epoch import assemble
+from sottovoce.learning.planning.choosing import make_plan
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import needed_noise
 from sottovoce.privacy import TREE
 
 BALL = sv.domains.Ball(10)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import sottovoce as sv
 from sottovoce.errors import CopyRefused, ForkRefused
 from sottovoce.exploration import BallProbes, Designs, Frames, Schedule, Sphere, Spheres, Stage, VertexProbes
-from sottovoce.learning.estimates import CompleteRound, FreshGradient, RunningTotal
-from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
-from sottovoce.learning.steps import AdaptiveStep
+from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, RunningTotal
+from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO
+from sottovoce.learning.oco.steps import AdaptiveStep
 from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator, levels
 
 DOMAINS = [

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sottovoce.learning.steps import AdaptiveStep, ConstantStep
+from sottovoce.learning.oco.steps import AdaptiveStep, ConstantStep
 
 LENGTHS = st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=50)
 

@@ -14,7 +14,7 @@ from study_tools import Look, integer_of, losses_of, place
 
 import sottovoce as sv
 from sottovoce._records import unpack
-from sottovoce.learning.rounds import PENDING
+from sottovoce.learning.bandit.rounds import PENDING
 from sottovoce.studies import storage, tables
 from sottovoce.studies.ids import sign
 

@@ -88,7 +88,7 @@ def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monke
         looked.append(np.size(slots) if not isinstance(slots, slice) else slots.stop - slots.start)
         return pending(block, slots)
 
-    monkeypatch.setattr("sottovoce.learning.rounds.Block.pending", counted)
+    monkeypatch.setattr("sottovoce.learning.bandit.rounds.Block.pending", counted)
     ids = study.ask(10).ids
     study.tell(ids, losses_of(ids))
     assert study.status().outstanding == 100_000

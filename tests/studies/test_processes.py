@@ -121,7 +121,7 @@ def test_a_closer_that_sleeps_past_its_lease_loses(url, opened, monkeypatch):
             assert other.status().round == 1
         return released
 
-    monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+    monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
     sleeper.tell(last, 0.5)
     look = Look(url)
     assert look.head.closed == 1
@@ -145,7 +145,7 @@ def test_a_closer_whose_lease_has_run_out_loses_even_if_nobody_else_was_there(ur
             clock.now += closing.LEASE_SECONDS + 1
         return draws[-1]
 
-    monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+    monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
     study.tell(last, 0.5)
     assert study.round == 0
     assert study.status().round == 1  # the next call draws afresh
@@ -163,7 +163,7 @@ def test_a_lease_of_the_dead_runs_out(url, opened, monkeypatch):
     def work(report):
         storage.Storage.now = lambda storage, connection: clock.now
         mine = sv.Study.open(url, name="study")
-        monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", lambda *_: os._exit(0))
+        monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", lambda *_: os._exit(0))
         mine.tell(last, 0.5)
 
     said, killed = Child(work).finish()
@@ -195,7 +195,7 @@ def test_a_lease_does_not_outlive_a_clock_that_is_set_back(jump, url, opened, mo
             assert other.status().round == 1
         return drawn[-1]
 
-    monkeypatch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+    monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
     sleeper.tell(last, 0.5)
     assert sleeper.status().round == 1
     assert np.array_equal(_records.unpack(Look(url).closed[0])["numbers"], drawn[1].numbers)

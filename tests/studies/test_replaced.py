@@ -89,7 +89,7 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monk
         return released[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sottovoce.learning.epoch.Epoch.draw", slow)
+        patch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
         study.tell(ids[7], losses_of(ids[7:])[0])
     assert len(released) == 1
     assert np.array_equal(study.point, before)

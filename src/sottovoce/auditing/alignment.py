@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.auditing.checks import Check
 from sottovoce.auditing.claims import Claim, claim_of
 from sottovoce.auditing.neighbours import neighbours
@@ -40,7 +40,6 @@ from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
 __all__ = ["align", "can_be_aligned"]
 
-Floats = NDArray[np.float64]
 _ROUNDING = 1e-9
 
 

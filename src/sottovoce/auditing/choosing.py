@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce.auditing.bounds import at_least, at_most
 from sottovoce.auditing.claims import Claim
 from sottovoce.auditing.distinguishers import Distinguisher, learn
@@ -13,7 +13,6 @@ from sottovoce.auditing.observations import Observations, alike, views
 
 __all__ = ["Attack", "choose"]
 
-Floats = NDArray[np.float64]
 _THRESHOLDS = 100
 _MANY_RUNS_EACH = 50  # for each number that is seen
 _CAUTION = 1e-5  # error at which attacks are compared: so small that luck on few runs does not win
@@ -79,12 +78,10 @@ def _threshold(claim: Claim, candidate: Distinguisher, low: Floats, high: Floats
     return best
 
 
-_Counts = tuple[NDArray[np.int64], int]
+_Counts = tuple[Integers, int]
 
 
-def _sides(
-    over_low: NDArray[np.int64], over_high: NDArray[np.int64], low: int, high: int
-) -> Iterator[tuple[bool, _Counts, _Counts]]:
+def _sides(over_low: Integers, over_high: Integers, low: int, high: int) -> Iterator[tuple[bool, _Counts, _Counts]]:
     yield True, (over_high, high), (over_low, low)
     yield False, (low - over_low, low), (high - over_high, high)
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from sottovoce._arrays import Floats
 
 __all__ = ["Distinguisher", "learn"]
 
-Floats = NDArray[np.float64]
 _SIGNIFICANT = 3.0  # standard errors: numbers that moved less are left out of a likelihood, where they would be noise
 _NEGLIGIBLE = 1e-9
 _RUNS_PER_NUMBER = 5  # that Fisher's discriminant needs, or it learns the runs by heart

@@ -20,10 +20,10 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import ndtr
 
+from sottovoce._arrays import Floats
 from sottovoce.auditing.checks import Check
 from sottovoce.auditing.noise_streams import Stream, collect
 from sottovoce.auditing.parallel import in_fresh_processes
@@ -31,7 +31,6 @@ from sottovoce.privacy import Noise
 
 __all__ = ["check_noise", "judge"]
 
-Floats = NDArray[np.float64]
 _FINE_ENOUGH = 100.0  # scales from which discreteness is far below what so many draws can see
 _Test = tuple[str, float]  # what it would mean, and how probable that is by chance
 

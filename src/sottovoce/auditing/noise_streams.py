@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce.auditing.configurations import Configuration
 from sottovoce.auditing.studied import StudyConfiguration
 from sottovoce.auditing.tellings import play
@@ -24,7 +24,6 @@ from sottovoce.privacy.local import LaplaceChannel, OneBitChannel
 
 __all__ = ["Stream", "collect"]
 
-Integers = NDArray[np.int64]
 _THREADS, _FORKED = 4, 200
 _FINE = 2.0**40  # of so many values no two draws are equal, but for once in millions of runs
 _NOBODY = Neighbours((), ())

@@ -5,13 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.auditing.transcripts import Transcript
 
 __all__ = ["Observations", "alike", "lowest_bits", "observed", "views"]
-
-Floats = NDArray[np.float64]
 
 
 def _nothing() -> Floats:

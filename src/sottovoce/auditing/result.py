@@ -5,14 +5,10 @@ import textwrap
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sottovoce._arrays import Floats
 from sottovoce.auditing.claims import Claim
 
 __all__ = ["Audit"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

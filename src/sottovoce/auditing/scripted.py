@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce.privacy import Noise
-from sottovoce.privacy.noise import Integers, Sampler
+from sottovoce.privacy.noise import Sampler
 
 __all__ = ["Scripted"]
-
-Floats = NDArray[np.float64]
 
 
 class Scripted:

@@ -5,8 +5,9 @@ from typing import Self
 
 import numpy as np
 
+from sottovoce._arrays import Integers
 from sottovoce.privacy import Noise
-from sottovoce.privacy.noise import Integers, Sampler
+from sottovoce.privacy.noise import Sampler
 
 __all__ = ["Silence"]
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.auditing.configurations import Configuration
 from sottovoce.auditing.transcripts import alone
 from sottovoce.learning import Plan
@@ -15,8 +15,6 @@ from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.studies import Study
 
 __all__ = ["Studied", "StudyConfiguration"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce._checks import choice
 from sottovoce.auditing.silence import Silence
 from sottovoce.auditing.tellings import play
@@ -16,7 +16,6 @@ from sottovoce.errors import SottovoceError
 
 __all__ = ["Survey", "survey"]
 
-Floats = NDArray[np.float64]
 _MANY = 40  # events; of more, those at both ends of their rounds and a few between are looked at
 
 

@@ -7,15 +7,13 @@ import threading
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.learning import PrivateBandit
-from sottovoce.learning.rounds import Action, Actions
+from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.privacy import LocalDP, NoiseSource, local
 
 __all__ = ["InMemory", "Seat", "Transcript", "alone", "seated"]
-
-Floats = NDArray[np.float64]
 
 
 class Seat(Protocol):

@@ -14,8 +14,8 @@ from rich.table import Table
 from sottovoce import __version__
 from sottovoce.cli import parsing
 from sottovoce.learning import Plan
-from sottovoce.learning.outlook import Outlook, horizon_needed, outlook, too_short
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.outlook import Outlook, horizon_needed, outlook, too_short
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import ApproxDP, PureDP
 from sottovoce.report import plan_figure
 

@@ -22,16 +22,13 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["BallProbes", "Designs", "LinearModel", "Probe", "Schedule", "VertexProbes"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 
 __all__ = ["Draw", "Exploration", "Explorer", "Probed", "Record", "Weighted"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _LARGEST_WEIGHT = 2**40 + 1  # of a unit vector on the finest grid
 
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
@@ -27,9 +27,6 @@ from sottovoce.exploration.sphere import Sphere
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["Frames", "haar_frame"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats:

@@ -14,16 +14,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number
 from sottovoce.domains import Domain
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Record, Weighted
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["Sphere", "Spheres"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class Spheres(Explorer):
     stage: Stage
     radius: float
     batch_size: int
-    quantise: Callable[[Floats], NDArray[np.int64]]
+    quantise: Callable[[Floats], Integers]
     step: float
     play: str = "inside"
     middle: float = 0.0

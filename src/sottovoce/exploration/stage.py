@@ -3,13 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain, Rounded
 
 __all__ = ["Stage"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -53,7 +51,7 @@ class Stage:
         """Map points of the working set to the set that is played."""
         return points if self.rounded is None else np.asarray(self.rounded.to_original(points))
 
-    def play(self, means: Floats, index: NDArray[np.int64], coins: np.random.Generator) -> Floats:
+    def play(self, means: Floats, index: Integers, coins: np.random.Generator) -> Floats:
         """Return one action for each entry of `index`: the point means[index], or a random vertex with that mean."""
         points = self.original(means)
         if not self.integral:

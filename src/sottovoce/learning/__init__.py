@@ -1,12 +1,12 @@
 """Learners: NoisyOCO, PrivateBandit on top of it, and the plans that set their parameters."""
 
-from sottovoce.learning.mirror_maps import Euclidean, NegativeEntropy
-from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
-from sottovoce.learning.outlook import plan
-from sottovoce.learning.outstanding import Outstanding
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.private_bandit import PrivateBandit
-from sottovoce.learning.rounds import Action, Actions
+from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.private_bandit import PrivateBandit
+from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.oco.mirror_maps import Euclidean, NegativeEntropy
+from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
+from sottovoce.learning.planning.outlook import plan
+from sottovoce.learning.planning.plan import Plan
 
 __all__ = [
     "Action",

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from sottovoce.privacy.factor import Column, Floats
+from sottovoce._arrays import Floats, Integers
+from sottovoce.privacy.factor import Column
 from sottovoce.privacy.fixed_point import fixed_point
-from sottovoce.privacy.noise import Integers
 from sottovoce.privacy.square_root import square_root_column
 
 __all__ = ["Buffered", "fit_buffers"]

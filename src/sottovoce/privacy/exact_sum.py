@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.guarantees import LocalDP, NoPrivacy
 from sottovoce.privacy.kept import Kept, Stream
 from sottovoce.privacy.mechanism import Mechanism
-from sottovoce.privacy.noise import Integers, within
+from sottovoce.privacy.noise import within
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["LOCAL", "NONE", "ExactSum"]

@@ -7,14 +7,9 @@ program really multiplies with, so that the sensitivity is exact whatever they w
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from sottovoce.privacy.noise import Integers
+from sottovoce._arrays import Floats, Integers
 
 __all__ = ["Column", "Factor", "Floats"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

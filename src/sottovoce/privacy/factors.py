@@ -7,8 +7,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from sottovoce._arrays import Floats
 from sottovoce.privacy.buffered import fit_buffers
-from sottovoce.privacy.factor import Factor, Floats
+from sottovoce.privacy.factor import Factor
 from sottovoce.privacy.square_root import SquareRoot
 
 __all__ = ["factor_for", "variance_sums"]

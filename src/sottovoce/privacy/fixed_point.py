@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.privacy.noise import Integers
+from sottovoce._arrays import Integers
 
 __all__ = ["LARGEST_FACTOR", "Fractions", "fixed_point"]
 

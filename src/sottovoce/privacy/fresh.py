@@ -15,19 +15,17 @@ Tests: tests/privacy/test_mechanisms.py.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.kept import Kept, Stream
 from sottovoce.privacy.mechanism import Mechanism, Moves
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.noise import Noise, Sampler, add
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["FRESH", "FreshSums", "fresh_noise"]
-
-Floats = NDArray[np.float64]
 
 
 def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> Noise:

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce._losses import as_floats
 from sottovoce.errors import DomainError, InvalidLoss
@@ -33,7 +33,6 @@ from sottovoce.privacy.noise import LARGEST_SUM
 
 __all__ = ["DirectionGrid", "LossGrid", "grids_for"]
 
-Integers = NDArray[np.int64]
 MOST_BITS = 18
 _LEAST_BITS = 6
 _ROUNDING = 2.0**-25  # far more than that of a float, and its square still more than that of a sum of floats
@@ -128,7 +127,7 @@ class DirectionGrid:
         """Length of one step of the grid."""
         return float(2.0**-self.bits)
 
-    def quantise(self, directions: NDArray[np.float64]) -> Integers:
+    def quantise(self, directions: Floats) -> Integers:
         """Return the integers of a block of directions; refuse any that is longer on the grid than a unit vector."""
         if not (np.abs(directions) <= 1 + _ROUNDING).all():  # NaN is not, either
             raise _no_unit_vector()

@@ -23,20 +23,18 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.kept import Kept, Stream
 from sottovoce.privacy.mechanism import Mechanism, Moves
 from sottovoce.privacy.nodes import node_variances
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.noise import Noise, Sampler, add
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["HONAKER", "HonakerSums", "honaker_levels", "honaker_noise", "node_variance"]
-
-Floats = NDArray[np.float64]
 
 
 def honaker_levels(length: int) -> int:

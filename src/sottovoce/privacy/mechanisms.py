@@ -13,13 +13,14 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
 from sottovoce.privacy.exact_sum import LOCAL, NONE
 from sottovoce.privacy.fresh import FRESH
 from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.honaker import HONAKER
 from sottovoce.privacy.mechanism import Mechanism, Moves
-from sottovoce.privacy.noise import Integers, Noise, NoiseSource
+from sottovoce.privacy.noise import Noise, NoiseSource
 from sottovoce.privacy.probe_sums import PROBE_SUMS
 from sottovoce.privacy.toeplitz import TOEPLITZ
 from sottovoce.privacy.tree import TREE

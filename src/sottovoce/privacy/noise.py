@@ -26,9 +26,9 @@ from functools import cache
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce import _fork
+from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
 from sottovoce.errors import CopyRefused, ForkRefused
 
@@ -45,7 +45,6 @@ __all__ = [
     "within",
 ]
 
-Integers = NDArray[np.int64]
 
 LARGEST_SUM = 2**61
 _CUT = 2**62

@@ -23,12 +23,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from sottovoce._arrays import Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.kept import Kept, Stream
 from sottovoce.privacy.mechanism import Mechanism, Moves
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add
+from sottovoce.privacy.noise import Noise, Sampler, add
 
 __all__ = ["PROBE_SUMS", "ProbeSums", "least_probe_noise", "probe_noise"]
 

@@ -11,10 +11,10 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
-from sottovoce.privacy.factor import Column, Floats
+from sottovoce.privacy.factor import Column
 from sottovoce.privacy.fixed_point import Fractions, fixed_point
-from sottovoce.privacy.noise import Integers
 
 __all__ = ["SquareRoot", "square_root_column"]
 

@@ -27,8 +27,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.factors import factor_for, variance_sums
@@ -36,12 +36,11 @@ from sottovoce.privacy.fixed_point import LARGEST_FACTOR
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee
 from sottovoce.privacy.kept import Kept, Stream
 from sottovoce.privacy.mechanism import Mechanism, Moves, Variances
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
+from sottovoce.privacy.noise import Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["TOEPLITZ", "ToeplitzSums", "toeplitz_bits", "toeplitz_noise", "toeplitz_sensitivity"]
 
-Floats = NDArray[np.float64]
 _ROUNDING_SHARE = 1e-3
 _MOST_BITS = 40
 

@@ -25,20 +25,18 @@ from functools import lru_cache, reduce
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.kept import Kept, Stream
 from sottovoce.privacy.mechanism import Mechanism, Moves
 from sottovoce.privacy.nodes import node_variances
-from sottovoce.privacy.noise import Integers, Noise, Sampler, add, within
+from sottovoce.privacy.noise import Noise, Sampler, add, within
 from sottovoce.privacy.vectors import check_vector
 
 __all__ = ["TREE", "TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
-
-Floats = NDArray[np.float64]
 
 
 def levels(length: int, root: bool = False) -> int:

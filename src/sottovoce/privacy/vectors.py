@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.privacy.noise import Integers
+from sottovoce._arrays import Integers
 
 __all__ = ["check_vector"]
 

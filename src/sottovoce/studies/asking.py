@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sottovoce.errors import HorizonReached
-from sottovoce.learning.rounds import Actions
+from sottovoce.learning.bandit.rounds import Actions
 from sottovoce.studies.core import Core, Refusal
 from sottovoce.studies.ids import sign
 from sottovoce.studies.replica import Taken

@@ -10,10 +10,10 @@ from sottovoce._records import checksum, pack, part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.exploration import Record
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.epoch import next_epoch, public_coins
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.saved_state import coins_record, refuse_secrets, source_for
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.epoch import next_epoch, public_coins
+from sottovoce.learning.bandit.saved_state import coins_record, refuse_secrets, source_for
+from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
 from sottovoce.studies.head import AUTO, Head
 from sottovoce.studies.migrations import migrate, one_at_a_time

@@ -5,12 +5,12 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
-from sottovoce.learning.saved_state import coins_from_record
+from sottovoce.learning.bandit.saved_state import coins_from_record
 from sottovoce.studies.head import Head
 from sottovoce.studies.live import Entry
 from sottovoce.studies.snapshot import Snapshot, tried
@@ -18,7 +18,6 @@ from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
 
 __all__ = ["MALFORMED", "Examiner"]
 
-Integers = NDArray[np.int64]
 
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
 

@@ -9,8 +9,8 @@ import numpy as np
 from sottovoce._records import part
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.saved_state import adopt
+from sottovoce.learning.bandit.saved_state import adopt
+from sottovoce.learning.planning.plan import Plan
 from sottovoce.studies.snapshot import Snapshot, take_snapshot
 from sottovoce.studies.stored import read
 from sottovoce.studies.tables import OPEN

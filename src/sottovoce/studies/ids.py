@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sottovoce.errors import UnknownAction
-from sottovoce.learning.open_rounds import refuse_actions
+from sottovoce.learning.bandit.open_rounds import refuse_actions
 
 __all__ = ["Place", "places_of", "sign"]
 

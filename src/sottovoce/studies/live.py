@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Draw, Probed, Record, Weighted
-from sottovoce.learning.rounds import PENDING, TOLD, UNWANTED, Block, OpenRound
+from sottovoce.learning.bandit.rounds import PENDING, TOLD, UNWANTED, Block, OpenRound
 
 __all__ = ["Entry", "LiveRound", "draw_from_record", "draw_record"]
 
-Integers = NDArray[np.int64]
 _FORGOTTEN, _TOLD = b"f", b"t"
 _SEAL = 16
 
@@ -64,7 +64,7 @@ class LiveRound:
             states[picked] = np.frombuffer(block.states, dtype=np.uint8)[inside]
         return states
 
-    def quantise(self, losses: NDArray[np.float64]) -> Integers:
+    def quantise(self, losses: Floats) -> Integers:
         """Return the integers of losses."""
         return np.asarray(self.blocks[0].grid.quantise(losses), dtype=np.int64)
 

@@ -25,13 +25,12 @@ Tests: tests/studies/test_noise_signs.py.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce.privacy import Noise
 
 __all__ = ["FALSE_ALARM", "NoiseSigns"]
 
-Integers = NDArray[np.int64]
 FALSE_ALARM = 1e-9
 _EACH = math.log(FALSE_ALARM / 4)  # reach has two sides
 _LEAST_DIGITS = 16  # a smaller modulus says nothing

@@ -2,10 +2,11 @@
 
 import numpy as np
 
-from sottovoce.learning.outstanding import Outstanding, WaitingRound
+from sottovoce._arrays import Integers
+from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
 from sottovoce.studies.core import Core
 from sottovoce.studies.ids import sign
-from sottovoce.studies.live import Integers, LiveRound
+from sottovoce.studies.live import LiveRound
 from sottovoce.studies.replica import Replica
 
 __all__ = ["outstanding"]

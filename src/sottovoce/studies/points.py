@@ -1,15 +1,14 @@
 """The points of an epoch, computed again: one for each number of rounds that it had learned from."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.domains import BasePolytope, Permutahedron
-from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.noisy_oco import MirrorStep
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.oco.noisy_oco import MirrorStep
 
 __all__ = ["Points"]
 
-Floats = NDArray[np.float64]
 _ROUNDING = 1e-7  # relative to the diameter
 _FORMULA_CAME_LATER = (Permutahedron, BasePolytope)  # studies of old hold points that their oracles found
 

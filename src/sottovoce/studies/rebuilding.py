@@ -8,11 +8,11 @@ from sqlalchemy import Connection, select
 from sottovoce._records import part
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
-from sottovoce.learning.doubling import epoch_lengths
-from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.rounds import Block, OpenRound
-from sottovoce.learning.saved_state import adopt, coins_from_record
+from sottovoce.learning.bandit.doubling import epoch_lengths
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.rounds import Block, OpenRound
+from sottovoce.learning.bandit.saved_state import adopt, coins_from_record
+from sottovoce.learning.planning.plan import Plan
 from sottovoce.studies import tables
 from sottovoce.studies.chain import Chain
 from sottovoce.studies.live import Entry, LiveRound, draw_from_record

@@ -5,17 +5,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce._records import part
 from sottovoce.exploration import Record
-from sottovoce.learning.doubling import epoch_lengths
-from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.estimates import ReleasedRound
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.plan_check import check_plan
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.saved_state import adopt
+from sottovoce.learning.bandit.doubling import epoch_lengths
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.estimates import ReleasedRound
+from sottovoce.learning.bandit.saved_state import adopt
+from sottovoce.learning.planning.checking import check_plan
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, LocalDP, SimulatedNoise
 from sottovoce.studies.chain import Chain
 from sottovoce.studies.examine import Examiner
@@ -25,7 +25,6 @@ from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
 
 __all__ = ["Replay"]
 
-Floats = NDArray[np.float64]
 _POSITIONS = ("plain", "rounded")
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 

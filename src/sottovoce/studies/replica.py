@@ -9,20 +9,20 @@ from itertools import takewhile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._records import pack
 from sottovoce.errors import HorizonReached, StudyDamaged
 from sottovoce.exploration import Record
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.doubling import epoch_lengths
-from sottovoce.learning.epoch import Epoch, next_epoch
-from sottovoce.learning.estimates import ReleasedRound
-from sottovoce.learning.patience import patience_for
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import Block
-from sottovoce.learning.saved_state import coins_record, design_record, refuse_secrets
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.doubling import epoch_lengths
+from sottovoce.learning.bandit.epoch import Epoch, next_epoch
+from sottovoce.learning.bandit.estimates import ReleasedRound
+from sottovoce.learning.bandit.patience import patience_for
+from sottovoce.learning.bandit.rounds import Block
+from sottovoce.learning.bandit.saved_state import coins_record, design_record, refuse_secrets
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoiseSource
 from sottovoce.studies import tables
 from sottovoce.studies.chain import Chain
@@ -34,9 +34,6 @@ from sottovoce.studies.stored import epoch_row, round_row
 from sottovoce.studies.tables import blocks, epochs, rounds, tells
 
 __all__ = ["Replica", "Taken"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

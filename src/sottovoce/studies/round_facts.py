@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce._records import part
 from sottovoce.exploration import Exploration, Record
-from sottovoce.learning.epoch import Epoch
+from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.studies.examine import Examiner
 from sottovoce.studies.live import draw_from_record
 from sottovoce.studies.noise_signs import NoiseSigns
@@ -15,7 +15,6 @@ from sottovoce.studies.tables import DROPPED, RELEASED
 
 __all__ = ["RoundFacts", "resumed"]
 
-Integers = NDArray[np.int64]
 _EVENTS = ("actions", "wants", "index", "sign", "rows")  # of a stretch of actions: one entry for each event
 
 

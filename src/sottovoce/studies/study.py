@@ -6,19 +6,19 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, overload
 
-import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind
-from sottovoce.learning.describe import describe
-from sottovoce.learning.outstanding import Outstanding
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.planning import make_plan
-from sottovoce.learning.rounds import Action, Actions
+from sottovoce.learning.bandit.describe import describe
+from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.planning.choosing import make_plan
+from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.studies.asking import Order, ask, ask_in_parts
 from sottovoce.studies.closing import tend
@@ -39,8 +39,6 @@ from sottovoce.studies.waiting import checked_waiting, first_waiting
 
 __all__ = ["Study"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 _NOT_PASSED: Any = object()
 _DATABASE = (
     "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
+from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
-from sottovoce.learning.rounds import PENDING, TOLD
+from sottovoce.learning.bandit.rounds import PENDING, TOLD
 from sottovoce.studies.core import Refusal
 from sottovoce.studies.ids import Place
 from sottovoce.studies.live import LiveRound
@@ -18,8 +19,6 @@ from sottovoce.studies.stored import read
 from sottovoce.studies.tables import DROPPED, rounds
 
 __all__ = ["store"]
-
-Integers = NDArray[np.int64]
 
 
 def store(

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.studies.examine import MALFORMED, Examiner
 from sottovoce.studies.names import study_name
 from sottovoce.studies.replay import Replay

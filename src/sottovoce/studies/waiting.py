@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from sottovoce._checks import number, whole
-from sottovoce.learning.patience import check_patience
+from sottovoce.learning.bandit.patience import check_patience
 from sottovoce.studies.head import AUTO
 from sottovoce.studies.replica import Replica
 

@@ -8,8 +8,8 @@ from sottovoce.experiments.naming import make_problem
 from sottovoce.experiments.reproduction.claims import Base, PaperClaim, claims
 from sottovoce.experiments.sweeps.cell import Cell, Result
 from sottovoce.experiments.sweeps.grids import grid
-from sottovoce.learning.outlook import horizon_needed
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.outlook import horizon_needed
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee
 
 __all__ = ["LARGE", "SMALL", "Extent", "events_needed", "judge", "reproduction_grid"]

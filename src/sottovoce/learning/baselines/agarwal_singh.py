@@ -6,14 +6,14 @@ from typing import ClassVar
 
 from sottovoce._checks import whole
 from sottovoce.domains import Ball, Domain
+from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
 from sottovoce.learning.baselines.scrible import BallBarrier, Scrible, scrible_bound, scrible_step
-from sottovoce.learning.epoch import Epoch
 from sottovoce.learning.explorations._probe_noise import probe_noise_of
 from sottovoce.learning.explorations.designs import DesignDraft
-from sottovoce.learning.noisy_oco import NoisyOCO
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.oco.noisy_oco import NoisyOCO
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, NoiseSource
 
 __all__ = ["AgarwalSingh"]

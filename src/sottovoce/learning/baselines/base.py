@@ -10,25 +10,24 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce._losses import as_float, as_floats
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import HorizonReached, UnknownAction
 from sottovoce.exploration import Sphere
+from sottovoce.learning.bandit.open_rounds import as_ids
+from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.baselines.pending import Pending, Round
 from sottovoce.learning.baselines.plans import BaselinePlan
-from sottovoce.learning.open_rounds import as_ids
-from sottovoce.learning.outstanding import Outstanding
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.rounds import Action, Actions
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
 from sottovoce.privacy.statement import NO_NOISE
 
 __all__ = ["COMPARISON", "EVENTS", "Baseline", "OnePoint"]
 
-Floats = NDArray[np.float64]
 EVENTS = 4096  # of a round where nothing is learned: rounds are only there to bound the memory
 _STREAM = 0x636F696E73  # of public coins, as for `PrivateBandit`
 _AHEAD = 512  # directions drawn at once
@@ -175,7 +174,7 @@ class Baseline(ABC):
         self._fill(waiting, np.full(len(waiting), self._problem.middle))
         return len(waiting)
 
-    def _fill(self, ids: NDArray[np.int64], losses: Floats) -> None:
+    def _fill(self, ids: Integers, losses: Floats) -> None:
         self._pending.fill(ids, losses, asked=self._asked)
         while (complete := self._pending.pop_complete()) is not None:
             self._learn(complete.memo, complete.losses)

@@ -4,16 +4,15 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sottovoce._arrays import Floats
 from sottovoce._checks import vector
 from sottovoce.domains import Ball, Domain, Hypersimplex
 from sottovoce.learning.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
 
 __all__ = ["BestFixed"]
-
-Floats = NDArray[np.float64]
 
 
 class BestFixed(Baseline):

@@ -4,15 +4,13 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.learning.baselines.base import OnePoint
 from sottovoce.learning.baselines.plans import BaselinePlan
 
 __all__ = ["ChenZhangKarbasi"]
-
-Floats = NDArray[np.float64]
 
 
 class ChenZhangKarbasi(OnePoint):

@@ -3,17 +3,13 @@
 import math
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.learning.baselines.base import OnePoint
 from sottovoce.learning.baselines.plans import BaselinePlan, one_point_radius
-from sottovoce.learning.noisy_oco import MirrorStep
+from sottovoce.learning.oco.noisy_oco import MirrorStep
 
 __all__ = ["FKM"]
-
-Floats = NDArray[np.float64]
 
 
 class FKM(OnePoint):

@@ -11,8 +11,8 @@ from sottovoce.learning.baselines.planned import Planned
 from sottovoce.learning.baselines.plans import one_point_radius
 from sottovoce.learning.explorations._common import smoothing
 from sottovoce.learning.explorations.sphere import SphereBound, SphereDraft
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoPrivacy
 
 __all__ = ["GarberKretzu"]

@@ -4,19 +4,18 @@ from collections.abc import Sequence
 from typing import ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from sottovoce._arrays import Floats
 from sottovoce._checks import vector, whole
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import HorizonReached
 from sottovoce.learning.baselines.plans import BaselinePlan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
 from sottovoce.privacy.statement import NO_NOISE
 
 __all__ = ["OnlineFrankWolfe"]
-
-Floats = NDArray[np.float64]
 
 
 class OnlineFrankWolfe:

@@ -8,13 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce.errors import AlreadyTold, InvalidLoss, UnknownAction
-from sottovoce.learning.outstanding import Outstanding, WaitingRound
+from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
 
 __all__ = ["Pending", "Round"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Round:

@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 from sottovoce.domains import Ball, Hypersimplex, Simplex
 from sottovoce.errors import StateRefused
-from sottovoce.learning.private_bandit import PrivateBandit
+from sottovoce.learning.bandit.private_bandit import PrivateBandit
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP, SimulatedNoise
 
 __all__ = ["Planned", "PrivatelyPlanned", "central"]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 
 __all__ = ["BaselinePlan", "one_point_radius"]
 

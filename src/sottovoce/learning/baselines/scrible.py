@@ -18,14 +18,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.domains import Ball
 from sottovoce.exploration import Draw, Exploration, Explorer, Probed, Record
 
 __all__ = ["BallBarrier", "Scrible", "scrible_bound", "scrible_step"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from sottovoce.domains import Domain
 from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
 from sottovoce.learning.baselines.plans import one_point_radius
 from sottovoce.learning.explorations.sphere import SphereDraft
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import TREE, Guarantee, NoiseSource
 
 __all__ = ["SmithThakurta"]

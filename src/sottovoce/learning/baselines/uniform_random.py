@@ -3,15 +3,13 @@
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.learning.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
 
 __all__ = ["UniformRandom"]
-
-Floats = NDArray[np.float64]
 
 
 class UniformRandom(Baseline):

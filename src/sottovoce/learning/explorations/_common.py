@@ -3,7 +3,7 @@
 import math
 
 from sottovoce.exploration import Stage
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import LocalDP
 
 __all__ = ["batch_sizes", "bet", "largest_radius", "loss_deviation", "no_learning", "position_of", "radii", "smoothing"]

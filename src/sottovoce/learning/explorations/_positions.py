@@ -1,6 +1,6 @@
 """Which coordinates to consider: the set as it is, or in rounded position."""
 
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 
 __all__ = ["positions"]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from sottovoce.exploration import Stage
 from sottovoce.learning.explorations._common import position_of
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.sensitivity import finest_bits, needed_noise
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import finest_bits, needed_noise
 from sottovoce.privacy import PROBE_SUMS, LossGrid, Mechanism, Noise, mechanism_for
 
 __all__ = ["ProbeNoise", "common_fields", "probe_noise_of"]

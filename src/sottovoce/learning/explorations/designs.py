@@ -17,8 +17,8 @@ from sottovoce.learning.explorations import kind
 from sottovoce.learning.explorations._common import bet, loss_deviation
 from sottovoce.learning.explorations._probe_noise import common_fields, probe_noise_of
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
-from sottovoce.learning.plan import Options, Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.plan import Options, Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import PROBE_SUMS, Mechanism
 
 __all__ = ["DESIGNS", "DesignBound", "DesignDraft", "DesignOptions"]

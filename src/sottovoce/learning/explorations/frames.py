@@ -18,8 +18,8 @@ from sottovoce.learning.explorations._common import bet, loss_deviation, no_lear
 from sottovoce.learning.explorations._positions import positions
 from sottovoce.learning.explorations._probe_noise import ProbeNoise, common_fields, probe_noise_of
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
-from sottovoce.learning.plan import Options, Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.plan import Options, Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Mechanism
 
 __all__ = ["FRAMES", "FrameBound", "FrameDraft", "FrameOptions"]

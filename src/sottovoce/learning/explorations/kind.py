@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.exploration import Explorer, Stage
-from sottovoce.learning.plan import Options, Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.plan import Options, Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Mechanism, Takes
 
 __all__ = ["Check", "Chosen", "Draft", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from sottovoce.learning.explorations._common import largest_radius
 from sottovoce.learning.explorations.sphere import SphereDraft
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import ApproxDP, PureDP
 
 __all__ = ["PAPER_CHOICES", "paper_draft", "paper_scale"]

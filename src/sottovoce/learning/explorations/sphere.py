@@ -27,9 +27,9 @@ from sottovoce.learning.explorations._common import (
 )
 from sottovoce.learning.explorations._positions import positions
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
-from sottovoce.learning.plan import Options, Plan
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.sensitivity import finest_bits, needed_noise, sum_noise
+from sottovoce.learning.planning.plan import Options, Plan
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import finest_bits, needed_noise, sum_noise
 from sottovoce.privacy import TREE, Mechanism, Noise, mechanism_for
 
 __all__ = ["SPHERE", "SphereBound", "SphereDraft", "SphereOptions"]

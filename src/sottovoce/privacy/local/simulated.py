@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce.privacy.local.channels import Channel
 from sottovoce.privacy.local.laplace import LaplaceChannel
 from sottovoce.privacy.local.one_bit import OneBitChannel
-from sottovoce.privacy.noise import Integers
 
 __all__ = ["simulate_reports"]
 

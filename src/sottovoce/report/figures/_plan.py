@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from sottovoce._arrays import Floats
-from sottovoce.learning.outlook import Outlook
+from sottovoce.learning.planning.outlook import Outlook
 from sottovoce.report import _palette
 from sottovoce.report.figures._canvas import GREY, NEVER, canvas, plain, short_ticks
 
@@ -28,7 +28,7 @@ def plan_figure(outlook: Outlook, path: str | os.PathLike[str], *, title: str = 
     Parameters
     ----------
     outlook
-        What to draw (see `sottovoce.learning.outlook.outlook`).
+        What to draw (see `sottovoce.learning.planning.outlook.outlook`).
     path
         The kind of image follows from its ending, such as ``.png``.
     title
@@ -42,8 +42,8 @@ def plan_figure(outlook: Outlook, path: str | os.PathLike[str], *, title: str = 
     Examples
     --------
     >>> import pathlib, tempfile, sottovoce as sv
-    >>> from sottovoce.learning.outlook import outlook
-    >>> from sottovoce.learning.problem import Problem
+    >>> from sottovoce.learning.planning.outlook import outlook
+    >>> from sottovoce.learning.planning.problem import Problem
     >>> found = outlook(Problem(sv.domains.Ball(3), 100_000, (0.0, 1.0), sv.PureDP(epsilon=1.0)), points=3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     plan_figure(found, pathlib.Path(folder) / "plan.png").name

@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from sottovoce._checks import choice, number, vector, whole
 from sottovoce.domains import Domain
-from sottovoce.learning.mirror_maps import Euclidean, MirrorMap
-from sottovoce.learning.steps import ConstantStep, StepRule
+from sottovoce.learning.oco.mirror_maps import Euclidean, MirrorMap
+from sottovoce.learning.oco.steps import ConstantStep, StepRule
 from sottovoce.projection import Projection, Quadratic, conditional_gradient, project
 
 __all__ = ["MirrorStep", "NoisyOCO", "RunningSum", "step_for"]

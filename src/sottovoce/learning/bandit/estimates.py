@@ -9,14 +9,11 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration import Exploration
 
 __all__ = ["CompleteRound", "FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
-
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 
 class Grid(Protocol):
@@ -64,14 +61,14 @@ class ReleasedRound(NamedTuple):
     """
 
     exploration: Exploration
-    numbers: NDArray[np.float64] | Integers
+    numbers: Floats | Integers
     weights: Integers
 
 
 class Release(Protocol):
     """A mechanism that releases the numbers of each round once."""
 
-    def release(self, sums: Integers) -> NDArray[np.float64] | Integers:
+    def release(self, sums: Integers) -> Floats | Integers:
         """Return the sums with noise."""
         ...
 

@@ -6,9 +6,9 @@ Every optimizer passes through here, whoever made the plan.
 import math
 
 from sottovoce.learning.explorations import exploration_named
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.sensitivity import most_bits, needed_noise
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import most_bits, needed_noise
 from sottovoce.privacy import MECHANISMS, mechanism_named
 
 __all__ = ["check_plan"]

@@ -11,10 +11,10 @@ from sottovoce.domains import Domain
 from sottovoce.domains.design import Design, adopt_design, known_design
 from sottovoce.errors import StateRefused
 from sottovoce.exploration import Record
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.epoch import Epoch
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.problem import Problem, forget_rounded
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem, forget_rounded
 from sottovoce.privacy import NoiseSource, SecureNoise
 
 __all__ = [

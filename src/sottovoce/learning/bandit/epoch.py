@@ -5,27 +5,26 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats
 from sottovoce._records import part
 from sottovoce.exploration import Draw, Explorer, Record, Spheres, Stage
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
+from sottovoce.learning.bandit._reports import ReportGrid
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
+from sottovoce.learning.bandit.rounds import Block, OpenRound
 from sottovoce.learning.explorations import exploration_named
-from sottovoce.learning.noisy_oco import MirrorStep, NoisyOCO
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.plan_check import check_plan
-from sottovoce.learning.planning import make_plan
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.reports import ReportGrid
-from sottovoce.learning.rounds import Block, OpenRound
-from sottovoce.learning.sensitivity import moves_of
-from sottovoce.learning.steps import AdaptiveStep, ConstantStep, StepRule
+from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO
+from sottovoce.learning.oco.steps import AdaptiveStep, ConstantStep, StepRule
+from sottovoce.learning.planning.checking import check_plan
+from sottovoce.learning.planning.choosing import make_plan
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import moves_of
 from sottovoce.privacy import ExactSum, FreshSums, LocalDP, NoiseSource, ProbeSums, RunningSums, mechanism_named
 
 __all__ = ["Epoch", "Parts", "assemble", "loss_grid", "next_epoch", "public_coins"]
 
-Floats = NDArray[np.float64]
 _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
 _PUBLIC_STREAM = 0x636F696E73  # "coins": simulated noise has another key, so equal seeds never share a stream
 

@@ -1,6 +1,6 @@
 """PrivateBandit: Algorithm 1 behind `ask` and `tell`.
 
-ask_tell.py keeps the books (ids, open rounds, what is outstanding); what happens to a complete round is NoisyOCO's
+_ask_tell.py keeps the books (ids, open rounds, what is outstanding); what happens to a complete round is NoisyOCO's
 affair (epoch.py puts its parts together), and what happens to a loss is privacy's.
 """
 
@@ -9,29 +9,25 @@ import threading
 from dataclasses import replace
 from typing import Any, Self, overload
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sottovoce import _fork
+from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
-from sottovoce.learning import saved_state
-from sottovoce.learning.ask_tell import BUSY, AskTell, Epochs
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.describe import describe
-from sottovoce.learning.doubling import next_length
-from sottovoce.learning.life import Life, begin_life, resume_life
-from sottovoce.learning.open_rounds import OpenRounds
-from sottovoce.learning.outstanding import Outstanding
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.rounds import Action, Actions
+from sottovoce.learning.bandit import saved_state
+from sottovoce.learning.bandit._ask_tell import BUSY, AskTell, Epochs
+from sottovoce.learning.bandit._life import Life, begin_life, resume_life
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.describe import describe
+from sottovoce.learning.bandit.doubling import next_length
+from sottovoce.learning.bandit.open_rounds import OpenRounds
+from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement, SecureNoise
 
 __all__ = ["PrivateBandit"]
-
-Floats = NDArray[np.float64]
 
 
 class PrivateBandit(AskTell):

@@ -12,10 +12,10 @@ from sottovoce.domains import Domain
 from sottovoce.domains.specification import build, fingerprint, same_answers, specify
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
-from sottovoce.learning.doubling import FIRST_EPOCH
-from sottovoce.learning.patience import check_patience
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.bandit.doubling import FIRST_EPOCH
+from sottovoce.learning.bandit.patience import check_patience
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, guarantee_from_dict
 
 __all__ = ["Configuration"]

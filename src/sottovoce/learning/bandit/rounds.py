@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration import Draw, Exploration, Probed, Weighted
-from sottovoce.learning.estimates import CompleteRound, Grid, ReleasedRound
+from sottovoce.learning.bandit.estimates import CompleteRound, Grid, ReleasedRound
 
 if TYPE_CHECKING:
-    from sottovoce.learning.epoch import Epoch
+    from sottovoce.learning.bandit.epoch import Epoch
 
 __all__ = ["FORGOTTEN", "PENDING", "TOLD", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
 PENDING, TOLD, UNWANTED, FORGOTTEN = 0, 1, 2, 3  # states of a slot
 
 

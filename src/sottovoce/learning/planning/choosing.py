@@ -15,9 +15,9 @@ from sottovoce.learning.explorations._common import largest_radius
 from sottovoce.learning.explorations.kind import Check, Chosen
 from sottovoce.learning.explorations.paper import PAPER_CHOICES, paper_draft
 from sottovoce.learning.explorations.sphere import SPHERE
-from sottovoce.learning.noisy_oco import METHODS
-from sottovoce.learning.plan import Alternative, Plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.oco.noisy_oco import METHODS
+from sottovoce.learning.planning.plan import Alternative, Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_for, mechanism_named
 
 __all__ = ["make_plan"]

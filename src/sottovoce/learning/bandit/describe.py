@@ -3,9 +3,9 @@
 import math
 
 from sottovoce.learning.explorations import exploration_named
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.problem import Problem
-from sottovoce.learning.sensitivity import moves_of
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import moves_of
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, mechanism_named, state
 from sottovoce.privacy.statement import NO_NOISE
 

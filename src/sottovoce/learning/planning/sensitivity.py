@@ -6,7 +6,7 @@ vector by at most that times the norm of a rounded direction; the sum after the 
 
 from functools import lru_cache
 
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import (
     DirectionGrid,
     Guarantee,

@@ -24,22 +24,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce import _fork
+from sottovoce._arrays import Floats
 from sottovoce._checks import whole
 from sottovoce._losses import as_float
 from sottovoce.errors import ForkRefused, HorizonReached
-from sottovoce.learning.configuration import Configuration
-from sottovoce.learning.doubling import next_length
-from sottovoce.learning.epoch import Epoch, next_epoch, public_coins
-from sottovoce.learning.life import Life
-from sottovoce.learning.open_rounds import Filling, OpenRounds, as_ids
-from sottovoce.learning.outstanding import Outstanding
-from sottovoce.learning.patience import patience_for
-from sottovoce.learning.rounds import FORGOTTEN, TOLD, Action, Actions, Block
+from sottovoce.learning.bandit._life import Life
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.doubling import next_length
+from sottovoce.learning.bandit.epoch import Epoch, next_epoch, public_coins
+from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
+from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.patience import patience_for
+from sottovoce.learning.bandit.rounds import FORGOTTEN, TOLD, Action, Actions, Block
 from sottovoce.privacy import LocalDP, NoiseSource
 
 __all__ = ["BUSY", "AskTell", "Epochs"]
 
-Floats = NDArray[np.float64]
 BUSY = -1  # in place of the fork's number while a change is under way
 
 

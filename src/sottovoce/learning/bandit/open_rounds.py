@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
-from sottovoce.learning.outstanding import Outstanding, WaitingRound
-from sottovoce.learning.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block, OpenRound
+from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
+from sottovoce.learning.bandit.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block, OpenRound
 
 __all__ = ["OpenRounds", "as_ids", "refuse_actions"]
 
-Integers = NDArray[np.int64]
 Place = tuple[Block, NDArray[np.bool_] | slice, Integers]  # a block, which of the ids are its own, their slots
 Filling = tuple[Block, Integers, Integers | int]  # a block, slots that wait, what to put there
 _FAR = np.iinfo(np.int64).max

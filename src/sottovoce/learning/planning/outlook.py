@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.learning.plan import Plan
-from sottovoce.learning.planning import make_plan
-from sottovoce.learning.problem import Problem
+from sottovoce.learning.planning.choosing import make_plan
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 
 __all__ = ["Outlook", "horizon_needed", "outlook", "plan", "too_short"]
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 LONGEST = 10**15
 """Horizons that are considered at most: nobody has as many events."""
@@ -52,7 +51,7 @@ def plan(
     Examples
     --------
     >>> import sottovoce as sv
-    >>> from sottovoce.learning.outlook import plan
+    >>> from sottovoce.learning.planning.outlook import plan
     >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
     >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
     ('frames', False, 1.0)
@@ -140,7 +139,7 @@ class Outlook:
     budget_name: str
     budgets: Floats
     by_budget: Floats
-    horizons: NDArray[np.int64]
+    horizons: Integers
     by_horizon: Floats
     without_privacy: Floats
     never_learning: float

@@ -1,0 +1,1 @@
+"""NoisyOCO: online convex optimisation on noisy gradients, by projection without projecting."""

@@ -1,0 +1,1 @@
+"""Plans: what is given, what is chosen, what may be expected of it."""
