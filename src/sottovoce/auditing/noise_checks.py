@@ -20,7 +20,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from scipy.special import ndtr
 
 from sottovoce._arrays import Floats
@@ -86,6 +85,8 @@ def _check(streams: Sequence[Stream], tests: list[_Test], level: float) -> Check
 
 def _tests(streams: Sequence[Stream]) -> Iterator[_Test]:
     """Yield every test of one kind of stream: what it would mean, and its probability under the stated noise."""
+    from scipy import stats  # slow to import, and only audits need it
+
     first = streams[0]
     pooled = np.concatenate([stream.values.ravel() for stream in streams])
     if first.noise is None:
@@ -100,6 +101,8 @@ def _tests(streams: Sequence[Stream]) -> Iterator[_Test]:
 
 
 def _distribution(values: Any, noise: Noise) -> Iterator[_Test]:
+    from scipy import stats  # slow to import, and only audits need it
+
     if noise.scale >= _FINE_ENOUGH:
         laplace = noise.family == "laplace"
         total = float(np.abs(values / noise.scale).sum() if laplace else ((values / noise.scale) ** 2).sum())
@@ -138,6 +141,8 @@ def _uniform(values: Any, noise: Noise) -> Floats:
 
 def _repeats(streams: Sequence[Stream], noise: Noise) -> Iterator[_Test]:
     """Equal draws anywhere, against what chance allows: P(two are equal) is at most 1/(2 scale)."""
+    from scipy import stats  # slow to import, and only audits need it
+
     values = np.concatenate([stream.values.ravel() for stream in streams])
     pairs = len(values) * (len(values) - 1) / 2
     _, counts = np.unique(values, return_counts=True)

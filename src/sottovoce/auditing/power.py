@@ -14,7 +14,6 @@ import math
 
 import numpy as np
 from scipy.special import ndtr
-from scipy.stats import binom
 
 from sottovoce.auditing.bounds import at_least, at_most
 from sottovoce.auditing.claims import Claim
@@ -65,6 +64,8 @@ def _tested(claim: Claim) -> float:
 
 def _shown(claim: Claim, parameter: float, trials: int, error: float) -> float:
     """What unlucky counts of a mechanism with this parameter would show of it, at the best of its events."""
+    from scipy.stats import binom  # slow to import, and only audits need it
+
     likely, rare = _events(claim, parameter)
     hits = binom.ppf(_UNLUCKY, trials, likely), binom.isf(_UNLUCKY, trials, rare)
     shown = claim.shown(at_least(hits[0], trials, error / 2), at_most(hits[1], trials, error / 2))

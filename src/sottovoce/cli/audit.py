@@ -15,7 +15,6 @@ from rich.table import Table
 from sottovoce import __version__
 from sottovoce.auditing import Audit, Check, Findings, audit_everything, summary
 from sottovoce.cli import parsing
-from sottovoce.report import audit_figure
 
 __all__ = ["audit_command", "audit_table", "check_table", "show_and_write", "write_findings"]
 
@@ -125,6 +124,8 @@ def audit_table(audits: tuple[Audit, ...]) -> Table:
 
 def write_findings(folder: Path, found: Findings) -> list[Path]:
     """Write figure and findings into a folder, and return the paths, the figure first."""
+    from sottovoce.report import audit_figure  # figures are slow to import, and most commands draw none
+
     folder.mkdir(parents=True, exist_ok=True)
     written = [audit_figure(found.audits, folder / "audit.png")] if found.audits else []
     plain = {

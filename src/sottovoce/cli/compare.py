@@ -20,7 +20,6 @@ from sottovoce.experiments.naming import listed, split_names
 from sottovoce.experiments.slopes import slopes
 from sottovoce.experiments.summary import summarise
 from sottovoce.problems import PROBLEMS
-from sottovoce.report import sweep_report
 
 __all__ = ["SweepProgress", "compare_command", "default_folder", "run_with_progress", "show"]
 
@@ -104,6 +103,8 @@ def run_with_progress(
 
 def show(console: Console, sweep: Sweep) -> None:
     """Print what a sweep found, and which files hold it."""
+    from sottovoce.report import sweep_report  # figures are slow to import, and most commands draw none
+
     for table in (*summary_tables(summarise(sweep.results)), *slope_tables(slopes(sweep.results))):
         console.print(table)
     for line in failures(sweep.results):

@@ -13,7 +13,6 @@ from sottovoce._arrays import Vector
 from sottovoce.cli.settings import Settings, variant
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.privacy import SimulatedNoise
-from sottovoce.report import regret_figure, run_report
 from sottovoce.simulation import Environment, Run, simulate
 
 __all__ = ["Played", "all_settings", "carry_out", "command_line", "labels_of", "write"]
@@ -119,6 +118,8 @@ def _other_words(settings: Settings) -> list[str]:
 
 def write(folder: Path, every: list[Settings], played: list[Played], *, command: str = "") -> list[Path]:
     """Write report, figure, summary and runs into a folder, and return the paths, in this order."""
+    from sottovoce.report import regret_figure, run_report  # figures are slow to import, and most commands draw none
+
     folder.mkdir(parents=True, exist_ok=True)
     runs = [one.run for one in played]
     every = every[: len(runs)]

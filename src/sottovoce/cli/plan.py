@@ -17,7 +17,6 @@ from sottovoce.learning import Plan
 from sottovoce.learning.planning.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import ApproxDP, PureDP
-from sottovoce.report import plan_figure
 
 __all__ = ["considered", "plan_command"]
 
@@ -103,6 +102,8 @@ def _title(problem: Problem) -> str:
 
 
 def _write(folder: Path, found: Outlook, needed: int | None, title: str) -> list[Path]:
+    from sottovoce.report import plan_figure  # figures are slow to import, and most commands draw none
+
     folder.mkdir(parents=True, exist_ok=True)
     figure = plan_figure(found, folder / "plan.png", title=title)
     content: dict[str, Any] = {

@@ -11,7 +11,6 @@ from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
 from sottovoce.experiments.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
-from sottovoce.report import write_reproduction
 
 __all__ = ["claim_tables", "reproduce_command"]
 
@@ -30,6 +29,8 @@ def reproduce_command(
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
 ) -> None:
     """Measure what the paper claims, with its constants and with this library's default; minutes on two cores."""
+    from sottovoce.report import write_reproduction  # figures are slow to import, and most commands draw none
+
     if out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
     scale = LARGE if large else SMALL

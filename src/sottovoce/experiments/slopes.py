@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import number
@@ -93,7 +93,7 @@ def fit(values: Vector, regrets: Vector, *, confidence: float = 0.95) -> Fit:
     x = np.log(values) - np.log(values).mean()
     each = np.log(regrets) @ x / (x @ x)
     slope, error = float(each.mean()), standard_error(each)
-    reach = float(stats.t.ppf((1 + confidence) / 2, len(each) - 1)) * error if len(each) > 1 else math.nan
+    reach = float(stdtrit(len(each) - 1, (1 + confidence) / 2)) * error if len(each) > 1 else math.nan
     return Fit(slope, error, slope - reach, slope + reach)
 
 

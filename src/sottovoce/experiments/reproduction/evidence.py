@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtrit
 
 from sottovoce._arrays import Vector
 from sottovoce.experiments.grouping import seed_table
@@ -233,6 +233,6 @@ def _compare(slope: Fit, allowed: float, bound: str, begin: str = "the power is"
 def _geometric_mean(ratios: Vector) -> tuple[float, float, float]:
     logs = np.log(ratios)
     error = standard_error(logs)
-    reach = float(stats.t.ppf(0.975, len(logs) - 1)) * error if len(logs) > 1 else math.nan
+    reach = float(stdtrit(len(logs) - 1, 0.975)) * error if len(logs) > 1 else math.nan
     middle = float(logs.mean())
     return math.exp(middle - reach), math.exp(middle), math.exp(middle + reach)
