@@ -3,7 +3,7 @@
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Audit, Configuration, Mechanism, audit, shipped
+from sottovoce.auditing import Audit, Configuration, MechanismAlone, audit, shipped
 from sottovoce.privacy import GDP, MECHANISMS
 
 SURE = 1 - 1e-6  # a false alarm in at most one of a million audits
@@ -57,7 +57,7 @@ ALONE = [
 @pytest.mark.parametrize(("name", "privacy"), ALONE, ids=str)
 def test_a_mechanism_alone_keeps_its_claim_and_uses_most_of_it(name, privacy):
     """The bound must come near the claim, or the audit would be too weak to mean anything. Repeatable: simulated."""
-    found = audit(Mechanism(name, privacy), runs=40_000, noise_seed=5)
+    found = audit(MechanismAlone(name, privacy), runs=40_000, noise_seed=5)
     assert found.passed
     weak = name == "honaker"  # its averages hide the nodes that its noise was made for
     assert found.epsilon_lower > (0.35 if weak else 0.65) * found.epsilon_claimed
@@ -65,24 +65,24 @@ def test_a_mechanism_alone_keeps_its_claim_and_uses_most_of_it(name, privacy):
 
 def test_a_mechanism_alone_with_real_noise():
     """Fails by bad luck less than once in 10^5: five standard errors lie between the bound and either limit."""
-    found = audit(Mechanism("tree", sv.PureDP(1.0), rounds=3), runs=20_000, confidence=SURE)
+    found = audit(MechanismAlone("tree", sv.PureDP(1.0), rounds=3), runs=20_000, confidence=SURE)
     assert found.passed
     assert found.epsilon_lower > 0.4
 
 
 def test_a_bound_is_wrong_no_more_often_than_its_confidence_says():
     """Of 200 audits at 90%, of a mechanism that spends all it claims, 37 false alarms would have probability 1e-4."""
-    subject = Mechanism("fresh", sv.PureDP(1.0), rounds=1)
+    subject = MechanismAlone("fresh", sv.PureDP(1.0), rounds=1)
     alarms = sum(not audit(subject, runs=800, confidence=0.9, noise_seed=seed).passed for seed in range(200))
     assert alarms < 37
 
 
 def test_a_claim_below_the_truth_is_refuted():
-    honest = Mechanism("fresh", sv.PureDP(1.0), rounds=2)
+    honest = MechanismAlone("fresh", sv.PureDP(1.0), rounds=2)
     found = audit(honest, claimed=sv.PureDP(0.5), runs=8000, noise_seed=1)
     assert not found.passed
     assert 0.5 < found.epsilon_lower < 1.0
-    assert not audit(Mechanism("fresh", sv.ZCDP(0.5)), claimed=GDP(0.5), runs=8000, noise_seed=1).passed
+    assert not audit(MechanismAlone("fresh", sv.ZCDP(0.5)), claimed=GDP(0.5), runs=8000, noise_seed=1).passed
 
 
 SMALL = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"batch_size": 4})

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import binom, norm
 
 import sottovoce as sv
-from sottovoce.auditing.bounds import at_least, at_most, epsilon_shown, mu_shown
-from sottovoce.auditing.claims import claim_of
+from sottovoce.auditing.attacks.bounds import at_least, at_most, epsilon_shown, mu_shown
+from sottovoce.auditing.attacks.claims import claim_of
 from sottovoce.privacy import GDP
 
 

@@ -17,8 +17,9 @@ from sottovoce.exploration import Probed
 from sottovoce.learning.bandit import epoch as epochs
 from sottovoce.learning.bandit import estimates, rounds
 from sottovoce.learning.planning import sensitivity
-from sottovoce.privacy import MECHANISMS, LossGrid, grid, honaker, noise, probe_sums, toeplitz, tree
+from sottovoce.privacy import MECHANISMS, LossGrid, grid, noise
 from sottovoce.privacy.local import one_bit
+from sottovoce.privacy.mechanisms import honaker, probe_sums, toeplitz, tree
 
 FRAMES = {"exploration": "frames", "batch_size": 4, "directions": 2}
 TWO_NUMBERS = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, FRAMES, label="two numbers a round")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Configuration, Mechanism, audit
+from sottovoce.auditing import Configuration, MechanismAlone, audit
 from sottovoce.privacy import Noise, levels
 
 SEED = 11
@@ -100,7 +100,7 @@ class ReleasedTwice:
         return (self._release.release(sums) + self._release.release(sums)) / 2
 
 
-class MechanismReleasedTwice(Mechanism):
+class MechanismReleasedTwice(MechanismAlone):
     def open(self, copies, sampler):
         return ReleasedTwice(super().open(copies, sampler))
 
@@ -153,7 +153,7 @@ def test_an_unnoised_last_round():
     assert found.hits == ((100, 100), (0, 100))
 
 
-class Short(Mechanism):
+class Short(MechanismAlone):
     """A mechanism alone, calibrated for fewer nodes than a round is in."""
 
     factor = 1.0

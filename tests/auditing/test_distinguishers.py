@@ -2,11 +2,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Mechanism
-from sottovoce.auditing.choosing import choose
-from sottovoce.auditing.claims import claim_of
-from sottovoce.auditing.distinguishers import learn
-from sottovoce.auditing.observations import Observations, lowest_bits, views
+from sottovoce.auditing import MechanismAlone
+from sottovoce.auditing.attacks._distinguishers import learn
+from sottovoce.auditing.attacks.attack import choose
+from sottovoce.auditing.attacks.claims import claim_of
+from sottovoce.auditing.attacks.observations import Observations, lowest_bits, views
 
 
 def seen(values):
@@ -15,7 +15,7 @@ def seen(values):
 
 def test_the_view_of_tree_nodes_takes_a_tree_apart():
     """Running sums of a tree share their noise; what the view shows does not: every node has its own."""
-    released = Mechanism("tree", sv.PureDP(1.0), rounds=7).observe(None, 20_000, sv.SimulatedNoise(0))
+    released = MechanismAlone("tree", sv.PureDP(1.0), rounds=7).observe(None, 20_000, sv.SimulatedNoise(0))
     nodes = np.corrcoef(views(released)["tree nodes"].T)
     sums = np.corrcoef(views(released)["numbers"].T)
     assert np.abs(nodes - np.eye(7)).max() < 0.05  # seven standard errors

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Configuration, Mechanism, audit
-from sottovoce.auditing.experiments import BanditExperiment
-from sottovoce.auditing.observations import Observations, lowest_bits
-from sottovoce.auditing.pooled import secure_pool
-from sottovoce.auditing.worlds import Neighbours
+from sottovoce.auditing import Configuration, MechanismAlone, audit
+from sottovoce.auditing._experiments import BanditExperiment
+from sottovoce.auditing._pooled import secure_pool
+from sottovoce.auditing.attacks.observations import Observations, lowest_bits
+from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.privacy import MECHANISMS
 
 NOISED = [one.name for one in MECHANISMS.values() if one.noised]
@@ -16,7 +16,7 @@ NOISED = [one.name for one in MECHANISMS.values() if one.noised]
 RUNS = 4000
 
 
-class FloatLaplace(Mechanism):
+class FloatLaplace(MechanismAlone):
     """numpy's Laplace noise on a float: 0 or 1, of the scale that epsilon = 1 asks for."""
 
     def observe(self, person, runs, source):
@@ -40,7 +40,7 @@ def test_an_audit_catches_float_noise_by_its_lowest_bits():
 
 
 def released_by_mechanism(name, privacy, person):
-    return Mechanism(name, privacy, rounds=3).observe(person, RUNS, secure_pool()).released
+    return MechanismAlone(name, privacy, rounds=3).observe(person, RUNS, secure_pool()).released
 
 
 @pytest.mark.parametrize("name", NOISED)

@@ -10,8 +10,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import check_noise
+from sottovoce.auditing._noise_streams import NoiseStream
 from sottovoce.auditing.noise_checks import _distribution_function, judge
-from sottovoce.auditing.noise_streams import Stream
 from sottovoce.privacy import Noise
 
 SURE = 1 - 1e-6
@@ -24,7 +24,7 @@ def failed(found):
 
 
 def stream(values, noise, name="draws"):
-    return Stream(name, np.asarray(values, dtype=np.int64).reshape(len(values), -1), noise)
+    return NoiseStream(name, np.asarray(values, dtype=np.int64).reshape(len(values), -1), noise)
 
 
 def drawn(noise, shape, seed):
@@ -142,8 +142,8 @@ def test_rounds_that_share_noise_are_seen():
 def test_a_bit_that_is_too_sharp_is_seen():
     coins = np.random.default_rng(0)
     bits = [np.where(coins.random((2000, 1)) < 0.2, 1, -1) for _ in range(2)]
-    assert failed(judge([[Stream("bits", one, None, 0.27)] for one in bits], 0.999))
-    assert not failed(judge([[Stream("bits", one, None, 0.2)] for one in bits], 0.999))
+    assert failed(judge([[NoiseStream("bits", one, None, 0.27)] for one in bits], 0.999))
+    assert not failed(judge([[NoiseStream("bits", one, None, 0.2)] for one in bits], 0.999))
 
 
 @pytest.mark.parametrize("noise", [Noise("laplace", 3.0), Noise("gaussian", 4.0)])

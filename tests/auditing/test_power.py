@@ -3,9 +3,9 @@
 import math
 
 import sottovoce as sv
-from sottovoce.auditing import Mechanism, audit
-from sottovoce.auditing.claims import claim_of
-from sottovoce.auditing.power import sees_bare_values, smallest_seen
+from sottovoce.auditing import MechanismAlone, audit
+from sottovoce.auditing.attacks.claims import claim_of
+from sottovoce.auditing.attacks.power import sees_bare_values, smallest_seen
 
 
 def test_more_runs_see_less_of_a_difference():
@@ -26,7 +26,7 @@ def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
     """Of 40 audits of noise for the smallest epsilon that can be seen, fewer than 30 are refuted once in 10^4."""
     runs = 4000
     edge = smallest_seen(claim_of(sv.PureDP(1.0)), runs // 4, 1e-3)
-    weak = Mechanism("fresh", sv.PureDP(edge), rounds=1)
+    weak = MechanismAlone("fresh", sv.PureDP(edge), rounds=1)
     found = [audit(weak, claimed=sv.PureDP(1.0), runs=runs, noise_seed=seed) for seed in range(40)]
     assert sum(not one.passed for one in found) >= 30
     assert found[0].smallest_seen == edge

@@ -2,8 +2,8 @@ import pytest
 
 from sottovoce.cli import main
 from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.reproduction.claims import Base
 from sottovoce.experiments.reproduction.extent import Extent, reproduction_grid
+from sottovoce.experiments.reproduction.paper_claims import Base
 from sottovoce.experiments.sweeps._workers import Done, Started
 from sottovoce.experiments.sweeps.records import write_record
 

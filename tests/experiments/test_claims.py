@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sottovoce.experiments import Result
-from sottovoce.experiments.reproduction.claims import Base, along, claims
 from sottovoce.experiments.reproduction.evidence import FAILS, HOLDS, UNSEEN, judge_match, judge_power
 from sottovoce.experiments.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
 from sottovoce.experiments.reproduction.lemmas import LEMMAS, lemma_gaussian, lemma_laplace, lemma_without_noise
+from sottovoce.experiments.reproduction.paper_claims import Base, along, claims
 
 SCALE = Extent(
     Base(dimension=8, horizon=10_000, epsilon=1.0),

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sottovoce.privacy import FreshSums, HonakerSums, ToeplitzSums, TreeAggregator, fresh, honaker, toeplitz, tree
+from sottovoce.privacy import FreshSums, HonakerSums, ToeplitzSums, TreeAggregator
+from sottovoce.privacy.mechanisms import fresh, honaker, toeplitz, tree
 
 
 class FixedNoise:

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from sottovoce.privacy.buffered import Buffered, fit_buffers
-from sottovoce.privacy.factors import factor_for
-from sottovoce.privacy.square_root import SquareRoot, square_root_column
+from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import Buffered, fit_buffers
+from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for
+from sottovoce.privacy.mechanisms._toeplitz_factors.square_root import SquareRoot, square_root_column
 
 FACTORS = [SquareRoot(60), fit_buffers(512), fit_buffers(2**20), Buffered([0.9, 0.3, 1e-6], [0.3, 0.1, 1e-4])]
 UNIT = 2**40  # so fine that rounding is invisible

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from sottovoce.privacy import HonakerSums, honaker, honaker_levels
-from sottovoce.privacy.honaker import node_variance
+from sottovoce.privacy import HonakerSums, honaker_levels
+from sottovoce.privacy.mechanisms import honaker
+from sottovoce.privacy.mechanisms.honaker import node_variance
 from sottovoce.privacy.noise import add as real_add
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import sottovoce
-from sottovoce.auditing.pooled import secure_pool
+from sottovoce.auditing._pooled import secure_pool
 from sottovoce.errors import ForkRefused
 from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise, noise
 from sottovoce.privacy.local import CHANNELS

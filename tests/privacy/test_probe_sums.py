@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sottovoce.privacy import ZCDP, ApproxDP, LocalDP, LossGrid, NoPrivacy, ProbeSums, PureDP, probe_noise, probe_sums
+from sottovoce.privacy import ZCDP, ApproxDP, LocalDP, LossGrid, NoPrivacy, ProbeSums, PureDP, probe_noise
+from sottovoce.privacy.mechanisms import probe_sums
 from sottovoce.privacy.noise import add as real_add
 
 STEPS = 2**18

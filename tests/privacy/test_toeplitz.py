@@ -5,11 +5,12 @@ import math
 import numpy as np
 import pytest
 
-from sottovoce.privacy import ZCDP, SimulatedNoise, ToeplitzSums, running_sums, toeplitz, toeplitz_noise
-from sottovoce.privacy.buffered import Buffered
-from sottovoce.privacy.factors import factor_for
+from sottovoce.privacy import ZCDP, SimulatedNoise, ToeplitzSums, running_sums, toeplitz_noise
+from sottovoce.privacy.mechanisms import toeplitz
+from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import Buffered
+from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for
+from sottovoce.privacy.mechanisms.toeplitz import toeplitz_bits, toeplitz_sensitivity
 from sottovoce.privacy.noise import add as real_add
-from sottovoce.privacy.toeplitz import toeplitz_bits, toeplitz_sensitivity
 
 
 def noised(monkeypatch, vectors, l2, sampler):

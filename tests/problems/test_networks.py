@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.problems.networks import SNDLIB, Network, _from_node_link, grid_network, load_network
+from sottovoce.problems._networks import SNDLIB, Network, _from_node_link, grid_network, load_network
 
 topohub = pytest.importorskip("topohub")
 

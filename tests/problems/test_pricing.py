@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 import sottovoce as sv
 from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
 from sottovoce.problems import Pricing
-from sottovoce.problems.customers import Baskets
+from sottovoce.problems._people.customers import Baskets
 
 
 def highest_prices(library):

@@ -10,7 +10,7 @@ from matplotlib.patches import FancyBboxPatch, Rectangle
 
 import sottovoce as sv
 from sottovoce.problems import Ranking
-from sottovoce.problems.readers import PEOPLE, Readers, discounts
+from sottovoce.problems._people.readers import PEOPLE, Readers, discounts
 
 BOTH = pytest.mark.parametrize("set_name", ["permutahedron", "birkhoff"])
 

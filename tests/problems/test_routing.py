@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 import sottovoce as sv
 from sottovoce.problems import Routing
-from sottovoce.problems.congestion import CongestedFlows
-from sottovoce.problems.convex import smooth_minimum
+from sottovoce.problems._people._convex import smooth_minimum
+from sottovoce.problems._people.congestion import CongestedFlows
 
 DIAMOND = [("s", "a"), ("s", "b"), ("a", "t"), ("b", "t"), ("a", "b")]
 

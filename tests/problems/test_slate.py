@@ -11,8 +11,9 @@ from scipy import stats
 from scipy.optimize import linprog
 
 import sottovoce as sv
-from sottovoce.problems import Slate, clicks
-from sottovoce.problems.clicks import PEOPLE, SEASONS, Clicks, Shortfall
+from sottovoce.problems import Slate
+from sottovoce.problems._people import clicks
+from sottovoce.problems._people.clicks import PEOPLE, SEASONS, Clicks, Shortfall
 
 SMALL = {"items": 8, "slots": 3, "categories": 2, "per_category": 2, "year": 4000, "drift": 1.0}
 

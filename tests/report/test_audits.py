@@ -3,7 +3,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Audit
-from sottovoce.auditing.claims import claim_of
+from sottovoce.auditing.attacks.claims import claim_of
 from sottovoce.report import audit_figure
 from sottovoce.report.figures._audits import draw
 

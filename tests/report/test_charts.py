@@ -15,7 +15,7 @@ from sottovoce.experiments.summary import summarise
 from sottovoce.report._numbers import joined, short, significant
 from sottovoce.report._promises import promise_of
 from sottovoce.report.html._axes import linear_scale, log_scale
-from sottovoce.report.html._charts import Axis, Line, bar_chart, line_chart, swatch
+from sottovoce.report.html._charts import Axis, Curve, bar_chart, line_chart, swatch
 
 positive = st.floats(1e-6, 1e6)
 numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)
@@ -49,7 +49,7 @@ def test_a_logarithmic_scale_holds_its_values_and_equal_ratios_are_equally_long(
 
 def test_points_are_where_their_numbers_are():
     x, y = np.array([0.0, 50.0, 100.0]), np.array([0.0, 1.0, 4.0])
-    chart = line_chart([Line("a", x, y, np.array([0.0, 0.5, 1.0]))], Axis("x"), Axis("y"), "title")
+    chart = line_chart([Curve("a", x, y, np.array([0.0, 0.5, 1.0]))], Axis("x"), Axis("y"), "title")
     (line,), (band,) = path_of(chart, "line"), path_of(chart, "band")
     along, up = np.diff(line[:, 0]), -np.diff(line[:, 1])
     assert along[0] == pytest.approx(along[1], abs=0.11)
@@ -61,20 +61,20 @@ def test_points_are_where_their_numbers_are():
 
 def test_what_an_axis_cannot_show_is_left_out():
     y = np.array([1.0, -1.0, np.nan, 10.0])
-    chart = line_chart([Line("a", np.arange(1.0, 5), y)], Axis("x"), Axis("y", log=True), "title")
+    chart = line_chart([Curve("a", np.arange(1.0, 5), y)], Axis("x"), Axis("y", log=True), "title")
     (line,) = path_of(chart, "line")
     assert len(line) == 2
     assert "nan" not in chart.lower()
 
 
 def test_charts_that_share_a_scale_hold_the_same_values():
-    few, many = Line("a", np.array([0.0, 1.0]), np.array([0.0, 1.0])), (0.0, 8.0)
+    few, many = Curve("a", np.array([0.0, 1.0]), np.array([0.0, 1.0])), (0.0, 8.0)
     chart = line_chart([few], Axis("x"), Axis("y", holds=many), "title")
     assert ">8</text>" in chart
 
 
 def test_words_in_charts_are_escaped():
-    evil = Line("<b>&", np.array([1.0, 2.0]), np.array([1.0, 2.0]))
+    evil = Curve("<b>&", np.array([1.0, 2.0]), np.array([1.0, 2.0]))
     chart = line_chart([evil], Axis("<i>"), Axis("<u>"), '"><script>')
     assert not re.search("<b>|<i>|<u>|<script>", chart)
     assert "&lt;b&gt;&amp;" in chart

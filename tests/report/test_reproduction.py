@@ -5,8 +5,8 @@ import math
 import pytest
 
 from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.reproduction.claims import Base
 from sottovoce.experiments.reproduction.extent import Extent, judge, reproduction_grid
+from sottovoce.experiments.reproduction.paper_claims import Base
 from sottovoce.experiments.sweeps.records import write_record
 from sottovoce.report._reproduction_page import reproduction_page, write_reproduction
 from sottovoce.report.figures._reproduction import draw

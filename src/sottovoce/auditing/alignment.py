@@ -28,14 +28,14 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing.checks import Check
-from sottovoce.auditing.claims import Claim, claim_of
-from sottovoce.auditing.neighbours import neighbours
-from sottovoce.auditing.scripted import Scripted
-from sottovoce.auditing.survey import survey
-from sottovoce.auditing.tellings import play
-from sottovoce.auditing.transcripts import Transcript, seated
-from sottovoce.auditing.worlds import Neighbours
+from sottovoce.auditing._scripted import Scripted
+from sottovoce.auditing.attacks.claims import Claim, claim_of
+from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.playing.survey import survey
+from sottovoce.auditing.playing.tellings import play
+from sottovoce.auditing.playing.transcripts import Transcript, seated
+from sottovoce.auditing.playing.worlds import Neighbours
+from sottovoce.auditing.results.check import Check
 from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
 __all__ = ["align", "can_be_aligned"]

@@ -8,15 +8,16 @@ from typing import Any
 
 from sottovoce._checks import number, whole
 from sottovoce.auditing.alignment import align, can_be_aligned
-from sottovoce.auditing.checks import Check
 from sottovoce.auditing.noise_checks import check_noise
 from sottovoce.auditing.parallel import Workers
 from sottovoce.auditing.procedure import audit
-from sottovoce.auditing.result import Audit
-from sottovoce.auditing.shipped import label_of, mechanisms_alone, shipped
+from sottovoce.auditing.results.audited import Audit
+from sottovoce.auditing.results.check import Check
+from sottovoce.auditing.results.findings import Findings
+from sottovoce.auditing.subjects.surface import label_of, mechanisms_alone, shipped
 from sottovoce.privacy import LocalDP
 
-__all__ = ["Findings", "Progress", "audit_everything"]
+__all__ = ["Progress", "audit_everything"]
 
 Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
@@ -24,39 +25,6 @@ _STUDIED = 5  # runs of an optimizer for one of a study
 _LEAST_STUDIED = 400
 _ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
 _SECONDS = {"alignment": 1.0, "noise": 15.0, "optimizer": 1.3e-3, "epochs": 8e-3, "study": 0.06, "mechanism": 1e-4}
-
-
-@dataclass(frozen=True)
-class Findings:
-    """What the whole audit found.
-
-    Attributes
-    ----------
-    audits
-        Of optimizers, studies and mechanisms, by their runs.
-    checks
-        Alignments, and the noise itself.
-    confidence
-        Of all of it together: 1 - confidence is the probability that a right program fails anywhere.
-    complete
-        Whether everything was done.
-    """
-
-    audits: tuple[Audit, ...]
-    checks: tuple[Check, ...]
-    confidence: float
-    complete: bool
-
-    @property
-    def passed(self) -> bool:
-        """Whether nothing was refuted."""
-        return not self.refuted
-
-    @property
-    def refuted(self) -> list[str]:
-        """What was refuted, by its label."""
-        audits = [one.label for one in self.audits if not one.passed]
-        return audits + [one.label for one in self.checks if not one.passed]
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ import numpy as np
 from scipy.special import ndtr
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing.checks import Check
-from sottovoce.auditing.noise_streams import Stream, collect
+from sottovoce.auditing._noise_streams import NoiseStream, collect
 from sottovoce.auditing.parallel import in_fresh_processes
+from sottovoce.auditing.results.check import Check
 from sottovoce.privacy import Noise
 
 __all__ = ["check_noise", "judge"]
@@ -67,7 +67,7 @@ def check_noise(
     return judge(runs, confidence)
 
 
-def judge(processes: Sequence[Sequence[Stream]], confidence: float) -> list[Check]:
+def judge(processes: Sequence[Sequence[NoiseStream]], confidence: float) -> list[Check]:
     """Judge what was collected in several processes."""
     tested = [(streams, list(_tests(streams))) for streams in zip(*processes, strict=True)]
     count = sum(len(tests) for _, tests in tested)
@@ -75,7 +75,7 @@ def judge(processes: Sequence[Sequence[Stream]], confidence: float) -> list[Chec
     return [_check(streams, tests, level) for streams, tests in tested]
 
 
-def _check(streams: Sequence[Stream], tests: list[_Test], level: float) -> Check:
+def _check(streams: Sequence[NoiseStream], tests: list[_Test], level: float) -> Check:
     alarms = [meaning for meaning, chance in tests if chance < level]
     values = sum(stream.values.size for stream in streams)
     fine = f"{values:,} draws of {len(streams)} processes: scale, shape and independence as stated"
@@ -83,7 +83,7 @@ def _check(streams: Sequence[Stream], tests: list[_Test], level: float) -> Check
     return Check(streams[0].name, "noise", not alarms, words, len(tests), level * len(tests))
 
 
-def _tests(streams: Sequence[Stream]) -> Iterator[_Test]:
+def _tests(streams: Sequence[NoiseStream]) -> Iterator[_Test]:
     """Yield every test of one kind of stream: what it would mean, and its probability under the stated noise."""
     from scipy import stats  # slow to import, and only audits need it
 
@@ -139,7 +139,7 @@ def _uniform(values: Any, noise: Noise) -> Floats:
     return (_distribution_function(values - 1.0, noise) + _distribution_function(values, noise)) / 2
 
 
-def _repeats(streams: Sequence[Stream], noise: Noise) -> Iterator[_Test]:
+def _repeats(streams: Sequence[NoiseStream], noise: Noise) -> Iterator[_Test]:
     """Equal draws anywhere, against what chance allows: P(two are equal) is at most 1/(2 scale)."""
     from scipy import stats  # slow to import, and only audits need it
 

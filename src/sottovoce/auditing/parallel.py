@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce._checks import whole
-from sottovoce.auditing.experiments import Experiment
-from sottovoce.auditing.observations import Observations
-from sottovoce.auditing.pooled import Pooled, secure_pool
+from sottovoce.auditing._experiments import Experiment
+from sottovoce.auditing._pooled import Pooled, secure_pool
+from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.privacy import SimulatedNoise
 
 __all__ = ["Progress", "Workers", "World", "in_fresh_processes"]

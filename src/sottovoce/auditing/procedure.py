@@ -7,19 +7,19 @@ from functools import partial
 from typing import Any
 
 from sottovoce._checks import number, whole
-from sottovoce.auditing.bounds import at_least, at_most
-from sottovoce.auditing.choosing import Attack, choose
-from sottovoce.auditing.claims import Claim, claim_of
-from sottovoce.auditing.experiments import BanditExperiment, Experiment, MakeOptimizer, MechanismExperiment
-from sottovoce.auditing.mechanisms import Mechanism
-from sottovoce.auditing.neighbours import neighbours
-from sottovoce.auditing.observations import Observations
-from sottovoce.auditing.owners import OwnersChannel
+from sottovoce.auditing._experiments import BanditExperiment, Experiment, MakeOptimizer, MechanismExperiment
+from sottovoce.auditing._pooled import Pooled, secure_pool
+from sottovoce.auditing.attacks.attack import Attack, choose
+from sottovoce.auditing.attacks.bounds import at_least, at_most
+from sottovoce.auditing.attacks.claims import Claim, claim_of
+from sottovoce.auditing.attacks.observations import Observations
+from sottovoce.auditing.attacks.power import sees_bare_values, smallest_seen
 from sottovoce.auditing.parallel import Workers, World
-from sottovoce.auditing.pooled import Pooled, secure_pool
-from sottovoce.auditing.power import sees_bare_values, smallest_seen
-from sottovoce.auditing.result import Audit
-from sottovoce.auditing.survey import survey
+from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.playing.survey import survey
+from sottovoce.auditing.results.audited import Audit
+from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
+from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 
 __all__ = ["audit"]
@@ -32,7 +32,7 @@ _MANY_RUNS = 4000  # from here on the best pair gets a quarter of them to learn 
 
 
 def audit(
-    subject: MakeOptimizer | Mechanism | OwnersChannel,
+    subject: MakeOptimizer | MechanismAlone | OwnersChannel,
     *,
     claimed: Guarantee | None = None,
     delta: float | None = None,
@@ -59,8 +59,8 @@ def audit(
     ----------
     subject
         make_optimizer(seed, noise): returns a fresh optimizer with these public coins and this source of noise, such as
-        a `Configuration` or a `StudyConfiguration`; short horizons make many runs affordable. Or a `Mechanism`, which
-        is audited alone.
+        a `Configuration` or a `StudyConfiguration`; short horizons make many runs affordable. Or a
+        `MechanismAlone`.
     claimed
         The guarantee to test; by default that of the optimizer's own statement.
     delta
@@ -127,7 +127,7 @@ class _Subject:
 
 
 def _prepared(
-    subject: MakeOptimizer | Mechanism | OwnersChannel,
+    subject: MakeOptimizer | MechanismAlone | OwnersChannel,
     claimed: Guarantee | None,
     delta: float | None,
     seed: int,
@@ -135,7 +135,7 @@ def _prepared(
     runs: int,
     tellings: Sequence[str] | None,
 ) -> _Subject:
-    if isinstance(subject, Mechanism | OwnersChannel):
+    if isinstance(subject, MechanismAlone | OwnersChannel):
         claim = claim_of(claimed or subject.privacy, delta, gaussian_noise=subject.noise.family == "gaussian")
         experiment = MechanismExperiment(subject, subject.people, subject.chunk)
         return _Subject(experiment, claim, f"{subject.name} alone", "mechanism", noise_seed is not None)

@@ -3,8 +3,6 @@
 from sottovoce.privacy import local
 from sottovoce.privacy.accounting import Composition, as_approximate, as_zcdp, compose
 from sottovoce.privacy.calibration import noise_for
-from sottovoce.privacy.exact_sum import ExactSum
-from sottovoce.privacy.fresh import FreshSums, fresh_noise
 from sottovoce.privacy.grid import DirectionGrid, LossGrid, grids_for
 from sottovoce.privacy.guarantees import (
     GDP,
@@ -16,10 +14,13 @@ from sottovoce.privacy.guarantees import (
     PureDP,
     guarantee_from_dict,
 )
-from sottovoce.privacy.honaker import HonakerSums, honaker_levels, honaker_noise
 from sottovoce.privacy.ledger import Entry, Ledger
-from sottovoce.privacy.mechanism import Mechanism, Moves, Takes
-from sottovoce.privacy.mechanisms import (
+from sottovoce.privacy.mechanisms.exact_sum import ExactSum
+from sottovoce.privacy.mechanisms.fresh import FreshSums, fresh_noise
+from sottovoce.privacy.mechanisms.honaker import HonakerSums, honaker_levels, honaker_noise
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves, Takes
+from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS, ProbeSums, probe_noise
+from sottovoce.privacy.mechanisms.table import (
     MECHANISMS,
     RunningSums,
     SumError,
@@ -29,11 +30,10 @@ from sottovoce.privacy.mechanisms import (
     running_sums,
     sum_error,
 )
+from sottovoce.privacy.mechanisms.toeplitz import ToeplitzSums, toeplitz_noise
+from sottovoce.privacy.mechanisms.tree import TREE, TreeAggregator, TreeSensitivity, levels, tree_noise
 from sottovoce.privacy.noise import Noise, NoiseSource, ScaleRefused, SecureNoise, SimulatedNoise
-from sottovoce.privacy.probe_sums import PROBE_SUMS, ProbeSums, probe_noise
 from sottovoce.privacy.statement import PrivacyStatement, state
-from sottovoce.privacy.toeplitz import ToeplitzSums, toeplitz_noise
-from sottovoce.privacy.tree import TREE, TreeAggregator, TreeSensitivity, levels, tree_noise
 
 __all__ = [
     "GDP",

@@ -8,8 +8,8 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Ball
+from sottovoce.problems._pictures.tiles import BLUE, GREY, ORANGE
 from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.tiles import BLUE, GREY, ORANGE
 from sottovoce.simulation import MovingTarget
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import NuclearBall
+from sottovoce.problems._people.customers import Baskets
+from sottovoce.problems._pictures.tiles import font_size
+from sottovoce.problems._sizes import rectangle
 from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.customers import Baskets
-from sottovoce.problems.sizes import rectangle
-from sottovoce.problems.tiles import font_size
 from sottovoce.simulation import FiniteEnvironment
 from sottovoce.simulation.loss_library import Kinds
 

@@ -7,9 +7,9 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Birkhoff, Permutahedron
+from sottovoce.problems._people.readers import Readers, discounts
+from sottovoce.problems._pictures.tiles import BLUE, GREY, ORANGE, font_size, tile
 from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.readers import Readers, discounts
-from sottovoce.problems.tiles import BLUE, GREY, ORANGE, font_size, tile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,11 +7,11 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import Paths
+from sottovoce.problems._networks import Directed, Network, load_network
+from sottovoce.problems._people.congestion import CongestedFlows
+from sottovoce.problems._pictures.maps import draw_map
+from sottovoce.problems._sizes import rectangle
 from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.congestion import CongestedFlows
-from sottovoce.problems.maps import draw_map
-from sottovoce.problems.networks import Directed, Network, load_network
-from sottovoce.problems.sizes import rectangle
 from sottovoce.simulation import FiniteEnvironment
 from sottovoce.simulation.loss_library import Kinds
 

@@ -9,9 +9,9 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import vector, whole
 from sottovoce.domains import MatroidBases
 from sottovoce.domains.matroids import Laminar
+from sottovoce.problems._people.clicks import Clicks
+from sottovoce.problems._pictures.tiles import GREY, ORANGE, font_size, tile
 from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.clicks import Clicks
-from sottovoce.problems.tiles import GREY, ORANGE, font_size, tile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

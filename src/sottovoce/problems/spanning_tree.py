@@ -7,9 +7,9 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import SpanningTrees
+from sottovoce.problems._networks import load_network
+from sottovoce.problems._pictures.maps import draw_map
 from sottovoce.problems.base import DecisionProblem
-from sottovoce.problems.maps import draw_map
-from sottovoce.problems.networks import load_network
 from sottovoce.simulation import FiniteEnvironment
 from sottovoce.simulation.loss_library import Kinds
 from sottovoce.simulation.noisy_linear import scaled_linear

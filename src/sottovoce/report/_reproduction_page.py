@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sottovoce.experiments.algorithms import DELTA
 from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.reproduction.claims import PaperClaim
 from sottovoce.experiments.reproduction.extent import Extent, events_needed
+from sottovoce.experiments.reproduction.paper_claims import PaperClaim
 from sottovoce.experiments.summary import Summary, summarise
 from sottovoce.experiments.sweeps.sweep import Sweep, read_about
 from sottovoce.privacy import ApproxDP, PureDP

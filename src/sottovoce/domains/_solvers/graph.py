@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from sottovoce._arrays import Indices, Mask
 from sottovoce.errors import DomainError
 
-__all__ = ["Graph", "Network", "acyclic_part", "read_graph"]
+__all__ = ["AcyclicPart", "Graph", "acyclic_part", "read_graph"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +97,7 @@ def _numbered(edges: Iterable[tuple[Hashable, Hashable]], nodes: Iterable[Hashab
     return Graph(names, np.ascontiguousarray(ends[:, 0]), np.ascontiguousarray(ends[:, 1]))
 
 
-class Network(NamedTuple):
+class AcyclicPart(NamedTuple):
     """The edges on paths from a source to a target, sorted by tail; nodes are renumbered in topological order."""
 
     edges: Indices
@@ -106,7 +106,7 @@ class Network(NamedTuple):
     starts: Indices
 
 
-def acyclic_part(graph: Graph, source: int, target: int) -> Network:
+def acyclic_part(graph: Graph, source: int, target: int) -> AcyclicPart:
     """Return the edges that lie on some path from source to target; raise if there is none, or a cycle among them."""
     if source == target:
         raise DomainError(f"source and target must be two nodes, got {graph.nodes[source]!r} for both")
@@ -118,7 +118,7 @@ def acyclic_part(graph: Graph, source: int, target: int) -> Network:
     edges = edges[np.argsort(rank[graph.tails[edges]], kind="stable")]
     tails, heads = rank[graph.tails[edges]], rank[graph.heads[edges]]
     starts = np.searchsorted(tails, np.arange(int(useful.sum()) + 1)).astype(np.int32)
-    return Network(edges, tails, heads, starts)
+    return AcyclicPart(edges, tails, heads, starts)
 
 
 def topological_ranks(graph: Graph, edges: Indices) -> Indices:

@@ -1,9 +1,9 @@
 """The paper's claims: what is run for them, and how they are judged."""
 
-from sottovoce.experiments.reproduction.claims import PaperClaim, claims
 from sottovoce.experiments.reproduction.evidence import FAILS, HOLDS, UNSEEN, Evidence
 from sottovoce.experiments.reproduction.extent import LARGE, SMALL, Extent, judge, reproduction_grid
 from sottovoce.experiments.reproduction.lemmas import Base
+from sottovoce.experiments.reproduction.paper_claims import PaperClaim, claims
 
 __all__ = [
     "FAILS",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sottovoce.experiments.algorithms import DELTA
 from sottovoce.experiments.naming import make_problem
-from sottovoce.experiments.reproduction.claims import Base, PaperClaim, claims
+from sottovoce.experiments.reproduction.paper_claims import Base, PaperClaim, claims
 from sottovoce.experiments.sweeps.cell import Cell, Result
 from sottovoce.experiments.sweeps.grids import grid
 from sottovoce.learning.planning.outlook import horizon_needed

@@ -42,9 +42,9 @@ def audit_figure(audits: Audit | Sequence[Audit], path: str | os.PathLike[str]) 
     --------
     >>> import tempfile, pathlib
     >>> import sottovoce as sv
-    >>> from sottovoce.auditing import Mechanism, audit
+    >>> from sottovoce.auditing import MechanismAlone, audit
     >>> from sottovoce.report import audit_figure
-    >>> found = audit(Mechanism("probe-sums", sv.PureDP(epsilon=1.0), rounds=2), runs=1000, noise_seed=0)
+    >>> found = audit(MechanismAlone("probe-sums", sv.PureDP(epsilon=1.0), rounds=2), runs=1000, noise_seed=0)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     audit_figure(found, pathlib.Path(folder) / "audit.png").name
     'audit.png'

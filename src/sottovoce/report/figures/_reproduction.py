@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
 from sottovoce._arrays import Vector
-from sottovoce.experiments.reproduction.claims import WORDS, along
 from sottovoce.experiments.reproduction.evidence import Series
 from sottovoce.experiments.reproduction.extent import Extent
+from sottovoce.experiments.reproduction.paper_claims import WORDS, along
 from sottovoce.experiments.sweeps.cell import Result
 from sottovoce.report._numbers import leading_digit, short
 from sottovoce.report._palette import algorithm_colours, colour, linestyle

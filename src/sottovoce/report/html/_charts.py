@@ -12,7 +12,7 @@ from sottovoce.report._numbers import short, significant
 from sottovoce.report._palette import SHADES, dashes
 from sottovoce.report.html._axes import Scale, linear_scale, log_scale
 
-__all__ = ["Axis", "Line", "bar_chart", "line_chart", "swatch"]
+__all__ = ["Axis", "Curve", "bar_chart", "line_chart", "swatch"]
 
 WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
 _CHARACTER = 8.4  # pixels of a tick's letter, at the size that phones get
@@ -25,7 +25,7 @@ _MARKERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class Curve:
     """One line of a chart, with its standard error where there is one.
 
     Parameters
@@ -43,7 +43,7 @@ class Line:
     Examples
     --------
     >>> import numpy as np
-    >>> line = Line("default", np.array([1.0, 2.0]), np.array([3.0, 4.0]), colour=0)
+    >>> line = Curve("default", np.array([1.0, 2.0]), np.array([3.0, 4.0]), colour=0)
     >>> "<path" in line_chart([line], Axis("events"), Axis("regret"), "Regret over events")
     True
     """
@@ -93,7 +93,7 @@ class Axis:
         return dict(self.ticks).get(tick, short(tick))
 
 
-def line_chart(series: Sequence[Line], x: Axis, y: Axis, title: str) -> Markup:
+def line_chart(series: Sequence[Curve], x: Axis, y: Axis, title: str) -> Markup:
     """Return a chart of lines or points; `title` is what a screen reader says."""
     series = [_drawable(one, x, y) for one in series]
     reach = [edge for one in series for edge in _edges(one)]
@@ -132,7 +132,7 @@ def bar_chart(values: Floats, marks: Floats | None, title: str) -> Markup:
 
 def swatch(colour: int, *, markers: bool = False) -> Markup:
     """Return the key of a line for a legend."""
-    one = Line("", np.zeros(0), np.zeros(0), colour=colour)
+    one = Curve("", np.zeros(0), np.zeros(0), colour=colour)
     mark = f'<path class="mark {one.style}" transform="translate(14 6)" d="{_shape(colour)}"/>' if markers else ""
     line = f'<path class="line {one.style}" d="M1 6H27"/>'
     return Markup(f'<svg class="swatch" viewBox="0 0 28 12" aria-hidden="true">{line}{mark}</svg>')
@@ -143,7 +143,7 @@ def _svg(parts: Sequence[str], title: str) -> Markup:
     return Markup(head + "".join(parts) + '<line class="cursor" y1="0" y2="0" visibility="hidden"/></svg>')
 
 
-def _drawable(one: Line, x: Axis, y: Axis) -> Line:
+def _drawable(one: Curve, x: Axis, y: Axis) -> Curve:
     """Leave out what no axis can show: what is not finite, and what is not positive on a logarithmic one."""
     keep = np.isfinite(one.x) & np.isfinite(one.y)
     keep &= (one.x > 0) | (not x.log)
@@ -152,7 +152,7 @@ def _drawable(one: Line, x: Axis, y: Axis) -> Line:
     return replace(one, x=one.x[keep], y=one.y[keep], error=error)
 
 
-def _edges(one: Line) -> list[Floats]:
+def _edges(one: Curve) -> list[Floats]:
     return [one.y] if one.error is None else [one.y, one.y - one.error, one.y + one.error]
 
 
@@ -192,7 +192,7 @@ def _points(x: Floats, y: Floats) -> str:
     return "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
 
 
-def _band(one: Line, across: Scale, up: Scale) -> Markup:
+def _band(one: Curve, across: Scale, up: Scale) -> Markup:
     if one.error is None or len(one.x) < 2 or not np.any(one.error > 0):
         return Markup("")
     x, low, high = across(one.x), up(_above(one.y - one.error, up)), up(one.y + one.error)
@@ -204,7 +204,7 @@ def _above(values: Floats, up: Scale) -> Floats:
     return np.maximum(values, up.low) if up.log else values
 
 
-def _line(one: Line, across: Scale, up: Scale, x: Axis) -> Markup:
+def _line(one: Curve, across: Scale, up: Scale, x: Axis) -> Markup:
     """Return a line with its points' words, from which the page makes its read-out."""
     if not len(one.x):
         return Markup("")
@@ -218,7 +218,7 @@ def _line(one: Line, across: Scale, up: Scale, x: Axis) -> Markup:
     return Markup(head + title + path + (_marks(one, a, b, up) if one.markers else "") + "</g>")
 
 
-def _marks(one: Line, a: Floats, b: Floats, up: Scale) -> str:
+def _marks(one: Curve, a: Floats, b: Floats, up: Scale) -> str:
     parts = []
     for i, (at, height) in enumerate(zip(a, b, strict=True)):
         if one.error is not None and one.error[i] > 0:
@@ -230,7 +230,7 @@ def _marks(one: Line, a: Floats, b: Floats, up: Scale) -> str:
     return "".join(parts)
 
 
-def _words(one: Line, i: int) -> str:
+def _words(one: Curve, i: int) -> str:
     value = significant(float(one.y[i]))
     if one.error is not None and one.error[i] > 0:
         return f"{value} ± {significant(float(one.error[i]), 2)}"

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce.experiments.summary import Summary
-from sottovoce.report.html._charts import Axis, Line, line_chart
+from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._pieces import Chart
 from sottovoce.report.html._tables import Table, epsilon_cell, heads, number, text
 
@@ -59,12 +59,12 @@ def _chart(told: list[Summary], colours: dict[str, int]) -> Chart | None:
         return None
     happened = [one.regret for one in shown]
     ends = np.array([min(happened) / 1.3, 2 * max(happened)])
-    series = [Line("as predicted", ends, ends, colour=-1)]
+    series = [Curve("as predicted", ends, ends, colour=-1)]
     for name in dict.fromkeys(one.algorithm for one in shown):
         mine = sorted((one for one in shown if one.algorithm == name), key=lambda one: one.predicted)
         across, up = np.array([one.predicted for one in mine]), np.array([one.regret for one in mine])
         errors = np.array([one.regret_error for one in mine])
-        series.append(Line(name, across, up, errors, colours[name], line=False, markers=True))
+        series.append(Curve(name, across, up, errors, colours[name], line=False, markers=True))
     title = "Predicted and measured regret per event"
     chart = line_chart(series, Axis("predicted per event", log=True), Axis("happened per event", log=True), title)
     return Chart(title, chart, "Below the dashed line less was lost than the plan had said.")

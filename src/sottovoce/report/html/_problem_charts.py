@@ -11,7 +11,7 @@ from sottovoce.experiments.grouping import gather
 from sottovoce.experiments.prices import price_of
 from sottovoce.experiments.summary import Summary
 from sottovoce.report._numbers import epsilon_name, short
-from sottovoce.report.html._charts import Axis, Line, line_chart
+from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._pieces import Chart
 from sottovoce.simulation import Run
 
@@ -39,7 +39,7 @@ def _belongs(one: Summary, epsilon: float) -> bool:
     return one.epsilon == epsilon or one.algorithm == "no-privacy"
 
 
-def _curve_figure(shown: list[Line], never: Line, epsilon: float, horizon: int, reach: tuple[float, ...]) -> Chart:
+def _curve_figure(shown: list[Curve], never: Curve, epsilon: float, horizon: int, reach: tuple[float, ...]) -> Chart:
     title = "Without privacy" if math.isinf(epsilon) else f"At {epsilon_name(epsilon)}"
     chart = line_chart(
         [*shown, never],
@@ -58,17 +58,17 @@ def _spread(values: list[float]) -> list[float]:
     return [values[i] for i in kept]
 
 
-def _mean_curve(sweep: Sweep, one: Summary, colours: dict[str, int]) -> Line:
+def _mean_curve(sweep: Sweep, one: Summary, colours: dict[str, int]) -> Curve:
     events, values = _stacked(sweep, one, lambda run: run.regret)
     error = values.std(axis=0, ddof=1) / math.sqrt(len(values)) if len(values) > 1 else None
-    return Line(one.algorithm, events, values.mean(axis=0), error, colours[one.algorithm])
+    return Curve(one.algorithm, events, values.mean(axis=0), error, colours[one.algorithm])
 
 
-def _never_learning(sweep: Sweep, groups: Sequence[Summary]) -> Line:
+def _never_learning(sweep: Sweep, groups: Sequence[Summary]) -> Curve:
     """Return the line of never learning: the same for all algorithms that meet the same seeds."""
     most = max(groups, key=lambda one: len(one.done))
     events, values = _stacked(sweep, most, lambda run: run.no_learning)
-    return Line("never learning", events, values.mean(axis=0), colour=-1)
+    return Curve("never learning", events, values.mean(axis=0), colour=-1)
 
 
 def _stacked(sweep: Sweep, one: Summary, curve: Callable[[Run], Floats]) -> tuple[Floats, Floats]:
@@ -125,7 +125,7 @@ def _against_epsilon(here: list[Summary], finite: list[float], colours: dict[str
     return Chart("Regret against epsilon", chart, caption)
 
 
-def _price_series(here: list[Summary], colours: dict[str, int]) -> list[Line]:
+def _price_series(here: list[Summary], colours: dict[str, int]) -> list[Curve]:
     found = []
     for name, mine in _by_algorithm(here, lambda one: one.epsilon):
         costs = [(one.epsilon, price_of(one, here)) for one in mine]
@@ -135,10 +135,10 @@ def _price_series(here: list[Summary], colours: dict[str, int]) -> list[Line]:
     return found
 
 
-def _price_figure(prices: list[Line], finite: list[float], horizon: int) -> Chart:
+def _price_figure(prices: list[Curve], finite: list[float], horizon: int) -> Chart:
     axis, _ = _epsilon_axis(finite, none=False)
     ends = np.array([finite[0], finite[-1]])
-    level = Line("no price", ends, np.ones(2), colour=-1)
+    level = Curve("no price", ends, np.ones(2), colour=-1)
     log = _positive(prices) and max(float(line.y.max()) for line in prices) > 5
     title = f"Price of privacy against epsilon, over {horizon:,} events"
     chart = line_chart([level, *prices], axis, Axis("price of privacy (×)", log=log), title)
@@ -174,10 +174,10 @@ def _by_algorithm(groups: list[Summary], order: Callable[[Summary], float]) -> l
     return [(name, sorted(mine, key=order)) for name, mine in gather(groups, lambda one: one.algorithm).items()]
 
 
-def _line(name: str, points: Sequence[tuple[float, float, float]], colours: dict[str, int]) -> Line:
+def _line(name: str, points: Sequence[tuple[float, float, float]], colours: dict[str, int]) -> Curve:
     x, y, error = (np.array(column, dtype=np.float64) for column in zip(*points, strict=True))
-    return Line(name, x, y, error, colours[name], markers=True)
+    return Curve(name, x, y, error, colours[name], markers=True)
 
 
-def _positive(lines: Sequence[Line]) -> bool:
+def _positive(lines: Sequence[Curve]) -> bool:
     return all(bool(np.all(line.y > 0)) for line in lines)

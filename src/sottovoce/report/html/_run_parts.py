@@ -11,7 +11,7 @@ from sottovoce.learning import Plan
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
 from sottovoce.report._promises import Promise, budget_words, promise_of_run
-from sottovoce.report.html._charts import Axis, Line, line_chart, swatch
+from sottovoce.report.html._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report.html._pieces import Chart, Tile
 from sottovoce.report.html._tables import Table, heads, number, text
 from sottovoce.simulation import Run
@@ -113,7 +113,7 @@ def figures_of(entries: list[ShownRun]) -> list[Chart]:
     keys = zip(_colours(entries), entries, strict=True)
     total = [_curve(one.label, one.run, one.run.regret, number) for number, one in keys]
     total.append(_curve("never learning", longest, longest.no_learning, -1))
-    each = [Line(line.name, line.x[1:], line.y[1:] / line.x[1:], colour=line.colour) for line in total]
+    each = [Curve(line.name, line.x[1:], line.y[1:] / line.x[1:], colour=line.colour) for line in total]
     late = [_after(line, longest.events_finished / 1000) for line in each]
     positive = all(np.all(line.y > 0) for line in late)
     return [
@@ -130,14 +130,14 @@ def figures_of(entries: list[ShownRun]) -> list[Chart]:
     ]
 
 
-def _curve(name: str, run: Run, regret: Vector, colour: int) -> Line:
+def _curve(name: str, run: Run, regret: Vector, colour: int) -> Curve:
     kept = np.unique(np.linspace(0, len(run.events) - 1, 160).astype(int))
-    return Line(name, np.append(0.0, run.events[kept]), np.append(0.0, regret[kept]), colour=colour)
+    return Curve(name, np.append(0.0, run.events[kept]), np.append(0.0, regret[kept]), colour=colour)
 
 
-def _after(line: Line, start: float) -> Line:
+def _after(line: Curve, start: float) -> Curve:
     kept = line.x >= min(start, line.x[-1])
-    return Line(line.name, line.x[kept], line.y[kept], colour=line.colour)
+    return Curve(line.name, line.x[kept], line.y[kept], colour=line.colour)
 
 
 def table_of(entries: list[ShownRun]) -> Table:

@@ -1,0 +1,169 @@
+"""The ways in which losses arrive: each plays a whole run, the same in both worlds but for the person's losses."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sottovoce.auditing.playing.transcripts import Seat, Transcript
+from sottovoce.auditing.playing.worlds import Neighbours
+
+__all__ = ["play"]
+
+_MOST_EVENTS = 448  # where the horizon is unknown: all of the first epoch, and a part of the second
+_THREADS = 3
+
+
+class _Answer(NamedTuple):
+    id: Any
+    loss: float | None  # None: it will not come
+    of_person: bool
+
+
+class _Run:
+    """One run under way."""
+
+    def __init__(self, seat: Seat, worlds: Neighbours, world: int) -> None:
+        self.seat, self._worlds, self._world = seat, worlds, world
+        self.transcript = Transcript()
+        self.total = _MOST_EVENTS if seat.remaining is None else seat.remaining
+
+    @property
+    def asked(self) -> int:
+        return len(self.transcript.actions)
+
+    @property
+    def goes_on(self) -> bool:
+        return self.asked < self.total
+
+    def ask(self, size: int | None) -> list[_Answer]:
+        """Ask, and return ids with the losses that they have in this world."""
+        actions, seen, first = self.seat.ask(size), self.transcript, self.asked
+        call = seen.rounds[-1] + 1 if seen.rounds else 0
+        seen.actions.extend(actions.x)
+        seen.wanted.extend(actions.wants_loss.tolist())
+        seen.rounds.extend([call] * len(actions))
+        return [
+            _Answer(one, self._worlds.loss(self._world, event, self.seat.loss_range), event in self._worlds.events)
+            for event, one in enumerate(actions.ids.tolist(), first)
+        ]
+
+    def hand_in(self, answers: list[_Answer]) -> None:
+        """Tell a block, and say of the rest of it that it will not come."""
+        told = [answer for answer in answers if answer.loss is not None]
+        gone = [answer.id for answer in answers if answer.loss is None]
+        if told:
+            self.seat.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
+        if gone:
+            self.seat.forget(np.array(gone))
+        self.note()
+
+    def hand_in_one(self, answer: _Answer) -> None:
+        """Tell one loss, in the way that is for single losses."""
+        if answer.loss is None:
+            self.seat.forget([answer.id])
+        else:
+            self.seat.tell(answer.id, answer.loss)
+
+    def note(self) -> None:
+        """Write down how many rounds are closed."""
+        self.transcript.counters.append(self.seat.closed)
+
+
+def play(seat: Seat, worlds: Neighbours, world: int) -> Transcript:
+    """Play a run from its first ask to its last tell, in world 0 or 1."""
+    run = _Run(seat, worlds, world)
+    try:
+        _TELLINGS[worlds.telling](run)
+    finally:
+        seat.close()
+    run.transcript.released = seat.released
+    return run.transcript
+
+
+def _in_blocks(run: _Run) -> None:
+    while run.goes_on:
+        run.hand_in(run.ask(None))
+
+
+def _one_at_a_time(run: _Run) -> None:
+    while run.goes_on:
+        run.hand_in_one(run.ask(1)[0])
+        run.note()
+
+
+def _shuffled(run: _Run) -> None:
+    coins = np.random.default_rng(0)  # the order is public, and the same in both worlds
+    waiting: list[_Answer] = []
+    while run.goes_on:
+        waiting = waiting + run.ask(None)
+        if run.goes_on and len(waiting) < run.total // 2:
+            continue
+        for i in coins.permutation(len(waiting)):
+            run.hand_in_one(waiting[i])
+            run.note()
+        waiting = []
+
+
+def _in_pieces(run: _Run) -> None:
+    """Blocks of a size that no round has, the second half told before the first."""
+    size = max(2, run.total // 3 + 1)
+    while run.goes_on:
+        answers = run.ask(min(size, run.total - run.asked))
+        middle = (len(answers) + 1) // 2
+        for part in (answers[middle:], answers[:middle]):
+            if part:
+                run.hand_in(part)
+
+
+def _from_threads(run: _Run) -> None:
+    def tell(part: list[_Answer]) -> None:
+        for answer in part:
+            run.hand_in_one(answer)
+
+    while run.goes_on:
+        answers = run.ask(None)
+        threads = [threading.Thread(target=tell, args=(answers[i::_THREADS],)) for i in range(_THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        run.note()
+
+
+def _with_gaps(run: _Run) -> None:
+    """In every round somebody else's loss does not come: it is given up once the next round is asked, or times out."""
+    missing: list[Any] = []
+    while run.goes_on:
+        answers = run.ask(None)
+        if missing and run.seat.patient:
+            run.seat.forget(np.array(missing))
+            run.note()
+        absent = next((i for i, answer in enumerate(answers) if not answer.of_person), None)
+        missing = [] if absent is None else [answers.pop(absent).id]
+        run.hand_in(answers)
+
+
+def _renewed(run: _Run, how: str = "renewed") -> None:
+    while run.goes_on:
+        run.hand_in_one(run.ask(1)[0])
+        run.note()
+        if run.asked == run.total // 2:
+            run.seat.renew(how)
+
+
+def _restored(run: _Run) -> None:
+    _renewed(run, "restored")
+
+
+_TELLINGS: dict[str, Callable[[_Run], None]] = {
+    "block": _in_blocks,
+    "single": _one_at_a_time,
+    "shuffled": _shuffled,
+    "pieces": _in_pieces,
+    "threads": _from_threads,
+    "gaps": _with_gaps,
+    "renewed": _renewed,
+    "restored": _restored,
+}

@@ -1,0 +1,1 @@
+"""What audits found, as values that print themselves."""

@@ -1,0 +1,161 @@
+"""What an audit found."""
+
+import math
+import textwrap
+from dataclasses import dataclass, field
+from typing import Any
+
+from sottovoce._arrays import Floats
+from sottovoce.auditing.attacks.claims import Claim
+
+__all__ = ["Audit"]
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What an audit found; `print` it.
+
+    Attributes
+    ----------
+    label
+        What was audited.
+    claim
+        The guarantee under test.
+    epsilon_lower
+        The epsilon that the runs prove to be needed, at `delta` and with `confidence`.
+    confidence
+        Whatever is audited, `epsilon_lower` exceeds its true epsilon with at most 1 - confidence probability.
+    distinguisher
+        The strongest that was found on the first half of the runs.
+    neighbours
+        How the two worlds differ, in words: the pair of worlds for which most was found.
+    runs
+        Of both worlds, for choosing and for judging together.
+    hits
+        (hits, trials) of the world where the chosen set of outputs is likely, and of the one where it is rare.
+    scores
+        Of the runs that judged: without the person's high losses, and with them.
+    threshold
+        Of the score.
+    kind
+        What was audited: an "optimizer", a "study" or a "mechanism" alone.
+    tried
+        How many pairs of worlds were tried.
+    smallest_seen
+        The smallest epsilon that these runs would have told from the claim, nine times out of ten, by the right attack.
+    sees_bare_values
+        Whether a value without any noise would have refuted the claim with these runs.
+    simulated
+        True if the noise came from a seed. Then the audit is of the arithmetic alone: nothing is private.
+    """
+
+    label: str
+    claim: Claim
+    epsilon_lower: float
+    confidence: float
+    distinguisher: str
+    neighbours: str
+    runs: int
+    hits: tuple[tuple[int, int], tuple[int, int]]
+    threshold: float
+    simulated: bool
+    scores: tuple[Floats, Floats] = field(repr=False)
+    kind: str = "optimizer"
+    tried: int = 1
+    smallest_seen: float = math.inf
+    sees_bare_values: bool = False
+
+    @property
+    def epsilon_claimed(self) -> float:
+        """The epsilon that is promised, at `delta`."""
+        return self.claim.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Where epsilon is stated; 0 for pure privacy."""
+        return self.claim.delta
+
+    @property
+    def passed(self) -> bool:
+        """Whether the claim stands."""
+        return self.epsilon_lower <= self.epsilon_claimed
+
+    @property
+    def verdict(self) -> str:
+        """The finding in one line."""
+        if self.passed:
+            return "not refuted: no attack that was tried needs more than is claimed"
+        return "REFUTED: the outputs give away more than is claimed"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the audit as plain data, for JSON; without the scores."""
+        (likely, likely_trials), (rare, rare_trials) = self.hits
+        return {
+            "label": self.label,
+            "guarantee": self.claim.guarantee.to_dict(),
+            "epsilon_claimed": self.epsilon_claimed,
+            "epsilon_lower": self.epsilon_lower,
+            "delta": self.delta,
+            "confidence": self.confidence,
+            "passed": self.passed,
+            "distinguisher": self.distinguisher,
+            "neighbours": self.neighbours,
+            "neighbours_tried": self.tried,
+            "runs": self.runs,
+            "hits": {"likely": [likely, likely_trials], "rare": [rare, rare_trials]},
+            "smallest_epsilon_seen": self.smallest_seen if math.isfinite(self.smallest_seen) else None,
+            "sees_bare_values": self.sees_bare_values,
+            "kind": self.kind,
+            "simulated_noise": self.simulated,
+        }
+
+    def __str__(self) -> str:
+        (likely, likely_trials), (rare, rare_trials) = self.hits
+        at = f" at delta = {self.delta:g}" if self.delta else ""
+        rows = [
+            (
+                "Claimed",
+                f"{self.claim.guarantee}" + (f": epsilon = {self.epsilon_claimed:.4g}{at}" if self.delta else ""),
+            ),
+            (
+                "Shown",
+                f"epsilon is at least {self.epsilon_lower:.4g}{at}, with {100 * self.confidence:.6g}% confidence",
+            ),
+            ("Verdict", self.verdict),
+            (
+                "Attack",
+                f"{self.distinguisher}. The person: {self.neighbours}. {self.tried} such pairs of worlds were tried",
+            ),
+            (
+                "Counts",
+                f"a set of outputs, fixed beforehand, was hit by {likely:,} of {likely_trials:,} runs of one world and "
+                f"by {rare:,} of {rare_trials:,} of the other; {self.runs:,} runs in all, half of them to choose it",
+            ),
+            ("Power", could_have_seen(self)),
+            ("Meaning", _MEANING + (_GAUSSIAN if self.claim.mu is not None else "")),
+        ]
+        if self.simulated:
+            rows.append(
+                ("NOT PRIVATE", "the noise was simulated from a seed: this audits the arithmetic, not a release.")
+            )
+        return "\n".join([f"Audit: {self.label}", *(_row(*row) for row in rows)])
+
+
+def could_have_seen(one: Audit) -> str:
+    """Say in words what an audit's runs could have told from the claim."""
+    bare = "a value without noise" if one.sees_bare_values else "nothing, not even a value without noise"
+    if not math.isfinite(one.smallest_seen):
+        return f"these runs could have shown {bare}; for wrong scales of noise there were too few"
+    at = f" at delta = {one.delta:g}" if one.delta else ""
+    return (
+        f"these runs would have shown {bare}, and a true epsilon of {one.smallest_seen:.3g}{at} or more, nine times "
+        "out of ten, by the right attack; anything between that and the claim they could not have told from it"
+    )
+
+
+_MEANING = "an audit can refute a claim, never prove it. It tried these neighbours and these attacks, and no others."
+_GAUSSIAN = " The claim under test is the whole trade-off curve of Gaussian noise, stated as an epsilon at delta."
+
+
+def _row(name: str, text: str) -> str:
+    return textwrap.fill(text, width=110, initial_indent=f"  {name:<12} ", subsequent_indent=" " * 15)

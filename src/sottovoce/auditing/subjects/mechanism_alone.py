@@ -1,0 +1,82 @@
+"""A release mechanism alone, audited by the thousand: its coordinates are independent, so each serves as a run."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._checks import choice, whole
+from sottovoce.auditing.attacks.observations import Observations
+from sottovoce.privacy import MECHANISMS, Guarantee, Moves, Noise, NoiseSource
+from sottovoce.privacy.noise import Sampler
+
+__all__ = ["MechanismAlone"]
+
+
+@dataclass(frozen=True)
+class MechanismAlone:
+    """A mechanism on worst-case integers: zeros, except that one person moves one round by all that a person may.
+
+    Parameters
+    ----------
+    name
+        "probe-sums", "tree", "honaker", "toeplitz" or "fresh".
+    privacy
+        The guarantee that its noise is made for.
+    rounds
+        How many releases there are.
+    steps
+        How far one contribution moves a number.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> seen = MechanismAlone("tree", sv.PureDP(1.0), rounds=3).observe(0, 500, sv.SimulatedNoise(0))
+    >>> seen.released.shape
+    (500, 3, 1)
+    """
+
+    name: str
+    privacy: Guarantee
+    rounds: int = 7
+    steps: int = 2**20
+    chunk: int = 2500
+
+    def __post_init__(self) -> None:
+        choice("name", self.name, tuple(one.name for one in MECHANISMS.values() if one.noised))
+        whole("rounds", self.rounds)
+
+    @property
+    def noise(self) -> Noise:
+        """The noise of one number, as the library calibrates it."""
+        noise = MECHANISMS[self.name].noise(self.privacy, self._moves(1))
+        assert noise is not None
+        return noise
+
+    def _moves(self, copies: int) -> Moves:
+        return Moves(self.steps, float(self.steps), self.rounds, copies)
+
+    def open(self, copies: int, sampler: Sampler) -> Any:
+        """Open the mechanism `copies` times over: one coordinate each."""
+        return MECHANISMS[self.name].start(self._moves(copies), sampler)
+
+    @property
+    def people(self) -> tuple[tuple[int, ...], ...]:
+        """The rounds that a person may be in: with all contributions in the first, middle or last, or spread out."""
+        middle, last, count = (self.rounds - 1) // 2, self.rounds - 1, self.privacy.contributions
+        alone = [(one,) for one in sorted({0, middle, last})]
+        spread = [tuple(range(min(count, self.rounds)))] if count > 1 and self.rounds > 1 else []
+        return (*alone, *spread)
+
+    def observe(self, person: int | tuple[int, ...] | None, runs: int, source: NoiseSource) -> Observations:
+        """Run one world: the person is in these rounds (from 0), or (None) does not differ."""
+        rounds = () if person is None else (person,) if isinstance(person, int) else person
+        count = self.privacy.contributions
+        release = self.open(runs, source.sampler(self.noise))
+        step = release.release if hasattr(release, "release") else release.add
+        released = []
+        for t in range(self.rounds):
+            share = count if len(rounds) == 1 else 1
+            moved = share * self.steps if t in rounds else 0
+            released.append(np.asarray(step(np.full(runs, moved, dtype=np.int64)), dtype=np.float64))
+        return Observations(np.stack(released, axis=1)[:, :, None])

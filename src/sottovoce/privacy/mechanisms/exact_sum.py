@@ -1,0 +1,66 @@
+"""Sums without noise, behind the interface of the private ones: without privacy, or where losses come in privatised."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Integers
+from sottovoce._checks import whole
+from sottovoce.privacy.guarantees import LocalDP, NoPrivacy
+from sottovoce.privacy.mechanisms._kept import Kept, Stream
+from sottovoce.privacy.mechanisms._vectors import check_vector
+from sottovoce.privacy.mechanisms.mechanism import Mechanism
+from sottovoce.privacy.noise import within
+
+__all__ = ["LOCAL", "NONE", "ExactSum"]
+
+
+class ExactSum(Stream):
+    """Streams exact running sums of integer vectors. NOT PRIVATE.
+
+    Examples
+    --------
+    >>> total = ExactSum(dimension=2)
+    >>> total.add(np.array([1, 2])), total.add(np.array([10, 20]))
+    (array([1., 2.]), array([11., 22.]))
+    """
+
+    def __init__(self, dimension: int) -> None:
+        self.dimension = whole("dimension", dimension)
+        self._kept = Kept(0, None, np.zeros(self.dimension, dtype=np.int64))
+
+    def start(self) -> NDArray[np.float64]:
+        """Return the sum before any data."""
+        return np.zeros(self.dimension)
+
+    def release(self, sums: Integers) -> Integers:
+        """Return a round's numbers as they are."""
+        released = within(np.array(sums))
+        self._kept = Kept(self.round + 1, released, self._kept.memory)
+        return released.copy()
+
+    def add(self, vector: Integers) -> NDArray[np.float64]:
+        """Take in the next round's vector; return the sum of all rounds so far."""
+        total = within(self._kept.memory + within(check_vector(vector, self.dimension)))
+        self._kept = Kept(self.round + 1, total.astype(np.float64), total)
+        return total.astype(np.float64)
+
+
+NONE = Mechanism(
+    name="none",
+    takes=("numbers", "vectors"),
+    releases="rounds",
+    guarantees=(NoPrivacy,),
+    noise=lambda guarantee, moves: None,
+    open=lambda moves, sampler: ExactSum(moves.dimension),
+    noised=False,
+)
+
+LOCAL = Mechanism(
+    name="local",
+    takes=("numbers", "vectors"),
+    releases="rounds",
+    guarantees=(LocalDP,),  # each loss was privatised by its owner, with noise of its own
+    noise=lambda guarantee, moves: None,
+    open=lambda moves, sampler: ExactSum(moves.dimension),
+    noised=False,
+)

@@ -1,0 +1,104 @@
+"""Fresh noise in every round: the simplest running sum. Its noise grows as the root of the number of rounds.
+
+What is released: every round's integer vector with its own noise. The running sum is the sum of these.
+
+Neighbours: streams in which one round's vector moves by at most `l1` (or `l2`) in norm, per contribution.
+
+Sensitivity: one contribution is in one round, so it moves the vector of all released numbers by l1 (l2); K of them by
+at most K times as much (all may fall into one round).
+
+Proof. Given the past, a round's noise is fresh, and the rounds that hold none of the person's data have a likelihood
+ratio of 1. Laplace: the ratios of the others multiply to at most exp(K*l1/scale). Gaussian: their mu add up in squares
+to at most (K*l2/scale)^2. This holds for any number of rounds, and however later vectors depend on earlier outputs.
+
+Tests: tests/privacy/test_mechanisms.py.
+"""
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import number, whole
+from sottovoce.privacy.calibration import noise_for
+from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
+from sottovoce.privacy.mechanisms._kept import Kept, Stream
+from sottovoce.privacy.mechanisms._vectors import check_vector
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.noise import Noise, Sampler, add
+
+__all__ = ["FRESH", "FreshSums", "fresh_noise"]
+
+
+def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> Noise:
+    """Return the least noise per coordinate of a round that keeps the guarantee.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy.guarantees import PureDP
+    >>> fresh_noise(PureDP(epsilon=0.1), l1=300, l2=100.0, dimension=10)
+    Noise(family='laplace', scale=3000.0)
+    """
+    contributions = guarantee.contributions
+    return noise_for(
+        guarantee,
+        l1=contributions * whole("l1", l1),
+        l2=contributions * number("l2", l2, above=0),
+        numbers=contributions * whole("dimension", dimension),
+    )
+
+
+class FreshSums(Stream):
+    """Streams private running sums whose every round has noise of its own, in O(dimension) memory.
+
+    Parameters
+    ----------
+    dimension
+        Length of each integer vector.
+    sampler
+        Draws the noise of one coordinate; see `fresh_noise` for its scale.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy.noise import Noise, SimulatedNoise
+    >>> sums = FreshSums(2, SimulatedNoise(0).sampler(Noise("laplace", 10.0)))
+    >>> [sums.add(np.array([100, -100])).shape for _ in range(3)], sums.round
+    ([(2,), (2,), (2,)], 3)
+    """
+
+    def __init__(self, dimension: int, sampler: Sampler) -> None:
+        self.dimension = whole("dimension", dimension)
+        self._sampler = sampler
+        self._kept = Kept(0, None, np.zeros(self.dimension))  # the sum of all that was released
+
+    def start(self) -> Floats:
+        """Return the sum before any data."""
+        return np.zeros(self.dimension)
+
+    def release(self, vector: Integers) -> Integers:
+        """Return the next round's vector with its noise."""
+        released = self._noised(vector)
+        self._kept = Kept(self.round + 1, released, self._kept.memory)
+        return released.copy()
+
+    def add(self, vector: Integers) -> Floats:
+        """Take in the next round's vector; return the noisy sum of all rounds so far."""
+        total: Floats = self._kept.memory + self._noised(vector)
+        self._kept = Kept(self.round + 1, total, total)
+        return total.copy()
+
+    def _noised(self, vector: Integers) -> Integers:
+        return add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
+
+
+def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+    return fresh_noise(guarantee, l1=moves.l1, l2=moves.l2, dimension=moves.dimension)
+
+
+FRESH = Mechanism(
+    name="fresh",
+    takes=("vectors",),
+    releases="rounds",
+    guarantees=(PureDP, ApproxDP, ZCDP),
+    noise=_noise,
+    open=lambda moves, sampler: FreshSums(moves.dimension, sampler),
+    variances=lambda length: (float, (length + 1) / 2, float(length)),
+)

@@ -1,0 +1,110 @@
+"""What a release mechanism says of itself: one value, exported by its file and listed in table.py.
+
+Everything that plans, runs, states or attacks a mechanism asks this value. There is no other list of names.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sottovoce._checks import number, whole
+from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.noise import Noise, Sampler
+
+__all__ = ["Mechanism", "Moves", "Takes", "Variances"]
+
+Takes = Literal["numbers", "vectors"]
+"""How events enter a round: each into one of its numbers, or each into all coordinates of a vector."""
+
+Variances = tuple[Callable[[int], float], float, float]
+"""Of the t-th running sum, their mean, and the largest; for noise of variance 1."""
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How far one contribution moves what a mechanism is handed, and how much that is.
+
+    Parameters
+    ----------
+    l1, l2
+        Norms of the change of one round's integers.
+    length
+        How many rounds are released.
+    dimension
+        How many integers a round has.
+    """
+
+    l1: int
+    l2: float
+    length: int
+    dimension: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l1", whole("l1", self.l1))
+        object.__setattr__(self, "l2", number("l2", self.l2, above=0))
+        object.__setattr__(self, "length", whole("length", self.length))
+        object.__setattr__(self, "dimension", whole("dimension", self.dimension))
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A release mechanism.
+
+    Attributes
+    ----------
+    name
+        What users call it.
+    takes
+        How events may enter the rounds that it releases.
+    releases
+        "rounds": each round once, by itself, and nothing is kept of it. "sums": running sums of all rounds; between
+        rounds un-noised values are kept, so that it can be neither stored nor restored.
+    guarantees
+        The kinds of guarantee that it keeps.
+    noise
+        The least noise of one drawn number that keeps a guarantee; None for a mechanism that adds none.
+    open
+        Starts it: moves, a sampler of that noise, and its own options by name.
+    variances
+        Of the noise in running sums of what it releases; None where nobody asks.
+    reach
+        In how many noised vectors a round is, for a number of released rounds: what the statement counts.
+    moved_in_all
+        For mechanisms that noise products of rounds: how far one contribution moves all that is noised, in l2.
+    scale_bits
+        log2 of the factor by which it multiplies its input before noising it.
+    headroom
+        By what factor its sums may exceed those of the rounds.
+    noised
+        Whether it adds noise at all.
+    options
+        Names of the choices of a plan that are its own.
+    """
+
+    name: str
+    takes: tuple[Takes, ...]
+    releases: Literal["rounds", "sums"]
+    guarantees: tuple[type[Guarantee], ...]
+    noise: Callable[[Guarantee, Moves], Noise | None]
+    open: Callable[..., Any]
+    variances: Callable[[int], Variances] | None = None
+    reach: Callable[[int], int] = lambda length: 1
+    moved_in_all: Callable[[Moves], float] | None = None
+    scale_bits: Callable[[Moves], int] = lambda moves: 0
+    headroom: int = 1
+    noised: bool = True
+    options: tuple[str, ...] = ()
+
+    def serves(self, guarantee: Guarantee) -> bool:
+        """Whether it keeps guarantees of this kind."""
+        return isinstance(guarantee, self.guarantees)
+
+    def start(self, moves: Moves, sampler: Sampler | None, **options: Any) -> Any:
+        """Open it for a run; options that are not its own are refused."""
+        unknown = set(options) - set(self.options)
+        if unknown:
+            raise TypeError(f"mechanism {self.name!r} has no option {', '.join(sorted(unknown))}")
+        return self.open(moves, sampler, **options)
+
+    def __repr__(self) -> str:
+        return f"Mechanism({self.name!r})"

@@ -1,0 +1,196 @@
+"""The table of mechanisms, and private running sums of integer vectors behind one interface.
+
+A mechanism is a value (mechanism.py), exported by its own file, where it also says who are neighbours and why it is
+private. Adding one is that file and a line in the table below; an unknown name is an error at the door.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Integers
+from sottovoce._checks import choice, whole
+from sottovoce.privacy.guarantees import Guarantee
+from sottovoce.privacy.mechanisms.exact_sum import LOCAL, NONE
+from sottovoce.privacy.mechanisms.fresh import FRESH
+from sottovoce.privacy.mechanisms.honaker import HONAKER
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS
+from sottovoce.privacy.mechanisms.toeplitz import TOEPLITZ
+from sottovoce.privacy.mechanisms.tree import TREE
+from sottovoce.privacy.noise import Noise, NoiseSource
+
+__all__ = [
+    "MECHANISMS",
+    "RunningSums",
+    "SumError",
+    "mechanism_for",
+    "mechanism_named",
+    "noise_of",
+    "running_sums",
+    "sum_error",
+]
+
+MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)}
+"""Every mechanism there is, by name."""
+
+
+def mechanism_named(name: str) -> Mechanism:
+    """Return the mechanism of a name, or say which there are.
+
+    Examples
+    --------
+    >>> mechanism_named("tree")
+    Mechanism('tree')
+    """
+    return MECHANISMS[choice("mechanism", name, tuple(MECHANISMS))]
+
+
+def mechanism_for(guarantee: Guarantee, wanted: Mechanism) -> Mechanism:
+    """Return what is in force: `wanted`, unless no noise is added here, since none is needed or owners add it.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import LocalDP, PureDP
+    >>> mechanism_for(PureDP(1.0), TREE), mechanism_for(LocalDP(1.0), TREE)
+    (Mechanism('tree'), Mechanism('local'))
+    """
+    plain = (one for one in MECHANISMS.values() if not one.noised and one.serves(guarantee))
+    return next(plain, wanted)
+
+
+class RunningSums(Protocol):
+    """Streams running sums: integers in, floats out."""
+
+    @property
+    def round(self) -> int:
+        """Rounds that were taken in."""
+        ...
+
+    @property
+    def last(self) -> NDArray[np.float64]:
+        """What the last of them released."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of each vector."""
+        ...
+
+    def start(self) -> NDArray[np.float64]:
+        """Return the sum before any data."""
+        ...
+
+    def add(self, vector: Integers) -> NDArray[np.float64]:
+        """Take in the next round's vector, whole or not at all; return the noisy sum of all rounds so far."""
+        ...
+
+
+@dataclass(frozen=True)
+class SumError:
+    """Standard deviation of the noise in one coordinate of a running sum, in steps of the grid.
+
+    Attributes
+    ----------
+    rms
+        Root mean square over the sums 1..length.
+    worst
+        The largest of them.
+    """
+
+    noise: Noise
+    rms: float
+    worst: float
+    _variance: Callable[[int], float]  # of the t-th sum
+    _length: int
+
+    def at(self, t: int) -> float:
+        """Return the standard deviation of the t-th running sum."""
+        return math.sqrt(self._variance(whole("t", t, most=self._length)))
+
+    def __repr__(self) -> str:
+        return f"SumError(rms={self.rms:.6g}, worst={self.worst:.6g}, noise={self.noise})"
+
+
+def running_sums(
+    mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int, source: NoiseSource
+) -> RunningSums:
+    """Return a stream of private running sums, with the least noise that keeps the guarantee.
+
+    Parameters
+    ----------
+    mechanism
+        "tree", "honaker", "toeplitz" (Gaussian noise only) or "fresh".
+    guarantee
+        PureDP (Laplace noise), ApproxDP or ZCDP (Gaussian), for streams in which one person's contributions change.
+    l1, l2
+        How far one contribution can move one round's vector.
+    length, dimension
+        How many sums are released, and the length of a vector.
+    source
+        Where noise comes from: `SecureNoise()`, or `SimulatedNoise(seed)` for simulations.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import ZCDP, SimulatedNoise
+    >>> sums = running_sums(
+    ...     "toeplitz", ZCDP(rho=0.5), l1=1000, l2=1000.0, length=100, dimension=3, source=SimulatedNoise(0)
+    ... )
+    >>> [sums.add(np.array([1000, 0, -1000])).shape for _ in range(2)], sums.round
+    ([(3,), (3,)], 2)
+    """
+    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
+    stream: RunningSums = found.start(moves, source.sampler(_least_noise(found, guarantee, moves)))
+    return stream
+
+
+def _adding_up(name: str) -> Mechanism:
+    """Return a mechanism that can add up vectors with noise, and say how much of it."""
+    known = tuple(one.name for one in MECHANISMS.values() if one.variances is not None)
+    return MECHANISMS[choice("mechanism", name, known)]
+
+
+@lru_cache(1024)
+def _least_noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise:
+    noise = mechanism.noise(guarantee, moves)
+    assert noise is not None
+    return noise
+
+
+def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> Noise:
+    """Return the least noise per drawn number with which a mechanism keeps the guarantee.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import PureDP
+    >>> noise_of("fresh", PureDP(epsilon=1.0), l1=300, l2=100.0, length=50, dimension=9)
+    Noise(family='laplace', scale=300.0)
+    """
+    return _least_noise(_adding_up(mechanism), guarantee, Moves(l1, l2, length, dimension))
+
+
+def sum_error(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> SumError:
+    """Return how much noise a coordinate of the running sums will have, before anything is run.
+
+    Examples
+    --------
+    >>> from sottovoce.privacy import ZCDP
+    >>> for mechanism in ("tree", "honaker", "toeplitz", "fresh"):
+    ...     error = sum_error(mechanism, ZCDP(rho=0.5), l1=1000, l2=1000.0, length=1000, dimension=1)
+    ...     print(mechanism, round(error.rms / 1000, 2))
+    tree 7.03
+    honaker 5.36
+    toeplitz 3.11
+    fresh 22.37
+    """
+    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
+    noise = _least_noise(found, guarantee, moves)
+    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(moves)) ** 2
+    assert found.variances is not None
+    variance, mean, worst = found.variances(length)
+    return SumError(noise, math.sqrt(unit * mean), math.sqrt(unit * worst), lambda t: unit * variance(t), length)

@@ -1,0 +1,1 @@
+"""Simulated people: how they answer a decision, and what is best against them."""

@@ -1,0 +1,1 @@
+"""Pictures of decisions: maps of networks, and tables of tiles."""
