@@ -24,7 +24,9 @@ GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1, contributions=3), s
 def problem(
     horizon=10**6, privacy=None, domain=BALL, play="around", loss_range=(0.0, 2.0), lipschitz=1.0, losses="convex"
 ):
-    return Problem(domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz, play, losses)
+    return Problem(
+        domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz=lipschitz, play=play, losses=losses
+    )
 
 
 def test_the_papers_parameters():

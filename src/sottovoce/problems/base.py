@@ -4,11 +4,12 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
+from sottovoce.learning.options import OptimizerOptions
 from sottovoce.privacy import Guarantee, NoiseSource
 from sottovoce.simulation import Environment
 
@@ -80,10 +81,10 @@ class DecisionProblem(ABC):
         privacy: Guarantee,
         seed: int | None = None,
         noise: NoiseSource | None = None,
-        **choices: Any,
+        **options: Unpack[OptimizerOptions],
     ) -> PrivateBandit:
-        """Return a `PrivateBandit` for this problem; `choices` override its settings."""
-        arguments = {**self.settings(), **choices}
+        """Return a `PrivateBandit` for this problem; `options` go before its settings."""
+        arguments: Any = {**self.settings(), **options}
         return PrivateBandit(self.domain, horizon=horizon, privacy=privacy, seed=seed, noise=noise, **arguments)
 
     @abstractmethod

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Unpack
 
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
-from sottovoce.privacy import Guarantee, PrivacyStatement
+from sottovoce.learning.options import OptimizerOptions, spelled_out
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.simulation.environment import BLOCK
 
 __all__ = ["Minimized", "minimize"]
@@ -41,6 +42,7 @@ class Minimized:
     privacy: PrivacyStatement
 
 
+@spelled_out
 def minimize(
     loss: Callable[[Vector], Any],
     domain: Domain,
@@ -49,7 +51,12 @@ def minimize(
     loss_range: tuple[float, float],
     privacy: Guarantee,
     vectorized: bool = False,
-    **options: Any,
+    seed: int | None = None,
+    noise: NoiseSource | None = None,
+    patience: int | str | None = "auto",
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    **options: Unpack[OptimizerOptions],
 ) -> Minimized:
     """Minimise a loss over a domain from its values alone, keeping each value private.
 
@@ -66,8 +73,8 @@ def minimize(
         Such as ``sottovoce.PureDP(epsilon=1.0)``. There is no default: whoever calls must choose.
     vectorized : bool
         If True, `loss` takes actions of shape (k, n) and returns k losses.
-    **options
-        Passed on to `PrivateBandit`: ``plan``, ``play``, ``seed``, ...
+    seed, noise, patience, ledger, name, **options
+        As for `PrivateBandit`.
 
     Returns
     -------
@@ -91,7 +98,18 @@ def minimize(
     >>> bool(np.linalg.norm(found.point - [0.5, 0.0]) < 0.3)
     True
     """
-    optimizer = PrivateBandit(domain, horizon=horizon, loss_range=loss_range, privacy=privacy, **options)
+    optimizer = PrivateBandit(
+        domain,
+        horizon=horizon,
+        loss_range=loss_range,
+        privacy=privacy,
+        seed=seed,
+        noise=noise,
+        patience=patience,
+        ledger=ledger,
+        name=name,
+        **options,
+    )
     while optimizer.remaining:
         actions = optimizer.ask_round(most=BLOCK)
         losses = loss(actions.x) if vectorized else [loss(action) for action in actions.x]

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, overload
+from typing import Any, Self, Unpack, overload
 
 from numpy.typing import NDArray
 from sqlalchemy import Connection
@@ -17,6 +17,7 @@ from sottovoce.errors import ForkRefused, StorageError, StudyBehind
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
@@ -39,7 +40,6 @@ from sottovoce.studies.waiting import checked_waiting, first_waiting
 
 __all__ = ["Study"]
 
-_NOT_PASSED: Any = object()
 _DATABASE = (
     "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
     "a database that was put back or copied, and goes on without `restored=True`",
@@ -80,30 +80,24 @@ class Study:
         self._core = Core(storage, Replica(found.configuration, found.source, found.claim), found.study)
 
     @classmethod
+    @spelled_out
     def open(
         cls,
         url: str,
         *,
         name: str,
-        domain: Domain = _NOT_PASSED,
-        horizon: int | None = _NOT_PASSED,
-        loss_range: tuple[float, float] = _NOT_PASSED,
-        privacy: Guarantee = _NOT_PASSED,
-        plan: str | Plan = _NOT_PASSED,
-        play: str = _NOT_PASSED,
-        losses: str = _NOT_PASSED,
-        integral: bool = _NOT_PASSED,
-        drift: bool = _NOT_PASSED,
-        lipschitz: float | None = _NOT_PASSED,
-        channel: str = _NOT_PASSED,
+        domain: Domain = NOT_PASSED,
+        horizon: int | None = NOT_PASSED,
+        loss_range: tuple[float, float] = NOT_PASSED,
+        privacy: Guarantee = NOT_PASSED,
         seed: int | None = None,
         noise: NoiseSource | None = None,
         ledger: Ledger | None = None,
-        patience: int | str | None = _NOT_PASSED,
-        deadline: float | None = _NOT_PASSED,
+        patience: int | str | None = NOT_PASSED,
+        deadline: float | None = NOT_PASSED,
         repeat: str = "error",
         restored: bool = False,
-        **choices: Any,
+        **options: Unpack[OptimizerOptions],
     ) -> Self:
         """Create a study, or resume it.
 
@@ -113,7 +107,7 @@ class Study:
             Where it lives: "sqlite:///pricing.db", or "postgresql://user@host/database".
         name
             Of the study; a storage may hold many.
-        domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, **choices
+        domain, horizon, loss_range, privacy, **options
             As for `PrivateBandit`, to create a study. To resume one, leave them out; those that are passed are compared
             with what is stored. A domain that holds functions of your own has to be passed again.
         seed, noise
@@ -137,21 +131,10 @@ class Study:
         """
         study_name(name)
         choice("repeat", repeat, ("error", "ignore"))
-        given = {
-            "domain": domain,
-            "horizon": horizon,
-            "loss_range": loss_range,
-            "privacy": privacy,
-            "plan": plan,
-            "play": play,
-            "losses": losses,
-            "integral": integral,
-            "drift": drift,
-            "lipschitz": lipschitz,
-            "channel": channel,
-            "choices": choices or _NOT_PASSED,
-        }
-        given, waiting = _passed(given), _passed({"patience": patience, "deadline": deadline})
+        needed = {"domain": domain, "horizon": horizon, "loss_range": loss_range, "privacy": privacy}
+        arguments, choices = separate(options)
+        given = _passed({**needed, "choices": choices or NOT_PASSED, **arguments})
+        waiting = _passed({"patience": patience, "deadline": deadline})
         storage = Storage(url, create=bool(given))
         try:
             storage.check()
@@ -240,7 +223,7 @@ class Study:
 
     # ------------------------------------------------------------------ closing rounds
 
-    def change(self, *, patience: int | str | None = _NOT_PASSED, deadline: float | None = _NOT_PASSED) -> None:
+    def change(self, *, patience: int | str | None = NOT_PASSED, deadline: float | None = NOT_PASSED) -> None:
         """Change how long rounds wait for their losses: as for `Study.open`, from now on, for all processes.
 
         Takes what is passed, and leaves the other as it is. Choose them without looking at losses: when a round closes
@@ -402,4 +385,4 @@ class Study:
 
 
 def _passed(given: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in given.items() if value is not _NOT_PASSED}
+    return {name: value for name, value in given.items() if value is not NOT_PASSED}

@@ -1,7 +1,7 @@
 """Everything that an optimizer was made with, as plain data: to keep it, to make it again, to see what differs."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.learning.bandit.patience import check_patience
+from sottovoce.learning.options import DecisionFacts
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, guarantee_from_dict
@@ -22,7 +23,7 @@ __all__ = ["Configuration"]
 
 
 @dataclass(frozen=True)
-class Configuration:
+class Configuration(DecisionFacts):
     """What `PrivateBandit` takes, apart from seeds, noise and ledgers.
 
     Examples
@@ -38,33 +39,19 @@ class Configuration:
     horizon: int | None
     loss_range: tuple[float, float]
     privacy: Guarantee
+    _: KW_ONLY
     plan: str | Plan = "auto"
-    play: str = "inside"
-    losses: str = "convex"
-    integral: bool = False
-    drift: bool = False
-    lipschitz: float | None = None
-    channel: str = "one-bit"
     choices: dict[str, Any] = field(default_factory=dict)
     patience: int | str | None = "auto"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "patience", check_patience(self.patience))
 
     def problem(self) -> Problem:
         """Return the public facts that plans start from, checked."""
-        return Problem(
-            self.domain,
-            FIRST_EPOCH if self.horizon is None else whole("horizon", self.horizon),
-            self.loss_range,
-            self.privacy,
-            self.lipschitz,
-            self.play,
-            self.losses,
-            bool(self.integral),
-            bool(self.drift),
-            self.channel,
-        )
+        length = FIRST_EPOCH if self.horizon is None else whole("horizon", self.horizon)
+        return Problem(self.domain, length, self.loss_range, self.privacy, **self.facts())
 
     def to_record(self) -> Record:
         """Return plain data, with the answers of the domain's oracle to tell it from another."""
@@ -85,9 +72,12 @@ class Configuration:
     @classmethod
     def from_record(cls, record: Record, domain: Domain | None = None) -> Self:
         """Return the configuration of a record; a domain that could not be written down has to be passed again."""
-        names = [one.name for one in fields(cls)]
         record = {"patience": None, **record}  # records from before there was patience waited for ever
-        given = {name: record[name] for name in names}
+        given = {
+            one.name: record[one.name]
+            for one in fields(cls)
+            if one.name in record or one.name not in DecisionFacts.__dataclass_fields__  # a fact may be a later idea
+        }
         if domain is None:
             if record["domain"] is None:
                 raise ConfigurationMismatch(

@@ -7,7 +7,7 @@ affair (epoch.py puts its parts together), and what happens to a loss is privacy
 import copy
 import threading
 from dataclasses import replace
-from typing import Any, Self, overload
+from typing import Any, Self, Unpack, overload
 
 from sottovoce import _fork
 from sottovoce._arrays import Floats
@@ -24,6 +24,7 @@ from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.open_rounds import OpenRounds
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement, SecureNoise
 
@@ -76,6 +77,7 @@ class PrivateBandit(AskTell):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import sottovoce as sv
     >>> optimizer = sv.PrivateBandit(
     ...     sv.domains.Hypersimplex(20, 5), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=1.0)
@@ -90,6 +92,7 @@ class PrivateBandit(AskTell):
     743
     """
 
+    @spelled_out
     def __init__(
         self,
         domain: Domain,
@@ -97,22 +100,16 @@ class PrivateBandit(AskTell):
         horizon: int | None,
         loss_range: tuple[float, float],
         privacy: Guarantee,
-        plan: str | Plan = "auto",
-        play: str = "inside",
-        losses: str = "convex",
-        integral: bool = False,
-        drift: bool = False,
-        lipschitz: float | None = None,
         seed: int | None = None,
         noise: NoiseSource | None = None,
-        channel: str = "one-bit",
         patience: int | str | None = "auto",
         ledger: Ledger | None = None,
         name: str | None = None,
-        **choices: Any,
+        **options: Unpack[OptimizerOptions],
     ) -> None:
-        made = (domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, choices)
-        self._prepare(Configuration(*made, patience), SecureNoise() if noise is None else noise, seed)
+        arguments, choices = separate(options)
+        made = Configuration(domain, horizon, loss_range, privacy, patience=patience, choices=choices, **arguments)
+        self._prepare(made, SecureNoise() if noise is None else noise, seed)
         self._epochs = self._next_epoch(None)
         self._current = self._open_block()
         # Last of all: what cannot be built is not charged.

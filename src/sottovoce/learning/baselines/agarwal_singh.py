@@ -69,7 +69,9 @@ class AgarwalSingh(PrivatelyPlanned):
         seed: int | None = None,
         noise: NoiseSource | None = None,
     ) -> None:
-        problem = Problem(domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz, losses="linear")
+        problem = Problem(
+            domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz=lipschitz, losses="linear"
+        )
         super().__init__(
             domain,
             horizon=problem.horizon,

@@ -61,7 +61,7 @@ class Baseline(ABC):
         lipschitz: float | None = None,
         seed: int | None = None,
     ) -> None:
-        self._problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz)
+        self._problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
         self.domain = domain
         self.horizon = self._problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)

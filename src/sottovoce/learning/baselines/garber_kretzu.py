@@ -58,7 +58,7 @@ class GarberKretzu(Planned):
         lipschitz: float | None = None,
         seed: int | None = None,
     ) -> None:
-        problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz)
+        problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
         super().__init__(
             domain,
             horizon=problem.horizon,

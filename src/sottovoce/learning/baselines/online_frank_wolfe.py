@@ -59,7 +59,7 @@ class OnlineFrankWolfe:
         lipschitz: float | None = None,
         seed: int | None = None,
     ) -> None:
-        problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz)
+        problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
         self.domain, self.horizon = domain, problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)
         self.round = self.oracle_calls = 0

@@ -59,7 +59,7 @@ class SmithThakurta(PrivatelyPlanned):
         seed: int | None = None,
         noise: NoiseSource | None = None,
     ) -> None:
-        problem = Problem(domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz)
+        problem = Problem(domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz=lipschitz)
         draft = SphereDraft.of(problem, problem.stage("plain"), 1, one_point_radius(problem), TREE)
         super().__init__(
             domain,

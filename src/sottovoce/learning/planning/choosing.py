@@ -16,6 +16,7 @@ from sottovoce.learning.explorations.kind import Check, Chosen
 from sottovoce.learning.explorations.paper import PAPER_CHOICES, paper_draft
 from sottovoce.learning.explorations.sphere import SPHERE
 from sottovoce.learning.oco.noisy_oco import METHODS
+from sottovoce.learning.options import meant
 from sottovoce.learning.planning.plan import Alternative, Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_for, mechanism_named
@@ -143,9 +144,10 @@ def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
     known = dict(_COMMON)
     for kind in EXPLORATIONS.values():
         known |= kind.choices
-    unknown = set(given) - set(known)
+    unknown = sorted(set(given) - set(known))
     if unknown:
-        raise TypeError(f"unknown choice {', '.join(sorted(unknown))}; known are {', '.join(known)}")
+        question = meant(unknown[0], known)
+        raise TypeError(f"unknown choice {', '.join(unknown)}; known are {', '.join(known)}{question}")
     chosen = {name: known[name](problem, value) for name, value in given.items()}
     if "exploration" in chosen:
         kind = EXPLORATIONS[chosen["exploration"]]

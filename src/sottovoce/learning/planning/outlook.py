@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
+from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
@@ -24,20 +25,13 @@ _POINTS, _DECADES = 9, 2.0  # of a curve: how many, and how far to either side
 _CLOSE = 1.04  # by how much the horizon that is needed may be overstated, before it is rounded up
 
 
+@spelled_out
 def plan(
     domain: Domain,
     horizon: int,
     loss_range: tuple[float, float],
     privacy: Guarantee,
-    *,
-    plan: str = "auto",
-    play: str = "inside",
-    losses: str = "convex",
-    integral: bool = False,
-    drift: bool = False,
-    lipschitz: float | None = None,
-    channel: str = "one-bit",
-    **choices: Any,
+    **options: Unpack[OptimizerOptions],
 ) -> Plan:
     """Return the plan that `PrivateBandit` would follow, without running anything; `print` it.
 
@@ -45,7 +39,7 @@ def plan(
 
     Parameters
     ----------
-    domain, horizon, loss_range, privacy, plan, play, losses, integral, drift, lipschitz, channel, **choices
+    domain, horizon, loss_range, privacy, **options
         As for `PrivateBandit`.
 
     Examples
@@ -58,13 +52,13 @@ def plan(
     >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0)).notes[-1][:68])
     too few events to learn anything, by this bound: it would take about
     """
-    problem = Problem(
-        domain, horizon, loss_range, privacy, lipschitz, play, losses, bool(integral), bool(drift), channel
-    )
-    made = make_plan(problem, plan, **choices)
+    arguments, choices = separate(options)
+    wanted = arguments.pop("plan", "auto")
+    problem = Problem(domain, horizon, loss_range, privacy, **arguments)
+    made = make_plan(problem, wanted, **choices)
     if not made.vacuous:
         return made
-    return replace(made, notes=(*made.notes, too_short(horizon_needed(problem, plan, **choices))))
+    return replace(made, notes=(*made.notes, too_short(horizon_needed(problem, wanted, **choices))))
 
 
 def too_short(needed: int | None) -> str:

@@ -6,29 +6,31 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._checks import choice, number, whole
+from sottovoce._checks import whole
 from sottovoce.domains import Domain, Rounded
 from sottovoce.errors import DomainError
 from sottovoce.exploration import Stage
+from sottovoce.learning.options import DecisionFacts
 from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
 __all__ = ["Problem", "forget_rounded"]
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What is given: everything a plan may depend on, all of it public."""
+class Problem(DecisionFacts):
+    """What is given: everything a plan may depend on, all of it public.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> Problem(sv.domains.Ball(3), 1000, (-1, 1), sv.PureDP(1.0), losses="linear").width
+    2.0
+    """
 
     domain: Domain
     horizon: int
     loss_range: tuple[float, float]
     privacy: Guarantee
-    lipschitz: float | None = None
-    play: str = "inside"
-    losses: str = "convex"
-    integral: bool = False
-    drift: bool = False
-    channel: str = "one-bit"
 
     def __post_init__(self) -> None:
         if not isinstance(self.privacy, Guarantee):
@@ -38,15 +40,9 @@ class Problem:
         grid = LossGrid(*_pair(self.loss_range))
         object.__setattr__(self, "loss_range", (grid.low, grid.high))
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
-        if self.lipschitz is not None:
-            object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
-        choice("play", self.play, ("inside", "around"))
-        choice("losses", self.losses, ("convex", "linear"))
-        choice("channel", self.channel, ("one-bit", "laplace"))
+        super().__post_init__()
         if self.domain.affine_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
-        if self.integral and self.play == "around":
-            raise ValueError("integral=True needs play='inside': only points of the set are means of its vertices")
 
     @property
     def channel_of_owners(self) -> Any:

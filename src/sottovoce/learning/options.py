@@ -1,0 +1,143 @@
+"""The arguments of an optimizer, in one place: what they are called, what they are by default, what they may be.
+
+`PrivateBandit`, `Study.open`, `sv.plan`, `sv.minimize` and problems take them as
+``**options: Unpack[OptimizerOptions]``. A new one is a field of `DecisionFacts` (its default, and its check) and a
+line of `OptimizerOptions` (its type, for editors and type checkers), then whatever uses it. A new choice of a plan is a
+line of `PlanChoices`. Tests compare both with what is asked at run time.
+"""
+
+import difflib
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any, TypedDict, TypeVar
+
+from sottovoce._checks import choice, number
+from sottovoce.learning.planning.plan import Plan
+
+__all__ = ["NOT_PASSED", "DecisionFacts", "OptimizerOptions", "PlanChoices", "meant", "separate", "spelled_out"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionFacts:
+    """What may be said of a decision besides its domain, horizon, loss range and privacy; see `PrivateBandit`.
+
+    Examples
+    --------
+    >>> DecisionFacts(losses="linear").facts()["play"]
+    'inside'
+    >>> DecisionFacts(losses="round")
+    Traceback (most recent call last):
+    ValueError: losses must be one of 'convex', 'linear', got 'round'
+    """
+
+    play: str = "inside"
+    losses: str = "convex"
+    integral: bool = False
+    drift: bool = False
+    lipschitz: float | None = None
+    channel: str = "one-bit"
+
+    def __post_init__(self) -> None:
+        choice("play", self.play, ("inside", "around"))
+        choice("losses", self.losses, ("convex", "linear"))
+        choice("channel", self.channel, ("one-bit", "laplace"))
+        object.__setattr__(self, "integral", bool(self.integral))
+        object.__setattr__(self, "drift", bool(self.drift))
+        if self.lipschitz is not None:
+            object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
+        if self.integral and self.play == "around":
+            raise ValueError("integral=True needs play='inside': only points of the set are means of its vertices")
+
+    def facts(self) -> dict[str, Any]:
+        """Return these facts by name, to hand them on."""
+        return {one.name: getattr(self, one.name) for one in fields(DecisionFacts)}
+
+
+class PlanChoices(TypedDict, total=False):
+    """Single choices of a plan that ship; the tables of explorations and mechanisms say what applies when."""
+
+    exploration: str | None
+    mechanism: str | None
+    step: float | None
+    delay: int | None
+    method: str | None
+    radius: float | None
+    batch_size: int | None
+    directions: int | None
+    position: str | None
+    padding: bool | None
+    rate: float | None
+    probe_events: int | None
+    decay: float | None
+    growth: float | None
+    control_variate: bool | None
+    reuse: bool | None
+    memory: float | None
+    step_multiplier: float | None
+
+
+class OptimizerOptions(PlanChoices, total=False):
+    """What an optimizer may be told besides domain, horizon, loss range and privacy; see `PrivateBandit`."""
+
+    plan: str | Plan
+    play: str
+    losses: str
+    integral: bool
+    drift: bool
+    lipschitz: float | None
+    channel: str
+
+
+class _NotPassed:
+    """The default of what need not be passed, where None means something."""
+
+    def __repr__(self) -> str:
+        return "<not passed>"
+
+
+NOT_PASSED: Any = _NotPassed()
+
+
+def separate(options: OptimizerOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arguments (`plan` and facts of the decision), and single choices of the plan: all that is left.
+
+    Examples
+    --------
+    >>> separate({"losses": "linear", "rate": 0.1})
+    ({'losses': 'linear'}, {'rate': 0.1})
+    """
+    arguments = {name: value for name, value in options.items() if name in _ARGUMENTS}
+    return arguments, {name: value for name, value in options.items() if name not in _ARGUMENTS}
+
+
+def meant(name: str, others: Iterable[str] = ()) -> str:
+    """Return a question after a name that nothing knows, if it looks like an argument or one of others.
+
+    Examples
+    --------
+    >>> meant("loses")
+    '; did you mean losses?'
+    """
+    close = difflib.get_close_matches(name, [*_ARGUMENTS, *others], n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def spelled_out(function: Function) -> Function:
+    """Show every argument by name in `help`, in place of ``**options``."""
+    shown = inspect.signature(function)
+    before = list(shown.parameters.values())[:-1]
+    types = OptimizerOptions.__annotations__
+    named = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
+        for name, default in _ARGUMENTS.items()
+    ]
+    choices = inspect.Parameter("choices", inspect.Parameter.VAR_KEYWORD, annotation=PlanChoices)
+    spelled: Any = function
+    spelled.__signature__ = shown.replace(parameters=[*before, *named, choices])
+    return function
+
+
+_ARGUMENTS: dict[str, Any] = {"plan": "auto", **{one.name: one.default for one in fields(DecisionFacts)}}

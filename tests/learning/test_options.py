@@ -1,0 +1,70 @@
+"""The arguments of an optimizer stand in one place, and everything that takes them takes the same."""
+
+import inspect
+from dataclasses import fields
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.explorations import EXPLORATIONS
+from sottovoce.learning.options import DecisionFacts, OptimizerOptions, PlanChoices
+from sottovoce.learning.planning.choosing import _COMMON
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.privacy import MECHANISMS
+
+FACTS = {one.name for one in fields(DecisionFacts)}
+GIVEN = {"horizon": 1000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
+
+
+def test_type_checkers_know_the_arguments_and_choices_that_there_are():
+    choices = set(_COMMON).union(*(kind.choices for kind in EXPLORATIONS.values()))
+    choices |= {name for one in MECHANISMS.values() for name in one.options}
+    assert set(PlanChoices.__annotations__) == choices
+    assert set(OptimizerOptions.__annotations__) - choices == FACTS | {"plan"}
+
+
+@pytest.mark.parametrize("taker", [sv.PrivateBandit, sv.Study.open, sv.plan, sv.minimize], ids=lambda one: one.__name__)
+def test_help_shows_every_argument_by_name_with_its_default(taker):
+    shown = inspect.signature(taker).parameters
+    for one in fields(DecisionFacts):
+        assert shown[one.name].default == one.default
+    assert shown["plan"].default == "auto"
+    assert shown["choices"].kind is inspect.Parameter.VAR_KEYWORD
+
+
+def test_every_argument_is_described():
+    described = inspect.getdoc(sv.PrivateBandit)
+    for name in inspect.signature(sv.PrivateBandit).parameters:
+        assert f"\n{name}" in described or f", {name}\n" in described or f"**{name}" in described
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("play", "around"), ("losses", "linear"), ("integral", True), ("drift", True), ("lipschitz", 2.0)],
+)
+def test_a_fact_of_the_decision_reaches_the_problem_that_is_planned_for(name, value):
+    made = Configuration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), **{name: value})
+    assert getattr(made.problem(), name) == value
+    assert getattr(sv.PrivateBandit(sv.domains.Ball(2), **GIVEN, **{name: value})._problem, name) == value
+
+
+def test_all_but_the_first_four_go_by_name_so_that_no_order_can_be_mistaken():
+    for kind in (Configuration, Problem):
+        kinds = [one.kind for one in inspect.signature(kind).parameters.values()]
+        assert kinds[4:] == [inspect.Parameter.KEYWORD_ONLY] * (len(kinds) - 4)
+        with pytest.raises(TypeError, match="positional"):
+            kind(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), "linear")
+
+
+@pytest.mark.parametrize("build", [sv.PrivateBandit, lambda domain, **more: sv.plan(domain, **more)])
+def test_a_slip_of_the_pen_is_refused_with_what_was_meant(build):
+    with pytest.raises(TypeError, match=r"unknown choice loses; known are exploration, .*did you mean losses\?"):
+        build(sv.domains.Ball(2), **GIVEN, loses="linear")
+
+
+def test_a_record_from_before_an_argument_existed_takes_its_default():
+    record = Configuration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), losses="linear").to_record()
+    del record["channel"]
+    assert Configuration.from_record(record).channel == "one-bit"
+    assert Configuration.from_record(record).losses == "linear"
