@@ -16,7 +16,7 @@ import optuna
 
 import sottovoce as sv
 from benchmarks.harness import seconds, show, side_by_side
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.database.storage import Storage
 
 ONES, TRIALS, BLOCKS, BLOCK, REPEATS = 200, 10, 60, 256, 3
 THREADS = 8
@@ -31,7 +31,7 @@ def make(folder, name, horizon):
         loss_range=(0.0, 1.0),
         privacy=sv.PureDP(epsilon=1.0),
     )
-    with study._core.storage.transaction() as connection:  # 2 is FULL: what is committed survives a loss of power
+    with study._session.storage.transaction() as connection:  # 2 is FULL: what is committed survives a loss of power
         assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
     return study
 
@@ -113,7 +113,7 @@ def size_of(folder, name):
 def large(folder, events):
     study = make(folder, "large", events + 100_000)
     rng, largest, started = np.random.default_rng(1), 0, time.perf_counter()
-    while study._core.replica.head.asked < events:
+    while study._session.state.counters.asked < events:
         actions = study.ask_round()
         largest = max(largest, size_of(folder, "large"))  # an open round, all of it asked
         study.tell(actions.ids, rng.random(len(actions)))

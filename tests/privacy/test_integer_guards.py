@@ -17,7 +17,7 @@ from sottovoce.exploration import Probed, Spheres, Stage, Weighted
 from sottovoce.learning.bandit._reports import ReportGrid
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
-from sottovoce.studies.live import draw_from_record
+from sottovoce.studies.database.rows import draw_from_record
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max

@@ -12,6 +12,7 @@ from study_tools import sums
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, StudyBehind, UnknownAction
+from sottovoce.studies.calls.ids import sign
 
 _PLAIN = {"horizon": 4000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
 _BALL = _PLAIN | {"domain": sv.domains.Ball(2), "batch_size": 4}
@@ -178,7 +179,7 @@ class History:
             if left[0] < 0:
                 raise Death
 
-        event.listen(study._core.storage._engine, "before_cursor_execute", count)
+        event.listen(study._session.storage._engine, "before_cursor_execute", count)
         with contextlib.suppress(Death):
             for _ in range(6):
                 self._ask(study)
@@ -195,7 +196,7 @@ class History:
             self.studies[:] = [self._open(restored=True), *(self._open() for _ in self.studies[1:])]
         else:  # an id that the storage does not know yet: it must have been put back
             study = self.studies[0]
-            newer = sv.studies.ids.sign(study._found.key, study.status().generation, 10**6, [0])
+            newer = sign(study._found.key, study.status().generation, 10**6, [0])
             with contextlib.suppress(StudyBehind):
                 study.forget(newer)
 

@@ -15,8 +15,8 @@ from study_tools import Look, integer_of, losses_of, place
 import sottovoce as sv
 from sottovoce._records import unpack
 from sottovoce.learning.bandit.rounds import PENDING
-from sottovoce.studies import storage, tables
-from sottovoce.studies.ids import sign
+from sottovoce.studies.calls.ids import sign
+from sottovoce.studies.database import storage, tables
 
 WAYS = ("statement", "commit", "erasure", "line", "time")
 _HOME = os.path.dirname(storage.__file__)
@@ -193,11 +193,11 @@ def work_on(url, seed, left_over=(), calls=14):
 
 def outstanding(study):
     """Return the ids of actions that wait for their loss."""
-    replica, ids = study._core.replica, []
+    replica, ids = study._session.state, []
     for live in replica.rounds.values():
         if not live.closed:
-            slots = [slot for slot in live.pending().tolist() if live.first + slot < replica.head.asked]
-            ids += sign(study._found.key, replica.head.generation, live.number, slots)
+            slots = [slot for slot in live.pending().tolist() if live.first + slot < replica.counters.asked]
+            ids += sign(study._found.key, replica.counters.generation, live.number, slots)
     return ids
 
 
@@ -265,7 +265,7 @@ class History:
             self._check_round(number, told, set(mine) - told)
             done["told"] += len(told)
             done["forgotten"] += len(mine) - len(told)
-            live = study._core.replica.rounds[number]
+            live = study._session.state.rounds[number]
             drawn = np.arange(public[number]["opened"])
             assert set(drawn[live.states(drawn) == PENDING].tolist()) == set(drawn.tolist()) - set(mine)
         assert {number for number, _ in stored} <= set(opened), "losses of a closed round are still there"

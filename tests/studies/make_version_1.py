@@ -16,7 +16,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from study_tools import Look, ball, losses_of, path_of, sums
 
 import sottovoce as sv
-from sottovoce.studies import tables
+from sottovoce.studies.database import tables
 
 
 def make(url):

@@ -8,11 +8,11 @@ from study_tools import SOAK
 
 from sottovoce._records import pack, unpack
 from sottovoce.errors import StudyNotFound
-from sottovoce.studies.head import Head
-from sottovoce.studies.live import Entry
-from sottovoce.studies.snapshot import Snapshot, take_snapshot
-from sottovoce.studies.storage import Storage
-from sottovoce.studies.verify import verify_rows
+from sottovoce.studies.database.rows import pack_losses, unpack_losses
+from sottovoce.studies.database.snapshot import Snapshot, take_snapshot
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.session.counters import Counters
+from sottovoce.studies.verifying.verification import verify_rows
 
 EVERY = SOAK  # row, and several places of every array
 ORDER = {"epochs": "number", "rounds": "number", "blocks": "first", "tells": "number"}
@@ -25,7 +25,7 @@ def rows_of(url, name="study"):
         found = take_snapshot(connection, name)
     storage.close()
     lists = {table: [SimpleNamespace(**row._mapping) for row in getattr(found, table)] for table in ORDER}
-    return Snapshot(SimpleNamespace(**found.head._mapping), **lists)
+    return Snapshot(SimpleNamespace(**found.study._mapping), **lists)
 
 
 def faults_of(rows, domain=None):
@@ -36,21 +36,21 @@ def faults_of(rows, domain=None):
 def changed(rows, table, index, column, value):
     """Return the rows with one value changed; as they would be read: of this study alone, and in order."""
     if table == "head":
-        head = SimpleNamespace(**vars(rows.head) | {column: value})
+        head = SimpleNamespace(**vars(rows.study) | {column: value})
         if column != "seal":
             head.seal = seal_of(head)
         if column == "id":  # rows point to another study now
             return Snapshot(head, [], [], [], [])
-        return replace(rows, head=head)
+        return replace(rows, study=head)
     mine = list(getattr(rows, table))
     mine[index] = SimpleNamespace(**vars(mine[index]) | {column: value})
-    mine = [row for row in mine if row.study == rows.head.id]
+    mine = [row for row in mine if row.study == rows.study.id]
     return replace(rows, **{table: sorted(mine, key=lambda row: getattr(row, ORDER[table]))})
 
 
 def seal_of(head):
     """Return the checksum of counters, as somebody would compute it who knows how."""
-    return Head(**{one.name: getattr(head, one.name) for one in fields(Head)}).seal()
+    return Counters(**{one.name: getattr(head, one.name) for one in fields(Counters)}).seal()
 
 
 def mutations(rows):
@@ -83,7 +83,7 @@ def _chosen(mine):
 
 
 def _cells(rows):
-    for column, value in vars(rows.head).items():
+    for column, value in vars(rows.study).items():
         yield "head", 0, column, value
     for table in ORDER:
         mine = getattr(rows, table)
@@ -131,18 +131,18 @@ def _values(value):
 
 
 def _entries(number, data):
-    slots, integers = Entry.unpack(number, data)
-    yield "of a slot less", Entry.pack(number, slots[:-1], None if integers is None else integers[:-1])
+    slots, integers = unpack_losses(number, data)
+    yield "of a slot less", pack_losses(number, slots[:-1], None if integers is None else integers[:-1])
     other = slots.copy()
     other[0] = 10_000
-    yield "of a slot that is not there", Entry.pack(number, other, integers)
+    yield "of a slot that is not there", pack_losses(number, other, integers)
     twice = None if integers is None else np.append(integers, integers[-1])
-    yield "of a slot twice", Entry.pack(number, np.append(slots, slots[-1]), twice)
-    yield "turned", Entry.pack(number, slots, None if integers is not None else np.full(len(slots), 5))
+    yield "of a slot twice", pack_losses(number, np.append(slots, slots[-1]), twice)
+    yield "turned", pack_losses(number, slots, None if integers is not None else np.full(len(slots), 5))
     yield "damaged", data[:-1] + bytes([data[-1] ^ 1])
     if integers is not None:
         for how, change in (("raised", 1), ("out of range", 2**40), ("negative", -(2**40))):
-            yield f"of a loss {how}", Entry.pack(number, slots, integers + change)
+            yield f"of a loss {how}", pack_losses(number, slots, integers + change)
 
 
 def found_and_not(rows):

@@ -10,8 +10,8 @@ from sqlalchemy.pool import NullPool
 
 import sottovoce as sv
 from sottovoce._records import unpack
-from sottovoce.studies import tables
-from sottovoce.studies.live import Entry
+from sottovoce.studies.database import tables
+from sottovoce.studies.database.rows import unpack_losses
 
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 
@@ -116,7 +116,7 @@ class Look:
         """Return the integer of every (round, slot) that waits for its round; None if it was forgotten."""
         found = {}
         for row in self.tells:
-            slots, integers = Entry.unpack(row.round, bytes(row.entry))
+            slots, integers = unpack_losses(row.round, bytes(row.entry))
             values = [None] * len(slots) if integers is None else integers.tolist()
             for slot, value in zip(slots.tolist(), values, strict=True):
                 assert (row.round, slot) not in found, "an event is stored twice"

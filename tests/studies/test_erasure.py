@@ -110,7 +110,7 @@ def test_erasure_that_a_process_left_undone_is_done_by_the_next(opened, sqlite_u
     block = study.ask_round()
     patterns = planted(distinct(block.ids))
     with monkeypatch.context() as patch:
-        patch.setattr("sottovoce.studies.storage.Storage.erase", lambda self: False)
+        patch.setattr("sottovoce.studies.database.storage.Storage.erase", lambda self: False)
         study.tell(block.ids[:6], losses_of(block.ids[:6]))
         study.tell(block.ids[6:], losses_of(block.ids[6:]))
         assert study.status().erasure_pending == 1
@@ -150,7 +150,7 @@ def test_the_losses_in_memory_are_overwritten_with_the_release(opened, sqlite_ur
     study = opened(sqlite_url, **sums())
     block = study.ask(12)
     study.tell(block.ids[:11], losses_of(block.ids[:11]))
-    live = study._core.replica.rounds[0]
+    live = study._session.state.rounds[0]
     held = live.blocks[0]
     assert any(held.slots)
     study.tell(block.ids[11], 0.5)

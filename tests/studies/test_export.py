@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.studies import export, export_lines
-from sottovoce.studies.live import Entry
+from sottovoce.studies.database.rows import unpack_losses
 
 OPTIONS = {
     "domain": sv.domains.Birkhoff(3),
@@ -63,7 +63,7 @@ def test_an_export_holds_no_loss_of_an_open_round(study, tmp_path):
     connection = sqlite3.connect(tmp_path / "study.db")
     stored = connection.execute("SELECT round, entry FROM sottovoce_tells").fetchall()
     connection.close()
-    integers = [one for number, entry in stored for one in Entry.unpack(number, entry)[1].tolist()]
+    integers = [one for number, entry in stored for one in unpack_losses(number, entry)[1].tolist()]
     assert len(integers) == len(wanted) - 1
     text = json.dumps(study.export())
     assert not any(str(one) in text for one in integers)

@@ -14,7 +14,7 @@ from study_tools import Look, ball, execute, losses_of, path_of, raw, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyDamaged
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.database.storage import Storage
 
 
 def told(study):
@@ -26,7 +26,7 @@ def test_a_full_disk_loses_nothing_and_work_goes_on_once_there_is_room(opened, s
     study = opened(sqlite_url, **sums())
     ids = study.ask(20).ids
     study.tell(ids[:3], losses_of(ids[:3]))
-    storage = study._core.storage
+    storage = study._session.storage
     storage.erase()
     limit = [True]
 
@@ -107,7 +107,7 @@ def test_a_storage_that_may_not_be_written_is_a_clear_error(what, opened, tmp_pa
 
 
 def test_a_database_that_somebody_else_holds_is_a_clear_error(opened, sqlite_url, monkeypatch):
-    monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 0.05)
+    monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 0.05)
     study = opened(sqlite_url, **sums())
     ids = study.ask(5).ids
     other = raw(sqlite_url)

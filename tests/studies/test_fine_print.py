@@ -10,16 +10,16 @@ from study_tools import Look, ball, losses_of, path_of, sums
 
 import sottovoce as sv
 from sottovoce.errors import RoundClosed, StorageError, StudyBehind
-from sottovoce.studies import rebuilding
-from sottovoce.studies.ids import sign
-from sottovoce.studies.storage import Storage
-from sottovoce.studies.tables import tells
+from sottovoce.studies.calls.ids import sign
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.database.tables import tells
+from sottovoce.studies.session import _rebuilding as rebuilding
 
 
 def test_no_temporary_file_ever_holds_losses(opened, sqlite_url):
     """SQLite sorts in memory; and the query for losses has an index in order, so there is nothing to sort."""
     study = opened(sqlite_url, **sums())
-    with study._core.storage.transaction() as connection:
+    with study._session.storage.transaction() as connection:
         assert connection.exec_driver_sql("PRAGMA temp_store").scalar() == 2
         query = select(tells.c.number, tells.c.round, tells.c.entry).where(tells.c.study == 1, tells.c.number > 0)
         text = str(query.order_by(tells.c.number).compile(connection, compile_kwargs={"literal_binds": True}))
@@ -55,7 +55,7 @@ def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url, monkeypat
     study = opened(sqlite_url, **sums())
     ids = study.ask(12).ids
     with monkeypatch.context() as patch:
-        patch.setattr("sottovoce.studies.closing._take_lease", no_room)  # and so all closing of rounds
+        patch.setattr("sottovoce.studies.calls.closing._take_lease", no_room)  # and so all closing of rounds
         study.tell(ids, losses_of(ids))  # on record, though its round cannot be closed
         assert len(study.ask(5)) == 5  # nor is any action lost
         with pytest.raises(StorageError, match="full"):
@@ -117,16 +117,16 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     """What follows from a release must not be used before it is committed, by another thread's ask least of all."""
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
-    replica, alone = study._core.replica, []
+    replica, alone = study._session.state, []
     close = type(replica).close
 
     def watched(self, connection, live, released):
         other = threading.Thread(target=study.ask)
         other.start()
-        while not study._core.committer._waiting:
+        while not study._session.committer._waiting:
             pass
         close(self, connection, live, released)
-        alone.append(self.head.asked)
+        alone.append(self.counters.asked)
         others.append(other)
 
     others = []

@@ -7,7 +7,8 @@ from sqlalchemy import event
 from study_tools import SOAK, Look, execute, losses_of, path_of, sums
 
 from sottovoce.errors import StorageError, UnknownAction
-from sottovoce.studies import tables, verify_stored
+from sottovoce.studies import verify_stored
+from sottovoce.studies.database import tables
 
 KEEPING = {
     "trigger": (
@@ -133,13 +134,13 @@ def most_parameters(opened, url, name, rounds):
     most = [0]
     study = opened(url, name, patience=None, **sums())
     event.listen(
-        study._core.storage._engine,
+        study._session.storage._engine,
         "before_cursor_execute",
         lambda connection, cursor, statement, parameters, *_: most.append(len(parameters)),
     )
     ids = study.ask(12 * rounds).ids
     study.tell(ids[1:], losses_of(ids[1:]))  # the first round waits, and all after it
-    study._core.replica.stale = True
+    study._session.state.stale = True
     assert study.status().open_rounds == rounds
     study.tell(ids[0], losses_of(ids[:1])[0])
     assert study.status().round == rounds
@@ -159,7 +160,7 @@ def test_more_rounds_may_be_open_than_a_statement_has_parameters(opened, sqlite_
     arguments = sums(horizon=10**6, probe_events=1, rate=0.5)
     study = opened(url, patience=None, **arguments)
     study.ask()  # whose loss never comes
-    while len(study._core.replica.rounds) < many:
+    while len(study._session.state.rounds) < many:
         ids = study.ask(1000).ids
         study.tell(ids, losses_of(ids))
     study.close()

@@ -126,7 +126,7 @@ def test_a_child_never_closes_or_uses_what_it_inherited(opened, url):
     """Closing would end the parent's session, or roll back what it has under way."""
     study = opened(url, **sums())
     ids = study.ask(5).ids
-    storage = study._core.storage
+    storage = study._session.storage
     session = storage._connection
     raw = session.connection.dbapi_connection
 
@@ -164,7 +164,7 @@ def half_way(connection):
 
 for told, end in enumerate(("exit", "close", "forget", "killed", "half-way"), start=3):
     if end == "half-way":  # another thread is in the midst of a transaction
-        other = threading.Thread(target=study._core.submit, args=(half_way,))
+        other = threading.Thread(target=study._session.submit, args=(half_way,))
         other.start()
         inside.wait()
     child = os.fork()
@@ -270,7 +270,7 @@ def test_a_lock_that_was_held_at_the_fork_blocks_no_child(opened, sqlite_url):
     held, let_go = threading.Event(), threading.Event()
 
     def hold():
-        with study._core.committer.turn:
+        with study._session.committer.turn:
             held.set()
             let_go.wait()
 

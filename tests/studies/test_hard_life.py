@@ -19,9 +19,9 @@ from study_tools import SOAK, Backup, Look, losses_of, place, sums
 
 import sottovoce as sv
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
-from sottovoce.studies import storage
-from sottovoce.studies.files import FileReplaced
-from sottovoce.studies.tables import DROPPED, RELEASED
+from sottovoce.studies.database import storage
+from sottovoce.studies.database._files import FileReplaced
+from sottovoce.studies.database.tables import DROPPED, RELEASED
 
 TIMES = {"sqlite": 60 if SOAK else 2, "postgresql": 20 if SOAK else 1}
 pytestmark = pytest.mark.timeout(1800 if SOAK else 300)
@@ -38,10 +38,10 @@ def warm(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Leases and patience with the stopped are short; children inherit this."""
-    monkeypatch.setattr("sottovoce.studies.closing.LEASE_SECONDS", 0.2)
-    monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 0.3)
-    monkeypatch.setattr("sottovoce.studies.pulse.IDLE_SECONDS", 2.0)  # long enough for a busy machine
-    monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.studies.calls.closing.LEASE_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 0.3)
+    monkeypatch.setattr("sottovoce.studies.database._pulse.IDLE_SECONDS", 2.0)  # long enough for a busy machine
+    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 0.2)
 
 
 def times(url):
@@ -167,7 +167,7 @@ def stopping(after, late, work):
 def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url, monkeypatch):
     """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
     if not url.startswith("sqlite"):
-        monkeypatch.setattr("sottovoce.studies.storage.BUSY_SECONDS", 20.0)
+        monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 20.0)
     sv.Study.open(url, name="study", **sums()).close()
     history, worked, stops = History(url), 0, 0
     for turn in range(0, 60, 1 if SOAK else (14 if url.startswith("sqlite") else 29)):
@@ -206,12 +206,12 @@ def impatient(url, seed):
 def test_a_server_waits_for_those_who_compute_and_not_for_those_who_stand_still(postgres_url, opened, monkeypatch):
     """A long computation within a transaction gives signs of life; without them the server ends it, and says so."""
     study = opened(postgres_url, **sums())
-    study._core.submit(lambda connection: time.sleep(3.5))  # longer than the server has patience for
+    study._session.submit(lambda connection: time.sleep(3.5))  # longer than the server has patience for
     assert len(study.ask(3)) == 3
-    monkeypatch.setattr("sottovoce.studies.pulse.BEAT_SECONDS", 60.0)
+    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 60.0)
     still = opened(postgres_url)
     with pytest.raises(StorageError, match=r"stood still within a transaction, .*nothing was changed"):
-        still._core.submit(lambda connection: (still._core.replica.ask(connection, 5, 0.0), time.sleep(3.5)))
+        still._session.submit(lambda connection: (still._session.state.ask(connection, 5, 0.0), time.sleep(3.5)))
     assert still.status().asked == 3
 
 
@@ -350,7 +350,7 @@ def test_clocks_that_jump_lose_nothing_and_hold_up_nobody(url, monkeypatch):
         history.recover()
         tally("clocks that jump", url, "nothing lost")
     with sv.Study.open(url, name="study") as study:
-        waiting = study._core.replica.first_open()
+        waiting = study._session.state.first_open()
         assert waiting is None or not waiting.complete  # whatever was complete is closed
 
 

@@ -7,7 +7,7 @@ from study_tools import SOAK, execute, raw
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
-from sottovoce.studies.verify import verify_stored
+from sottovoce.studies.verifying.verification import verify_stored
 
 SEEDS = range(120 if SOAK else 2)
 LOOKS = (15, 45) if SOAK else (8, 20)

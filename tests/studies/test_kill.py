@@ -33,7 +33,7 @@ def warm(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def short_lease(monkeypatch):
     """The dead hold the lease of a server's study until it runs out; children inherit this."""
-    monkeypatch.setattr("sottovoce.studies.closing.LEASE_SECONDS", 0.2)
+    monkeypatch.setattr("sottovoce.studies.calls.closing.LEASE_SECONDS", 0.2)
 
 
 def kill_many(url, kills, ways, seed, arguments, exact):

@@ -9,7 +9,7 @@ from study_tools import Look, ball, losses_of, path_of, place, sums
 
 import sottovoce as sv
 from sottovoce.errors import StudyBehind, UnknownAction
-from sottovoce.studies.ids import sign
+from sottovoce.studies.calls.ids import sign
 
 
 def back_up(url):
@@ -89,7 +89,7 @@ def test_restored_drops_what_is_not_released_and_goes_on(asked, arguments, opene
     restored.close()
     again = opened(sqlite_url)
     assert again.status().asked == asked + 60
-    assert np.array_equal(again.point, restored._core.replica.point)
+    assert np.array_equal(again.point, restored._session.state.point)
 
 
 def test_other_processes_notice_that_a_new_life_has_begun(opened, url):

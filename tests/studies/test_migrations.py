@@ -5,9 +5,9 @@ from sqlalchemy import text
 from study_tools import Look, execute, losses_of, sums
 
 from sottovoce.errors import StorageError
-from sottovoce.studies import migrations, tables
-from sottovoce.studies.migrations import MIGRATIONS, VERSION, migrate, version_of
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.database import migrations, tables
+from sottovoce.studies.database.migrations import MIGRATIONS, VERSION, migrate, version_of
+from sottovoce.studies.database.storage import Storage
 
 
 def more(name):

@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.privacy import Noise, SecureNoise
-from sottovoce.studies.noise_signs import NoiseSigns
+from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
 STEPS = 2**18
 

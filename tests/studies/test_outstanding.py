@@ -82,7 +82,7 @@ def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monke
     study = opened(sqlite_url, patience=None, **ball(batch_size=2000, horizon=10**6))
     study.ask(100_000)
     looked = []
-    pending = type(study._core.replica.rounds[0].blocks[0]).pending
+    pending = type(study._session.state.rounds[0].blocks[0]).pending
 
     def counted(block, slots):
         looked.append(np.size(slots) if not isinstance(slots, slice) else slots.stop - slots.start)

@@ -16,7 +16,7 @@ from sottovoce.errors import (
     StudyDamaged,
     UnknownAction,
 )
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.database.storage import Storage
 
 PLANTED = 0.123456789
 
@@ -163,7 +163,7 @@ def test_patience_and_deadline_change_while_the_study_runs(opened, url):
 def test_a_deadline_can_be_set_later(opened, sqlite_url, monkeypatch):
     now = [1e9]
     monkeypatch.setattr(Storage, "now", lambda storage, connection: now[0])
-    monkeypatch.setattr("sottovoce.studies.closing.time.time", lambda: now[0])
+    monkeypatch.setattr("sottovoce.studies.calls.closing.time.time", lambda: now[0])
     study, other = opened(sqlite_url, **sums()), opened(sqlite_url)
     study.ask(13)
     now[0] += 1000
@@ -306,7 +306,7 @@ def test_status_says_which_round_waits_for_what(opened, url):
     assert "4 of 12 losses, for ever: tell or forget them, or set a patience" in str(study.status())
     study.change(deadline=3600)
     assert 3500 < study.status().waiting.seconds_left <= 3600
-    assert "it closes without them in 3,6" in str(study.status())
+    assert "it closes without them in 3," in str(study.status())
     study.change(patience=60)
     assert "without them with the next ask or in 3,6" in str(study.status())
 

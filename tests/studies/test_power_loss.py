@@ -32,7 +32,7 @@ def history(tmp_path_factory):
     url = f"sqlite:///{folder / 'study.db'}"
     rng = random.Random(5)
     study = sv.Study.open(url, name="study", **sums())
-    erase, study._core.storage.erase = study._core.storage.erase, lambda: False  # a log to lose
+    erase, study._session.storage.erase = study._session.storage.erase, lambda: False  # a log to lose
     states, copies, waiting, points = set(), [], [], {}
 
     def note():
@@ -46,14 +46,14 @@ def history(tmp_path_factory):
         copies.append(target)
 
     states.add(state(url))
-    submit = study._core.submit
+    submit = study._session.submit
 
     def noted(do):  # every commit, those of leases and releases included
         value = submit(do)
         states.add(state(url))
         return value
 
-    study._core.submit = noted
+    study._session.submit = noted
     for turn in range(40):
         if turn == 20:
             assert erase()  # half of it is in the file, half of it in the log

@@ -10,8 +10,9 @@ from study_tools import SOAK, Look, ball, losses_of, sums
 
 import sottovoce as sv
 from sottovoce import _records
-from sottovoce.studies import closing, storage
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.calls import closing
+from sottovoce.studies.database import storage
+from sottovoce.studies.database.storage import Storage
 
 CALLS = 40 if SOAK else 8
 
@@ -110,7 +111,7 @@ def test_a_closer_that_sleeps_past_its_lease_loses(url, opened, monkeypatch):
     sleeper, other = opened(url, **arguments), opened(url)
     last = all_but_one(sleeper)
     first = []
-    draw = type(sleeper._core.replica.rounds[0].open.epoch).draw
+    draw = type(sleeper._session.state.rounds[0].open.epoch).draw
 
     def slow(epoch, complete):
         released = draw(epoch, complete)
@@ -137,7 +138,7 @@ def test_a_closer_whose_lease_has_run_out_loses_even_if_nobody_else_was_there(ur
     study = opened(url, **ball(privacy=sv.PureDP(1.0)))
     last = all_but_one(study)
     draws = []
-    draw = type(study._core.replica.rounds[0].open.epoch).draw
+    draw = type(study._session.state.rounds[0].open.epoch).draw
 
     def slow(epoch, complete):
         draws.append(draw(epoch, complete))
@@ -185,7 +186,7 @@ def test_a_lease_does_not_outlive_a_clock_that_is_set_back(jump, url, opened, mo
     clock = Clock(monkeypatch)
     sleeper, other = opened(url, **ball(privacy=sv.PureDP(1.0))), opened(url)
     last = all_but_one(sleeper)
-    draw = type(sleeper._core.replica.rounds[0].open.epoch).draw
+    draw = type(sleeper._session.state.rounds[0].open.epoch).draw
     drawn = []
 
     def slow(epoch, complete):

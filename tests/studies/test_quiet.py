@@ -72,8 +72,15 @@ def test_status_and_representations_hold_no_loss(opened, url):
     study = opened(url, **sums(privacy=sv.PureDP(1.0)))
     ids = study.ask(20).ids
     study.tell(ids, np.full(20, LOSS))
-    live = study._core.replica.rounds
-    words = [str(study.status()), repr(study.status()), repr(study), str(study.privacy), repr(live), repr(study._core)]
+    live = study._session.state.rounds
+    words = [
+        str(study.status()),
+        repr(study.status()),
+        repr(study),
+        str(study.privacy),
+        repr(live),
+        repr(study._session),
+    ]
     assert traces("\n".join(words)) == []
     assert "LossGrid" not in repr(live[1].open)
 
@@ -99,7 +106,7 @@ def test_parameters_are_hidden_from_events_that_raise(opened, url):
     study = opened(url, **sums())
     ids = study.ask(5).ids
 
-    @event.listens_for(study._core.storage._engine, "before_cursor_execute")
+    @event.listens_for(study._session.storage._engine, "before_cursor_execute")
     def fail(connection, cursor, statement, parameters, context, many):
         if "INSERT INTO sottovoce_tells" in statement:
             raise RuntimeError("no")
@@ -107,4 +114,4 @@ def test_parameters_are_hidden_from_events_that_raise(opened, url):
     with pytest.raises(RuntimeError) as refused:
         study.tell(ids, np.full(5, LOSS))
     assert traces(str(refused.value)) == []
-    assert study._core.storage._engine.hide_parameters
+    assert study._session.storage._engine.hide_parameters

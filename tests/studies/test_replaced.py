@@ -53,7 +53,7 @@ def test_nothing_is_acknowledged_once_a_file_is_gone(way, end, opened, sqlite_ur
 def test_a_file_that_goes_in_the_midst_of_a_call_is_noticed_before_the_answer(when, end, opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     ids = study.ask(9).ids
-    engine = study._core.storage._engine
+    engine = study._session.storage._engine
     commit = engine.dialect.do_commit
 
     def replaced(connection):
@@ -77,13 +77,13 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monk
     ids = study.ask(8).ids
     study.tell(ids[:7], losses_of(ids[:7]))
     before = study.point
-    draw = type(study._core.replica.rounds[0].open.epoch).draw
+    draw = type(study._session.state.rounds[0].open.epoch).draw
     released = []
 
     def slow(epoch, complete):
-        study._core.storage.erase()  # all of it is in the file
+        study._session.storage.erase()  # all of it is in the file
         released.append(draw(epoch, complete))
-        dialect = study._core.storage._engine.dialect
+        dialect = study._session.storage._engine.dialect
         commit = dialect.do_commit
         dialect.do_commit = lambda connection: (put_a_copy(path_of(sqlite_url)), commit(connection))
         return released[-1]
@@ -98,7 +98,9 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monk
     study.close()
     for end in ENDS[1:]:
         Path(path_of(sqlite_url) + end).unlink(missing_ok=True)
-    monkeypatch.setattr("sottovoce.studies.storage.Storage.now", lambda *_: time.time() + 3600)  # the lease is over
+    monkeypatch.setattr(
+        "sottovoce.studies.database.storage.Storage.now", lambda *_: time.time() + 3600
+    )  # the lease is over
     with sv.Study.open(sqlite_url, name="study") as again:
         assert again.status().round == 1
         assert not np.array_equal(unpack(Look(sqlite_url).closed[0])["numbers"], released[0].numbers)
@@ -141,7 +143,7 @@ def test_closing_what_was_replaced_leaves_its_successor_alone(opened, sqlite_url
 def test_a_connection_made_again_is_to_the_same_file(opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     study.ask(3)
-    study._core.storage._forget_broken()
+    study._session.storage._forget_broken()
     put_a_copy(path_of(sqlite_url))
     with pytest.raises(StorageError, match="removed or replaced"):
         study.ask()
@@ -153,7 +155,7 @@ def test_a_change_of_the_working_folder_changes_nothing(opened, shelf, tmp_path,
     study.ask(3)
     monkeypatch.chdir(tmp_path)
     study.ask(3)
-    study._core.storage._forget_broken()  # as after an error: the next call connects again
+    study._session.storage._forget_broken()  # as after an error: the next call connects again
     assert study.status().asked == 6
     assert list(tmp_path.iterdir()) == []
 
@@ -205,7 +207,7 @@ def test_a_link_that_leads_nowhere_is_a_clear_error(target, opened, shelf):
 def test_sqlite_itself_never_creates_the_file(opened, sqlite_url, monkeypatch):
     """Gone between the look at it and the connection: it would come back readable by everybody."""
     study = opened(sqlite_url, **sums())
-    study._core.storage._forget_broken()
+    study._session.storage._forget_broken()
     connect = sqlite3.connect
 
     def vanish(*positional, **named):
@@ -213,7 +215,7 @@ def test_sqlite_itself_never_creates_the_file(opened, sqlite_url, monkeypatch):
             Path(path_of(sqlite_url) + end).unlink(missing_ok=True)
         return connect(*positional, **named)
 
-    monkeypatch.setattr("sottovoce.studies.storage.sqlite3.connect", vanish)
+    monkeypatch.setattr("sottovoce.studies.database.storage.sqlite3.connect", vanish)
     with pytest.raises(StorageError):
         study.ask()
     assert not Path(path_of(sqlite_url)).exists()

@@ -14,9 +14,9 @@ from study_tools import losses_of, path_of, sums
 
 import sottovoce as sv
 from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind, UnknownAction
-from sottovoce.studies import tables
-from sottovoce.studies.ids import sign
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.calls.ids import sign
+from sottovoce.studies.database import tables
+from sottovoce.studies.database.storage import Storage
 
 MADE = sums(privacy=sv.PureDP(1.0))
 

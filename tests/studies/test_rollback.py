@@ -12,8 +12,8 @@ import pytest
 from study_tools import Backup, Look, losses_of, path_of, place, sums
 
 from sottovoce.errors import StudyBehind, UnknownAction
-from sottovoce.studies import tables
-from sottovoce.studies.writers import MOST, Writers
+from sottovoce.studies.database import tables
+from sottovoce.studies.session._writers import MOST, Writers
 
 
 def work(study, events, told=None):
@@ -147,10 +147,10 @@ def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
     """The same inode with older bytes in it; nobody may do this to a live file, but it must not go unseen."""
     study = opened(sqlite_url, **sums())
     work(study, 12)
-    assert study._core.storage.erase()  # the log is empty
+    assert study._session.storage.erase()  # the log is empty
     shutil.copy(path_of(sqlite_url), path_of(sqlite_url) + ".old")
     ids = work(study, 24)
-    assert study._core.storage.erase()
+    assert study._session.storage.erase()
     with open(path_of(sqlite_url) + ".old", "rb") as old, open(path_of(sqlite_url), "r+b") as now:
         now.truncate(0)
         shutil.copyfileobj(old, now)
@@ -165,7 +165,7 @@ def test_a_commit_of_unknown_outcome_is_no_rollback(opened, url):
     """The connection breaks in the commit: whether it was recorded or not, the study goes on in the same life."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(9).ids
-    dialect = study._core.storage._engine.dialect
+    dialect = study._session.storage._engine.dialect
     commit = dialect.do_commit
     for done in (True, False):
 

@@ -6,8 +6,8 @@ from study_tools import Look, ball, losses_of, place, probing, sums
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
-from sottovoce.studies.ids import sign
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.calls.ids import sign
+from sottovoce.studies.database.storage import Storage
 
 PLANTED = 0.123456789
 
@@ -185,7 +185,7 @@ def test_an_id_that_is_newer_than_the_storage_ends_a_life(where, opened, url):
 def test_a_deadline_closes_rounds(opened, url, monkeypatch):
     now = [1e9]
     monkeypatch.setattr(Storage, "now", lambda storage, connection: now[0])
-    monkeypatch.setattr("sottovoce.studies.closing.time.time", lambda: now[0])
+    monkeypatch.setattr("sottovoce.studies.calls.closing.time.time", lambda: now[0])
     study = opened(url, deadline=60.0, **sums())
     ids = study.ask(20).ids
     study.tell(ids[:7], losses_of(ids[:7]))

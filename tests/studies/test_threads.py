@@ -9,8 +9,8 @@ from sqlalchemy import event
 from study_tools import Look, losses_of, sums
 
 from sottovoce.errors import AlreadyTold
-from sottovoce.studies.committer import Committer
-from sottovoce.studies.lives import begin_new_life
+from sottovoce.studies.session._group_commit import Committer
+from sottovoce.studies.session.restoration import begin_new_life
 
 THREADS, CALLS = 8, 12
 
@@ -36,7 +36,7 @@ def run_threads(work, count=THREADS):
 
 def count_commits(study):
     commits = []
-    event.listen(study._core.storage._engine, "commit", lambda connection: commits.append(1))
+    event.listen(study._session.storage._engine, "commit", lambda connection: commits.append(1))
     return commits
 
 
@@ -74,11 +74,11 @@ def test_calls_that_wait_together_share_a_commit(opened, sqlite_url):
         for one in ids[index::THREADS]:
             study.tell(one, losses_of([one])[0])
 
-    with study._core.committer.turn:  # all are waiting before the first may begin
+    with study._session.committer.turn:  # all are waiting before the first may begin
         workers = threading.Thread(target=lambda: run_threads(work))
         workers.start()
         gate.wait()
-        while len(study._core.committer._waiting) < THREADS:
+        while len(study._session.committer._waiting) < THREADS:
             pass
     workers.join()
     assert study.status().told == THREADS * CALLS
@@ -100,11 +100,11 @@ def test_one_bad_call_does_not_harm_those_it_waits_with(opened, url):
         except AlreadyTold:
             outcomes[index] = "refused"
 
-    with study._core.committer.turn:
+    with study._session.committer.turn:
         workers = threading.Thread(target=lambda: run_threads(work))
         workers.start()
         gate.wait()
-        while len(study._core.committer._waiting) < THREADS:
+        while len(study._session.committer._waiting) < THREADS:
             pass
     workers.join()
     assert outcomes == {0: "refused"}
@@ -116,7 +116,7 @@ def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(op
     """The replica is thrown away: the next call begins with what is stored."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(8).ids
-    engine = study._core.storage._engine
+    engine = study._session.storage._engine
     failing = [None]
 
     @event.listens_for(engine, "commit")
@@ -168,15 +168,15 @@ def test_asks_that_wait_with_the_end_of_a_life_belong_to_the_next(opened, sqlite
     study = opened(sqlite_url, **sums())
     old = study.ask(7).ids
     asked = []
-    with study._core.committer.turn:
-        end = partial(begin_new_life, study._core.replica)
-        ending = threading.Thread(target=study._core.submit, args=(end,))
+    with study._session.committer.turn:
+        end = partial(begin_new_life, study._session.state)
+        ending = threading.Thread(target=study._session.submit, args=(end,))
         ending.start()
-        while len(study._core.committer._waiting) < 1:
+        while len(study._session.committer._waiting) < 1:
             pass
         asking = threading.Thread(target=lambda: asked.extend(study.ask(9).ids.tolist()))
         asking.start()
-        while len(study._core.committer._waiting) < 2:
+        while len(study._session.committer._waiting) < 2:
             pass
     ending.join()
     asking.join()

@@ -15,9 +15,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
-from sottovoce.studies.head import Head
-from sottovoce.studies.live import Entry
-from sottovoce.studies.verify import verify, verify_stored
+from sottovoce.studies import verify, verify_stored
+from sottovoce.studies.database.rows import pack_losses, unpack_losses
+from sottovoce.studies.session.counters import Counters
 
 OPTIONS = {
     "domain": sv.domains.Hypersimplex(6, 2),
@@ -176,9 +176,9 @@ def test_a_changed_counter_breaks_the_seal(counter, database, tmp_path):
 
 def reseal(database, **changes):
     """Change counters as somebody would who knows how: the checksum fits."""
-    names = list(Head.__slots__)
+    names = list(Counters.__slots__)
     values = database.execute(f"SELECT {', '.join(names)} FROM sottovoce_heads").fetchone()
-    head = Head(**dict(zip(names, values, strict=True)))
+    head = Counters(**dict(zip(names, values, strict=True)))
     for name, change in changes.items():
         setattr(head, name, getattr(head, name) + change)
     settings = "".join(f"{name} = ?, " for name in changes)
@@ -347,7 +347,7 @@ def test_two_rounds_that_changed_places_are_found(database, tmp_path):
 
 def test_losses_for_actions_that_were_not_asked_are_found(database, tmp_path):
     (number,) = database.execute("SELECT max(number) FROM sottovoce_rounds").fetchone()
-    entry = Entry.pack(number, np.array([47]), np.array([1]))
+    entry = pack_losses(number, np.array([47]), np.array([1]))
     database.execute("INSERT INTO sottovoce_tells (study, round, entry) VALUES (1, ?, ?)", (number, entry))
     assert "not asked, or not wanted" in faults(tmp_path)
 
@@ -356,7 +356,7 @@ def test_losses_that_nobody_wanted_are_found(tmp_path):
     with opened(tmp_path, **OPTIONS, losses="linear") as study:
         actions = study.ask(10)
         slot = int(np.flatnonzero(~actions.wants_loss)[0])
-    entry = Entry.pack(0, np.array([slot]), np.array([1]))
+    entry = pack_losses(0, np.array([slot]), np.array([1]))
     connection = sqlite3.connect(tmp_path / "study.db")
     with connection:
         connection.execute("INSERT INTO sottovoce_tells (study, round, entry) VALUES (1, 0, ?)", (entry,))
@@ -440,7 +440,7 @@ def test_faults_never_hold_a_loss(database, tmp_path):
     """The integers of stored losses are told apart from everything else by their value."""
     (entry,) = database.execute("SELECT entry FROM sottovoce_tells").fetchone()
     (number,) = database.execute("SELECT round FROM sottovoce_tells").fetchone()
-    _, integers = Entry.unpack(number, entry)
+    _, integers = unpack_losses(number, entry)
     secrets = {str(one) for one in integers.tolist() if one > 10**4}
     assert secrets
     for statement, _ in STATEMENTS:
@@ -458,7 +458,7 @@ def test_on_postgresql(postgres_url):
         found = study.verify()
         assert found.ok, str(found)
         assert len(study.export()["rounds"]) == found.released > 0
-        with study._core.storage.transaction() as connection:
+        with study._session.storage.transaction() as connection:
             connection.exec_driver_sql("UPDATE sottovoce_tells SET round = 3")
     found = verify_stored(postgres_url, "a")
     assert "it is released" in str(found)

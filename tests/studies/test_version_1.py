@@ -12,8 +12,9 @@ from study_tools import Look, execute, losses_of, sums
 
 import sottovoce as sv
 from sottovoce.errors import StudyDamaged
-from sottovoce.studies import migrations, verify_stored
-from sottovoce.studies.storage import Storage
+from sottovoce.studies import verify_stored
+from sottovoce.studies.database import migrations
+from sottovoce.studies.database.storage import Storage
 
 CONTENTS = json.loads((Path(__file__).parent / "version_1.json").read_text())
 NAMES = ("spring", "autumn")

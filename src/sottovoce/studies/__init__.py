@@ -1,8 +1,10 @@
 """Durable ask and tell: studies that survive."""
 
-from sottovoce.studies.export import export, export_lines
+from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.status import Status
 from sottovoce.studies.study import Study
-from sottovoce.studies.verify import Verification, verify, verify_stored
+from sottovoce.studies.verifying.verification import Verification, verify_stored
 
 __all__ = ["Status", "Study", "Verification", "export", "export_lines", "verify", "verify_stored"]
+
+export, verify = Study.export, Study.verify

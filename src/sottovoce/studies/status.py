@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.studies.waiting import Waiting
+from sottovoce.studies.calls.waiting import Waiting
 
 __all__ = ["Status"]
 

@@ -21,22 +21,23 @@ from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, s
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.studies.asking import Order, ask, ask_in_parts
-from sottovoce.studies.closing import tend
-from sottovoce.studies.core import Core
-from sottovoce.studies.creating import Found, Wish, create_or_resume
-from sottovoce.studies.export import export
-from sottovoce.studies.ids import Place, places_of
-from sottovoce.studies.lives import begin_new_life
-from sottovoce.studies.names import study_name
-from sottovoce.studies.outstanding import outstanding
-from sottovoce.studies.replica import Replica
-from sottovoce.studies.rights import refuse_without_ledger
+from sottovoce.studies.calls.asking import Order, ask, ask_in_parts
+from sottovoce.studies.calls.closing import tend
+from sottovoce.studies.calls.ids import Place, places_of
+from sottovoce.studies.calls.listing import outstanding
+from sottovoce.studies.calls.telling import store
+from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
+from sottovoce.studies.database.snapshot import take_snapshot
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.exporting import exported
+from sottovoce.studies.opening.creating import Found, Wish, create_or_resume
+from sottovoce.studies.opening.names import study_name
+from sottovoce.studies.session.restoration import begin_new_life
+from sottovoce.studies.session.rights import refuse_without_ledger
+from sottovoce.studies.session.session import Session
+from sottovoce.studies.session.state import StudyState
 from sottovoce.studies.status import Status
-from sottovoce.studies.storage import Storage
-from sottovoce.studies.telling import store
-from sottovoce.studies.verify import Verification, verify
-from sottovoce.studies.waiting import checked_waiting, first_waiting
+from sottovoce.studies.verifying.verification import Verification, verify_in
 
 __all__ = ["Study"]
 
@@ -77,7 +78,7 @@ class Study:
         self._found = found
         self._repeat = choice("repeat", repeat, ("error", "ignore"))
         self._local = isinstance(found.configuration.privacy, LocalDP)
-        self._core = Core(storage, Replica(found.configuration, found.source, found.claim), found.study)
+        self._session = Session(storage, StudyState(found.configuration, found.source, found.right), found.study)
 
     @classmethod
     @spelled_out
@@ -142,9 +143,9 @@ class Study:
             if restored and ledger is None:
                 refuse_without_ledger(storage, found.study, name)
             study = cls(storage, name, found, repeat)
-            study._core.submit(lambda connection: None)  # reads everything that is open, and its checksums
+            study._session.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:
-                study._core.submit(lambda connection: begin_new_life(study._core.replica, connection))
+                study._session.submit(lambda connection: begin_new_life(study._session.state, connection))
             study._tend()
         except BaseException:
             storage.close()
@@ -174,10 +175,12 @@ class Study:
 
         Blocks grow from `first` actions. All of them count as one call: none counts against the patience of another.
         """
-        return ask_in_parts(self._core, self._found.key, whole("size", size), whole("first", first), self._tend_quietly)
+        return ask_in_parts(
+            self._session, self._found.key, whole("size", size), whole("first", first), self._tend_quietly
+        )
 
     def _ask(self, order: Order) -> Actions:
-        return ask(self._core, self._found.key, order, self._tend_quietly)
+        return ask(self._session, self._found.key, order, self._tend_quietly)
 
     # ------------------------------------------------------------------ telling
 
@@ -214,8 +217,8 @@ class Study:
         return losses
 
     def _record(self, places: list[Place], values: NDArray[Any] | None, **choices: str) -> int:
-        replica = self._core.replica
-        stored = self._core.submit(lambda connection: store(replica, connection, places, values, **choices))
+        state = self._session.state
+        stored = self._session.submit(lambda connection: store(state, connection, places, values, **choices))
         self._tend_quietly()
         if isinstance(stored, StudyBehind):
             raise stored
@@ -233,13 +236,13 @@ class Study:
 
         def note(connection: Connection) -> None:
             for name, value in changes.items():
-                setattr(self._core.replica.head, name, value)
+                setattr(self._session.state.counters, name, value)
 
-        self._core.submit(note)
+        self._session.submit(note)
         self._tend_quietly()
 
     def _tend(self) -> None:
-        tend(self._core)
+        tend(self._session)
 
     def _tend_quietly(self) -> None:
         """After a call that is on record: should this fail, the call has not; what is due is tried again later."""
@@ -250,31 +253,31 @@ class Study:
 
     def status(self) -> Status:
         """Return where the study stands: counts and released values only."""
-        self._core.submit(lambda connection: None)
+        self._session.submit(lambda connection: None)
         self._tend()
-        with self._core.at_rest():
-            now = self._core.submit(self._core.storage.now)
-            replica, head = self._core.replica, self._core.replica.head
+        with self._session.at_rest():
+            now = self._session.submit(self._session.storage.now)
+            state, counters = self._session.state, self._session.state.counters
             privacy = self._found.configuration.privacy
-            open_rounds = [live for live in replica.rounds.values() if not live.closed]
-            spent = f"all of it: {privacy}" if head.closed else "nothing so far"
+            open_rounds = [live for live in state.rounds.values() if not live.closed]
+            spent = f"all of it: {privacy}" if counters.closed else "nothing so far"
             return Status(
                 self.name,
-                head.generation,
-                head.closed,
+                counters.generation,
+                counters.closed,
                 len(open_rounds),
-                head.asked,
-                head.told,
-                head.forgotten,
+                counters.asked,
+                counters.told,
+                counters.forgotten,
                 sum(live.outstanding for live in open_rounds),
-                replica.remaining,
+                state.remaining,
                 self.privacy.headline,
                 spent if privacy.private else "nothing is protected",
                 self.point,
-                max(0, head.closed - head.erased),
-                replica.patience,
-                head.deadline,
-                first_waiting(replica, now),
+                max(0, counters.closed - counters.erased),
+                state.patience,
+                counters.deadline,
+                first_waiting(state, now),
             )
 
     def outstanding(self, limit: int | None = None) -> Outstanding:
@@ -286,23 +289,58 @@ class Study:
             How many at most.
         """
         most = None if limit is None else whole("limit", limit, least=0)
-        self._core.submit(lambda connection: None)
+        self._session.submit(lambda connection: None)
         self._tend()
-        return outstanding(self._core, self._found.key, most)
+        return outstanding(self._session, self._found.key, most)
 
     def verify(self) -> Verification:
-        """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`."""
-        return verify(self)
+        """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`.
+
+        Rows are read in one transaction, during which other processes wait; they are checked after it.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> import tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
+        >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
+        >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.PureDP(1.0), **options) as study:
+        ...     study.tell(study.ask().id, 0.25)
+        ...     study.verify().ok
+        True
+        """
+        with self._session.at_rest():
+            self._session.check_usable()
+            return verify_in(self._session.storage, self.name, self.domain)
 
     def export(self) -> dict[str, Any]:
-        """Return all released and public values as plain data that JSON can hold."""
-        return export(self)
+        """Return all released and public values as plain data that JSON can hold.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> import tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
+        >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
+        >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.PureDP(1.0), **options) as study:
+        ...     actions = study.ask_round()
+        ...     study.tell(actions.ids, [0.5] * len(actions))
+        ...     study.export()["rounds"][0]["missing"]
+        0
+        """
+        status = self.status()
+        with self._session.at_rest():
+            self._session.check_usable()
+            with self._session.storage.transaction() as connection:
+                snapshot = take_snapshot(connection, self.name, losses=False)
+            problem = self._session.state.problem
+            return exported(snapshot, problem, name=self.name, privacy=self.privacy, status=status)
 
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
-        with self._core.at_rest():
-            point = self._core.replica.point
+        with self._session.at_rest():
+            point = self._session.state.point
             return self.domain.center if point is None else point
 
     @property
@@ -313,32 +351,32 @@ class Study:
     @property
     def horizon(self) -> int | None:
         """How many events there will be; None if unknown."""
-        return self._core.replica.horizon
+        return self._session.state.horizon
 
     @property
     def remaining(self) -> int | None:
         """Events that are left to ask; None if the horizon is unknown."""
-        self._core.submit(lambda connection: None)
-        return self._core.replica.remaining
+        self._session.submit(lambda connection: None)
+        return self._session.state.remaining
 
     @property
     def round(self) -> int:
         """Rounds that are closed."""
-        with self._core.at_rest():
-            return self._core.replica.head.closed
+        with self._session.at_rest():
+            return self._session.state.counters.closed
 
     @property
     def channel(self) -> Any:
         """Under `LocalDP`: what owners privatise their losses with."""
-        return self._core.replica.problem.channel_of_owners
+        return self._session.state.problem.channel_of_owners
 
     @property
     def plan(self) -> Plan:
         """The plan in force."""
-        with self._core.at_rest():
-            replica = self._core.replica
-            if replica.epochs:
-                return replica.epochs[max(replica.epochs)].plan
+        with self._session.at_rest():
+            state = self._session.state
+            if state.epochs:
+                return state.epochs[max(state.epochs)].plan
         return self._first_plan
 
     @cached_property
@@ -346,30 +384,30 @@ class Study:
         """The plan of the first epoch, before that has begun."""
         made, configuration = self._found.plan, self._found.configuration
         if made is None:
-            made = make_plan(self._core.replica.problem, plan=configuration.plan, **configuration.choices)
+            made = make_plan(self._session.state.problem, plan=configuration.plan, **configuration.choices)
         return made
 
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         source = self._found.source
-        statement = describe(self._core.replica.problem, self.plan, source, doubling=self.horizon is None)
-        return replace(statement, also_not_covered=_DATABASE + (() if self._core.storage.is_sqlite else _SERVER))
+        statement = describe(self._session.state.problem, self.plan, source, doubling=self.horizon is None)
+        return replace(statement, also_not_covered=_DATABASE + (() if self._session.storage.is_sqlite else _SERVER))
 
     @property
     def oracle_calls(self) -> int:
         """Calls of the linear oracle that computing points has cost, in the epochs at hand."""
-        with self._core.at_rest():
-            return sum(epoch.oracle_calls for epoch in self._core.replica.epochs.values())
+        with self._session.at_rest():
+            return sum(epoch.oracle_calls for epoch in self._session.state.epochs.values())
 
     # ------------------------------------------------------------------ the end
 
     def close(self) -> None:
         """Close the connection. Everything is on record already; a study need not be closed."""
-        with suppress(ForkRefused), self._core.at_rest():  # a child leaves alone what is its parent's
-            if not self._core.closed:
-                self._core.closed = True
-                self._core.storage.close()
+        with suppress(ForkRefused), self._session.at_rest():  # a child leaves alone what is its parent's
+            if not self._session.closed:
+                self._session.closed = True
+                self._session.storage.close()
 
     def __enter__(self) -> Self:
         return self
@@ -378,7 +416,7 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Study({self.name!r} at {self._core.storage.name!r})"
+        return f"Study({self.name!r} at {self._session.storage.name!r})"
 
     def __reduce__(self) -> Any:
         raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")

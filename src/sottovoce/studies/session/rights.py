@@ -18,14 +18,14 @@ from sqlalchemy import Connection, insert, select
 from sottovoce.errors import LedgerConflict
 from sottovoce.privacy import Guarantee, Ledger
 from sottovoce.privacy.ledger import new_token
-from sottovoce.studies.storage import Storage
-from sottovoce.studies.tables import heads, rights
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.database.tables import heads, rights
 
-__all__ = ["Claim", "keep", "refuse_without_ledger"]
+__all__ = ["LedgerRight", "keep", "refuse_without_ledger"]
 
 
 @dataclass(frozen=True)
-class Claim:
+class LedgerRight:
     """What a process that was given a ledger says to it on behalf of a study."""
 
     ledger: Ledger

@@ -1,4 +1,4 @@
-"""The engine room of a study: transactions in which the replica follows the storage, changes, and is written back."""
+"""The engine room of a study: transactions in which the state follows the storage, changes, and is written back."""
 
 import os
 import secrets
@@ -10,13 +10,13 @@ from typing import Any
 from sqlalchemy import Connection
 
 from sottovoce.errors import StorageError, StudyBehind
-from sottovoce.studies.committer import Committer, Operation
-from sottovoce.studies.head import Head, load_head, save_head
-from sottovoce.studies.lives import CONSEQUENCES, begin_new_life
-from sottovoce.studies.replica import Replica
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.session._group_commit import Committer, Operation
+from sottovoce.studies.session.counters import Counters, load_counters, save_counters
+from sottovoce.studies.session.restoration import CONSEQUENCES, begin_new_life
+from sottovoce.studies.session.state import StudyState
 
-__all__ = ["Core", "Refusal"]
+__all__ = ["Refusal", "Session"]
 
 _WENT_BACK = (
     "the storage is older than what this process has seen: it was restored from a backup under running processes, or "
@@ -32,21 +32,21 @@ class Refusal(Exception):
         self.error = error
 
 
-class Core:
-    """Storage, replica and group commit, put together.
+class Session:
+    """Storage, state and group commit, put together.
 
     Parameters
     ----------
-    storage, replica
+    storage, state
         Of one study.
     study
         Its number in the storage.
     """
 
-    def __init__(self, storage: Storage, replica: Replica, study: int) -> None:
-        self.storage, self.replica, self.study = storage, replica, study
+    def __init__(self, storage: Storage, state: StudyState, study: int) -> None:
+        self.storage, self.state, self.study = storage, state, study
         self._writer = secrets.token_bytes(8)
-        self._seen: Head | None = None  # the last head that was on record for certain
+        self._seen: Counters | None = None  # the last ones that were on record for certain
         self.owner = f"{os.getpid()}-{secrets.token_hex(8)}"  # among the processes that close rounds
         self.committer = Committer(self._carry_out)
         self.closed = False
@@ -66,7 +66,7 @@ class Core:
 
     @contextmanager
     def at_rest(self) -> Iterator[None]:
-        """Keep the replica as it is meanwhile. A forked child is refused: a lock held then is held for ever."""
+        """Keep the state as it is meanwhile. A forked child is refused: a lock held then is held for ever."""
         self.storage.refuse_fork()
         with self.committer.turn:
             yield
@@ -102,31 +102,31 @@ class Core:
                 one.error = problem
 
     def _together(self, operations: list[Operation]) -> None:
-        replica = self.replica
+        state = self.state
         done: list[tuple[Operation, Any]] = []
         behind: StudyBehind | None = None
         try:
             with self.storage.transaction() as connection:
-                head = load_head(connection, self.study)
-                if self._seen is not None and head.is_older_than(self._seen):
-                    behind, replica.stale = StudyBehind(f"{_WENT_BACK}. {CONSEQUENCES}"), True
-                replica.follow(connection, head)
-                replica.stale = True  # it may be ahead of what is stored, until that is committed
-                before = replace(replica.head)
+                counters = load_counters(connection, self.study)
+                if self._seen is not None and counters.is_older_than(self._seen):
+                    behind, state.stale = StudyBehind(f"{_WENT_BACK}. {CONSEQUENCES}"), True
+                state.follow(connection, counters)
+                state.stale = True  # it may be ahead of what is stored, until that is committed
+                before = replace(state.counters)
                 if behind is not None and self._seen is not None:  # at once: two that notice must not end two lives
-                    begin_new_life(replica, connection, newest=self._seen.generation)
+                    begin_new_life(state, connection, newest=self._seen.generation)
                 for one in operations if behind is None else ():
                     try:
                         done.append((one, one.do(connection)))
                     except Refusal as refusal:
                         one.error = refusal.error
-                if replica.head != before:
-                    save_head(connection, replica.head, self._writer)
+                if state.counters != before:
+                    save_counters(connection, state.counters, self._writer)
         except BaseException:
-            replica.stale = True
+            state.stale = True
             raise
-        replica.stale = False
-        self._seen = replica.head  # follow() puts another in its place: this one will not change
+        state.stale = False
+        self._seen = state.counters  # follow() puts another in its place: this one will not change
         for one, value in done:
             one.succeed(value)
         if behind is not None:

@@ -8,10 +8,10 @@ from sottovoce._arrays import Integers
 from sottovoce._records import part
 from sottovoce.exploration import Exploration, Record
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.studies.examine import Examiner
-from sottovoce.studies.live import draw_from_record
-from sottovoce.studies.noise_signs import NoiseSigns
-from sottovoce.studies.tables import DROPPED, RELEASED
+from sottovoce.studies.database.rows import draw_from_record
+from sottovoce.studies.database.tables import DROPPED, RELEASED
+from sottovoce.studies.verifying._examiner import Examiner
+from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
 __all__ = ["RoundFacts", "resumed"]
 
@@ -78,7 +78,7 @@ class RoundFacts:
         size, drawn = public["size"], public.get("exploration.drawn")
         # A restoration drops what was not asked: of rounds that were open, or had all the losses that they wanted.
         droppable = row.state == DROPPED or "wanted" in self._examiner.released.get(row.number, {})
-        cut = droppable and self._examiner.rows.head.generation > 1 and size < due
+        cut = droppable and self._examiner.rows.study.generation > 1 and size < due
         expect(size == due or cut, f"{what} has {size} events, and its plan says {due}")
         expect(public.get("exploration.size", due) == due, f"{what} has probes for another size")
         expect(public["last"] == last, f"{what} is {'' if last else 'not '}the last of its epoch")

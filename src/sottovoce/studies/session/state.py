@@ -1,6 +1,6 @@
 """A study as one process sees it: rebuilt from the storage, kept in step with it, never ahead of what is committed.
 
-Whatever is derived here from uncommitted changes is thrown away with them: after any failed transaction the replica is
+Whatever is derived here from uncommitted changes is thrown away with them: after any failed transaction the state is
 stale, and the next one rebuilds it.
 """
 
@@ -24,23 +24,23 @@ from sottovoce.learning.bandit.rounds import Block
 from sottovoce.learning.bandit.saved_state import coins_record, design_record, refuse_secrets
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoiseSource
-from sottovoce.studies import tables
-from sottovoce.studies.chain import Chain
-from sottovoce.studies.head import AUTO, Head
-from sottovoce.studies.live import Entry, LiveRound, draw_record
-from sottovoce.studies.rebuilding import read_tells, rebuild
-from sottovoce.studies.rights import Claim
-from sottovoce.studies.stored import epoch_row, round_row
-from sottovoce.studies.tables import blocks, epochs, rounds, tells
+from sottovoce.studies.database import tables
+from sottovoce.studies.database.rows import draw_record, epoch_row, pack_losses, round_row
+from sottovoce.studies.database.tables import blocks, epochs, rounds, tells
+from sottovoce.studies.session._rebuilding import read_tells, rebuild
+from sottovoce.studies.session.chain import Chain
+from sottovoce.studies.session.counters import AUTO, Counters
+from sottovoce.studies.session.open_round import StudyRound
+from sottovoce.studies.session.rights import LedgerRight
 
-__all__ = ["Replica", "Taken"]
+__all__ = ["StudyState", "Taken"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Taken:
     """Consecutive actions of one block, handed out."""
 
-    round: LiveRound
+    round: StudyRound
     block: Block
     within: slice
 
@@ -51,7 +51,7 @@ class Taken:
         return range(shift + self.within.start, shift + self.within.stop)
 
 
-class Replica:
+class StudyState:
     """The open rounds, the learner of each epoch, and the public coins.
 
     Parameters
@@ -60,21 +60,21 @@ class Replica:
         Of the study.
     source
         Where noise comes from: never from anything that is stored.
-    claim
+    right
         To the charge of a ledger, if one was passed: a new life presents it.
     """
 
-    def __init__(self, configuration: Configuration, source: NoiseSource, claim: Claim | None = None) -> None:
-        self.configuration, self.source, self.claim = configuration, source, claim
+    def __init__(self, configuration: Configuration, source: NoiseSource, right: LedgerRight | None = None) -> None:
+        self.configuration, self.source, self.right = configuration, source, right
         self.problem = configuration.problem()
         self.horizon = None if configuration.horizon is None else self.problem.horizon
         self.coins = np.random.Generator(np.random.SFC64(0))
-        self.head = Head(0)
+        self.counters = Counters(0)
         self.epochs: dict[int, Epoch] = {}
         self.chains: dict[int, Chain] = {}  # of the same epochs
         self.lengths: list[int] = []
-        self.rounds: dict[int, LiveRound] = {}  # by number, in order
-        self.ahead: list[tuple[LiveRound, Block]] = []  # blocks that are not asked to their end
+        self.rounds: dict[int, StudyRound] = {}  # by number, in order
+        self.ahead: list[tuple[StudyRound, Block]] = []  # blocks that are not asked to their end
         self.rounds_opened = 0
         self.point: Floats | None = None  # of the newest round, as it is played
         self.seen = 0  # the last row of tells that was taken in
@@ -82,22 +82,26 @@ class Replica:
 
     # ------------------------------------------------------------------ reading
 
-    def follow(self, connection: Connection, head: Head) -> None:
-        """Bring the replica up to what the storage holds."""
-        if self.stale or head.structure != self.head.structure or head.generation != self.head.generation:
-            self.head = head
+    def follow(self, connection: Connection, counters: Counters) -> None:
+        """Bring the state up to what the storage holds."""
+        if (
+            self.stale
+            or counters.structure != self.counters.structure
+            or counters.generation != self.counters.generation
+        ):
+            self.counters = counters
             rebuild(self, connection)
-        elif head.version != self.head.version:
-            self.head = head
+        elif counters.version != self.counters.version:
+            self.counters = counters
             read_tells(self, connection)
             self.mark_asked()
         else:
-            self.head = head
+            self.counters = counters
 
     def mark_asked(self) -> None:
-        """Hand out in the blocks what the head says was handed out."""
+        """Hand out in the blocks what the counters say was handed out."""
         for _, block in self.ahead:
-            block.asked = max(0, min(block.size, self.head.asked - block.first))
+            block.asked = max(0, min(block.size, self.counters.asked - block.first))
         self._let_go()
 
     def _let_go(self) -> None:
@@ -113,12 +117,12 @@ class Replica:
     @property
     def remaining(self) -> int | None:
         """Events that are left to ask; None if the horizon is unknown."""
-        return None if self.horizon is None else self.horizon - self.head.asked
+        return None if self.horizon is None else self.horizon - self.counters.asked
 
     @property
     def patience(self) -> int | None:
         """Events that are asked before a full round stops waiting for its losses; None if it waits for ever."""
-        setting = "auto" if self.head.patience == AUTO else self.head.patience
+        setting = "auto" if self.counters.patience == AUTO else self.counters.patience
         return patience_for(setting, horizon=self.horizon, planned=sum(self.lengths))
 
     def ask(self, connection: Connection, size: int, now: float, *, since: int | None = None) -> list[Taken]:
@@ -143,13 +147,13 @@ class Replica:
             taken.append(Taken(live, block, within))
             left -= within.stop - within.start
             if block.first + within.stop == live.end and not live.closed:
-                live.full_at, live.full_after = now, self.head.asked + size
+                live.full_at, live.full_after = now, self.counters.asked + size
                 full = {"full_at": now, "full_after": live.full_after}
-                connection.execute(round_row(rounds.update(), self.head.id, live.number).values(**full))
-                self.head.structure += 1
+                connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**full))
+                self.counters.structure += 1
             if not left:
                 break
-        self.head.asked += size
+        self.counters.asked += size
         if since is not None:
             self._fill_later(connection, since)
         self._delete_blocks_of_closed_rounds(connection)
@@ -158,23 +162,23 @@ class Replica:
 
     def _fill_later(self, connection: Connection, since: int) -> None:
         """Let rounds that became full within one call be full from its end on."""
-        asked, found = self.head.asked, False
+        asked, found = self.counters.asked, False
         for live in reversed(self.rounds.values()):
             if live.full_after is not None and live.full_after <= since:
                 break
             if live.full_after not in (None, asked) and not live.closed:
                 live.full_after, found = asked, True
         if found:
-            where = rounds.c.study == self.head.id, rounds.c.state == tables.OPEN, rounds.c.full_after > since
+            where = rounds.c.study == self.counters.id, rounds.c.state == tables.OPEN, rounds.c.full_after > since
             connection.execute(rounds.update().where(*where).values(full_after=asked))
-            self.head.structure += 1
+            self.counters.structure += 1
 
     def rest_of_round(self, connection: Connection, most: int | None = None) -> int:
         """Return how many actions the current round has left, `most` at most; a new one is begun if there is none."""
         if not self.ahead:
             self.check_remaining(1)
             self._open_block(connection)
-        left = self.ahead[0][0].end - self.head.asked
+        left = self.ahead[0][0].end - self.counters.asked
         return left if most is None else min(left, most)
 
     def check_remaining(self, size: int) -> None:
@@ -188,8 +192,10 @@ class Replica:
     def _delete_blocks_of_closed_rounds(self, connection: Connection) -> None:
         for live, block in self.ahead:
             if live.closed and block.asked == block.size:
-                connection.execute(delete(blocks).where(blocks.c.study == self.head.id, blocks.c.first == block.first))
-                self.head.structure += 1
+                connection.execute(
+                    delete(blocks).where(blocks.c.study == self.counters.id, blocks.c.first == block.first)
+                )
+                self.counters.structure += 1
 
     def _open_block(self, connection: Connection) -> None:
         number, epoch = self._current_epoch(connection)
@@ -197,7 +203,7 @@ class Replica:
         live = next(reversed(self.rounds.values()), None)
         is_new = live is None or live.open is not opened
         if live is None or is_new:
-            live = LiveRound(self.rounds_opened, number, first, opened, learned=epoch.learner.observed)
+            live = StudyRound(self.rounds_opened, number, first, opened, learned=epoch.learner.observed)
             self.rounds[live.number] = live
             self.rounds_opened += 1
             self.point = self.original(number, opened.point)
@@ -205,19 +211,19 @@ class Replica:
         live.blocks.append(block)
         self.ahead.append((live, block))
         public = pack(self.public_record(live))
-        where = {"study": self.head.id, "number": live.number}
+        where = {"study": self.counters.id, "number": live.number}
         if is_new:
             connection.execute(insert(rounds).values(**where, state=tables.OPEN, public=public))
         else:
             connection.execute(round_row(rounds.update(), **where).values(public=public))
         record = pack(draw_record(first, draw))
-        connection.execute(insert(blocks).values(study=self.head.id, first=first, round=live.number, draw=record))
+        connection.execute(insert(blocks).values(study=self.counters.id, first=first, round=live.number, draw=record))
         passed, done = epoch.counts
-        connection.execute(epoch_row(epochs.update(), self.head.id, number).values(passed=passed, opened=done))
-        self.head.coins = pack(coins_record(self.coins))
-        self.head.structure += 1
+        connection.execute(epoch_row(epochs.update(), self.counters.id, number).values(passed=passed, opened=done))
+        self.counters.coins = pack(coins_record(self.coins))
+        self.counters.structure += 1
 
-    def public_record(self, live: LiveRound) -> Record:
+    def public_record(self, live: StudyRound) -> Record:
         """Return what is stored of a round before it is released."""
         exploration = {f"exploration.{name}": value for name, value in live.open.exploration.record().items()}
         learned = {} if live.learned is None else {"learned": live.learned}  # which point it plays: for `verify`
@@ -252,30 +258,30 @@ class Replica:
         made = {"plan": epoch.plan.to_dict(), "first": first, "after": after, **design_record(epoch)}
         self.epochs[number], self.chains[number] = epoch, Chain()
         values = {"made": pack(made), "learned": self.learned_record(number), "passed": 0, "opened": 0}
-        connection.execute(insert(epochs).values(study=self.head.id, number=number, **values))
-        self.head.structure += 1
+        connection.execute(insert(epochs).values(study=self.counters.id, number=number, **values))
+        self.counters.structure += 1
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, connection: Connection, live: LiveRound, slots: Integers, integers: Integers | None) -> None:
+    def tell(self, connection: Connection, live: StudyRound, slots: Integers, integers: Integers | None) -> None:
         """Store losses of pending slots; None for losses that will never come."""
-        entry = Entry.pack(live.number, slots, integers)
-        stored = connection.execute(insert(tells).values(study=self.head.id, round=live.number, entry=entry))
+        entry = pack_losses(live.number, slots, integers)
+        stored = connection.execute(insert(tells).values(study=self.counters.id, round=live.number, entry=entry))
         key: Any = stored.inserted_primary_key
         self.seen = int(key[0])
         live.fill(slots, integers)
         if integers is None:
-            self.head.forgotten += len(slots)
+            self.counters.forgotten += len(slots)
         else:
-            self.head.told += len(slots)
+            self.counters.told += len(slots)
 
     # ------------------------------------------------------------------ closing
 
-    def first_open(self) -> LiveRound | None:
+    def first_open(self) -> StudyRound | None:
         """Return the round that is to be closed next."""
         return next((live for live in self.rounds.values() if not live.closed), None)
 
-    def close(self, connection: Connection, live: LiveRound, released: ReleasedRound | None) -> None:
+    def close(self, connection: Connection, live: StudyRound, released: ReleasedRound | None) -> None:
         """Store what a round releases, once, with all that follows from it; and delete its losses."""
         wanted, missing = live.wanted(), live.missing()
         record: Record = {"number": live.number, "missing": missing}
@@ -293,32 +299,32 @@ class Replica:
             epoch.take_in(again, live.open.point)
         self.chains[live.epoch] = self.chains[live.epoch].add(live.number, data)
         learned = self.learned_record(live.epoch)
-        connection.execute(epoch_row(epochs.update(), self.head.id, live.epoch).values(learned=learned))
+        connection.execute(epoch_row(epochs.update(), self.counters.id, live.epoch).values(learned=learned))
         live.open.erase()
 
     def learned_record(self, epoch: int) -> bytes:
         """Return what is stored of an epoch's learning."""
         return pack({**self.epochs[epoch].state(), **self.chains[epoch].record()})
 
-    def _settle(self, connection: Connection, live: LiveRound, state: str, released: bytes) -> None:
+    def _settle(self, connection: Connection, live: StudyRound, state: str, released: bytes) -> None:
         """Turn an open round into a closed one, by compare-and-set."""
         public = self.public_record(live)
         public.pop("exploration.waiting", None)  # what would come next in a round that is over
         changed = connection.execute(
-            round_row(rounds.update(), self.head.id, live.number)
+            round_row(rounds.update(), self.counters.id, live.number)
             .where(rounds.c.state == tables.OPEN)
             .values(state=state, released=released, public=pack(public))
         )
         if changed.rowcount != 1:
             raise StudyDamaged(f"round {live.number} was closed by somebody else; nothing of this was recorded")
-        connection.execute(delete(tells).where(tells.c.study == self.head.id, tells.c.round == live.number))
+        connection.execute(delete(tells).where(tells.c.study == self.counters.id, tells.c.round == live.number))
         # What is not asked yet stays; blocks are asked in order. A range, for there may be any number of them.
         left = next((block.first for block in live.blocks if block.asked < block.size), live.end)
-        mine = blocks.c.study == self.head.id, blocks.c.round == live.number
+        mine = blocks.c.study == self.counters.id, blocks.c.round == live.number
         connection.execute(delete(blocks).where(*mine, blocks.c.first < left))
         live.closed = True
-        self.head.closed += 1
-        self.head.structure += 1
+        self.counters.closed += 1
+        self.counters.structure += 1
         self._let_go()
 
     def problem_of(self, epoch: int) -> Problem:

@@ -15,13 +15,13 @@ from sottovoce.learning.bandit.epoch import next_epoch, public_coins
 from sottovoce.learning.bandit.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
-from sottovoce.studies.head import AUTO, Head
-from sottovoce.studies.migrations import migrate, one_at_a_time
-from sottovoce.studies.rights import Claim, keep
-from sottovoce.studies.storage import Storage
-from sottovoce.studies.stored import read
-from sottovoce.studies.tables import heads
-from sottovoce.studies.waiting import checked_waiting, in_words
+from sottovoce.studies.calls.waiting import checked_waiting, in_words
+from sottovoce.studies.database.migrations import migrate, one_at_a_time
+from sottovoce.studies.database.rows import read
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.database.tables import heads
+from sottovoce.studies.session.counters import AUTO, Counters
+from sottovoce.studies.session.rights import LedgerRight, keep
 
 __all__ = ["Found", "Wish", "create_or_resume"]
 
@@ -50,7 +50,7 @@ class Found:
     identity: str
     configuration: Configuration
     source: NoiseSource
-    claim: Claim | None  # if a ledger was passed
+    right: LedgerRight | None  # if a ledger was passed
     plan: Plan | None = None  # if it was just made
 
 
@@ -91,33 +91,33 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         **{
             f"configuration.{name}": value
             for name, value in configuration.to_record().items()
-            if name != "patience"  # it can change, and is in the head
+            if name != "patience"  # it can change, and is in the counters
         },
     }
-    head = Head(0, coins=pack(coins_record(public_coins(wish.seed))), **waiting)
+    counters = Counters(0, coins=pack(coins_record(public_coins(wish.seed))), **waiting)
     with storage.transaction() as connection:
         one_at_a_time(connection)
         if connection.execute(select(heads.c.id).where(heads.c.name == wish.name)).one_or_none() is not None:
             return None
         # Charged before the study exists, and not any earlier, or several that create it at the same moment would each
         # be charged.
-        claim = _claim(wish, identity, configuration.privacy, source)
-        token = None if claim is None else claim.charge()
-        study = _insert(connection, wish.name, pack(record), key, head)
-        if claim is not None:
-            keep(connection, study, claim.entry, token)
-    return Found(study, key, identity, configuration, source, claim, trial.plan)
+        right = _right(wish, identity, configuration.privacy, source)
+        token = None if right is None else right.charge()
+        study = _insert(connection, wish.name, pack(record), key, counters)
+        if right is not None:
+            keep(connection, study, right.entry, token)
+    return Found(study, key, identity, configuration, source, right, trial.plan)
 
 
-def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, head: Head) -> int:
-    counters = {one: getattr(head, one) for one in Head.__slots__ if one not in ("id", "coins")}
+def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, counters: Counters) -> int:
+    values = {one: getattr(counters, one) for one in Counters.__slots__ if one != "id"}
     inserted = connection.execute(
-        insert(heads).values(name=name, configuration=configuration, key=key, coins=head.coins, seal=b"", **counters)
+        insert(heads).values(name=name, configuration=configuration, key=key, seal=b"", **values)
     )
     primary: Any = inserted.inserted_primary_key
-    head.id = int(primary[0])
-    connection.execute(heads.update().where(heads.c.id == head.id).values(seal=head.seal()))
-    return head.id
+    counters.id = int(primary[0])
+    connection.execute(heads.update().where(heads.c.id == counters.id).values(seal=counters.seal()))
+    return counters.id
 
 
 def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
@@ -144,10 +144,10 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
             f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
         )
     source = source_for(wish.noise, simulated=record["simulated"])
-    claim = _claim(wish, record["identity"], stored.privacy, source)
-    if claim is not None:
-        claim.present(storage, row.id)
-    return Found(row.id, bytes(row.key), record["identity"], stored, source, claim)
+    right = _right(wish, record["identity"], stored.privacy, source)
+    if right is not None:
+        right.present(storage, row.id)
+    return Found(row.id, bytes(row.key), record["identity"], stored, source, right)
 
 
 def _stored_configuration(record: Record, domain: Domain | None) -> Configuration:
@@ -157,7 +157,7 @@ def _stored_configuration(record: Record, domain: Domain | None) -> Configuratio
     return Configuration.from_record(plain)  # the domain that was passed is compared with it by the caller
 
 
-def _claim(wish: Wish, identity: str, privacy: Guarantee, source: NoiseSource) -> Claim | None:
+def _right(wish: Wish, identity: str, privacy: Guarantee, source: NoiseSource) -> LedgerRight | None:
     if wish.ledger is None:
         return None
-    return Claim(wish.ledger, f"study {wish.name} {identity}", privacy, source.simulated)
+    return LedgerRight(wish.ledger, f"study {wish.name} {identity}", privacy, source.simulated)

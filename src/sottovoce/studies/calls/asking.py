@@ -9,10 +9,10 @@ from sqlalchemy import Connection
 
 from sottovoce.errors import HorizonReached
 from sottovoce.learning.bandit.rounds import Actions
-from sottovoce.studies.core import Core, Refusal
-from sottovoce.studies.ids import sign
-from sottovoce.studies.replica import Taken
-from sottovoce.studies.waiting import give_up
+from sottovoce.studies.calls.ids import sign
+from sottovoce.studies.calls.waiting import give_up
+from sottovoce.studies.session.session import Refusal, Session
+from sottovoce.studies.session.state import Taken
 
 __all__ = ["Order", "ask", "ask_in_parts"]
 
@@ -37,44 +37,44 @@ class _Asked(NamedTuple):
     before: int  # events that were asked before
 
 
-def ask(core: Core, key: bytes, order: Order, tend: Callable[[], None]) -> Actions:
+def ask(session: Session, key: bytes, order: Order, tend: Callable[[], None]) -> Actions:
     """Hand out actions, once that is on record; rounds that are out of patience are closed before, by `tend`."""
-    return _signed(key, _recorded(core, order, tend))
+    return _signed(key, _recorded(session, order, tend))
 
 
-def ask_in_parts(core: Core, key: bytes, size: int, first: int, tend: Callable[[], None]) -> Iterator[Actions]:
+def ask_in_parts(session: Session, key: bytes, size: int, first: int, tend: Callable[[], None]) -> Iterator[Actions]:
     """Hand out actions part by part: `first` of them, then twice as many each time. All of it counts as one call."""
     done, part, since = 0, first, None
     while done < size:
         count = min(part, size - done)
-        asked = _recorded(core, Order(count, rest=size - done - count, since=since), tend)
+        asked = _recorded(session, Order(count, rest=size - done - count, since=since), tend)
         since = asked.before if since is None else since
         done, part = done + count, min(2 * part, _MOST)
         yield _signed(key, asked)
 
 
-def _recorded(core: Core, order: Order, tend: Callable[[], None]) -> _Asked:
-    asked: _Asked | None = core.submit(lambda connection: _take(core, connection, order, order.since is not None))
+def _recorded(session: Session, order: Order, tend: Callable[[], None]) -> _Asked:
+    asked: _Asked | None = session.submit(lambda connection: _take(session, connection, order, order.since is not None))
     if asked is None:  # what is asked now shall follow from the rounds that were given up
         tend()
-        asked = core.submit(lambda connection: _take(core, connection, order, True))
+        asked = session.submit(lambda connection: _take(session, connection, order, True))
         assert asked is not None
     tend()
     return asked
 
 
-def _take(core: Core, connection: Connection, order: Order, patient: bool) -> _Asked | None:
+def _take(session: Session, connection: Connection, order: Order, patient: bool) -> _Asked | None:
     """Hand out actions; or give up rounds instead, and return None."""
-    replica, before = core.replica, core.replica.head.asked
+    state, before = session.state, session.state.counters.asked
     try:  # both refuse before they change anything
-        replica.check_remaining((order.size or 1) + order.rest)
-        if not patient and give_up(replica, connection):
+        state.check_remaining((order.size or 1) + order.rest)
+        if not patient and give_up(state, connection):
             return None
-        size = order.size if order.size is not None else replica.rest_of_round(connection, order.most)
-        taken = replica.ask(connection, size, core.storage.now(connection), since=order.since)
+        size = order.size if order.size is not None else state.rest_of_round(connection, order.most)
+        taken = state.ask(connection, size, session.storage.now(connection), since=order.since)
     except HorizonReached as refused:
         raise Refusal(refused) from None
-    return _Asked(taken, replica.head.generation, before)
+    return _Asked(taken, state.counters.generation, before)
 
 
 def _signed(key: bytes, asked: _Asked) -> Actions:

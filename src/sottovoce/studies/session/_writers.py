@@ -1,8 +1,8 @@
 """Who has written to a study, and how far: so that a process notices a storage that went back in time.
 
-The head keeps, for each of the latest writers, the version of the head that it wrote last. What a process has seen of
-this must be in whatever it sees later: a writer's number never falls. After a rollback it has fallen, at least for one
-writer, however far others have moved the counters on since: whoever is alive notices it by its own number, and the
+The counters keep, for each of the latest writers, the version that it wrote last. What a process has seen of this must
+be in whatever it sees later: a writer's number never falls. After a rollback it has fallen, at least for one writer,
+however far others have moved the counters on since: whoever is alive notices it by its own number, and the
 numbers of the dead are noticed by all that have seen them.
 """
 
@@ -23,7 +23,7 @@ class Writers:
     Parameters
     ----------
     packed
-        As stored in the head.
+        As stored in the counters.
 
     Examples
     --------

@@ -17,11 +17,11 @@ from sottovoce.learning.planning.checking import check_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, LocalDP, SimulatedNoise
-from sottovoce.studies.chain import Chain
-from sottovoce.studies.examine import Examiner
-from sottovoce.studies.points import Points
-from sottovoce.studies.round_facts import RoundFacts, resumed
-from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
+from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED, UNRELEASED
+from sottovoce.studies.session.chain import Chain
+from sottovoce.studies.verifying._examiner import Examiner
+from sottovoce.studies.verifying._points import Points
+from sottovoce.studies.verifying._round_facts import RoundFacts, resumed
 
 __all__ = ["Replay"]
 

@@ -6,7 +6,7 @@ from sqlalchemy import Connection, inspect, select, text
 
 from sottovoce._records import DamagedRecord, checksum, unpack
 from sottovoce.errors import StorageError
-from sottovoce.studies import tables
+from sottovoce.studies.database import tables
 
 __all__ = ["MIGRATIONS", "VERSION", "migrate", "one_at_a_time", "version_of"]
 
@@ -15,7 +15,7 @@ _COUNTERS = ("id", "version", "structure", "generation", "asked", "told", "forgo
 
 
 def _let_studies_lose_patience(connection: Connection) -> None:
-    """Version 2: patience and deadline can be changed, so they move into the head, under its seal.
+    """Version 2: patience and deadline can be changed, so they move into the counters, under its seal.
 
     A study of version 1 was promised to wait: it has no patience, and the deadline it was made with. Nobody knows how
     many events were asked when its open rounds became full; the count of today gives them the most time.
@@ -48,7 +48,7 @@ def _let_studies_lose_patience(connection: Connection) -> None:
 
 
 def _remember_writers(connection: Connection) -> None:
-    """Version 3: the head knows its latest writers; while there are none, its seal is what it was."""
+    """Version 3: the counters knows its latest writers; while there are none, its seal is what it was."""
     kind = "BLOB NOT NULL DEFAULT x''" if connection.dialect.name == "sqlite" else "BYTEA NOT NULL DEFAULT ''"
     connection.execute(text(f"ALTER TABLE sottovoce_heads ADD COLUMN writers {kind}"))
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sottovoce.errors import StorageError
-from sottovoce.studies.tables import metadata
+from sottovoce.studies.database.tables import metadata
 
 __all__ = ["refuse_foreign_postgresql", "refuse_foreign_sqlite"]
 

@@ -6,19 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
-from sottovoce.exploration import Draw, Probed, Record, Weighted
 from sottovoce.learning.bandit.rounds import PENDING, TOLD, UNWANTED, Block, OpenRound
 
-__all__ = ["Entry", "LiveRound", "draw_from_record", "draw_record"]
-
-_FORGOTTEN, _TOLD = b"f", b"t"
-_SEAL = 16
+__all__ = ["StudyRound"]
 
 
 @dataclass(slots=True, eq=False)
-class LiveRound:
+class StudyRound:
     """A round with its place in the study."""
 
     number: int
@@ -101,50 +96,3 @@ class LiveRound:
             picked = whose == index
             found.append((self.blocks[index], picked, slots[picked] - int(starts[index])))
         return found
-
-
-class Entry:
-    """The losses of one call, as integers, in the bytes of a row: little-endian slots and values, with a checksum."""
-
-    @staticmethod
-    def pack(round_number: int, slots: Integers, integers: Integers | None) -> bytes:
-        """Return the bytes of slots and their integers; None for losses that will never come."""
-        kind = _FORGOTTEN if integers is None else _TOLD
-        body = kind + len(slots).to_bytes(4, "little") + slots.astype("<u4").tobytes()
-        if integers is not None:
-            body += integers.astype("<i8").tobytes()
-        return body + checksum(str(round_number).encode(), body)
-
-    @staticmethod
-    def unpack(round_number: int, data: bytes) -> tuple[Integers, Integers | None]:
-        """Return the slots and their integers."""
-        body, seal = data[:-_SEAL], data[-_SEAL:]
-        if checksum(str(round_number).encode(), body) != seal:
-            raise StudyDamaged(f"losses of round {round_number} fail their checksum: restore a backup, restored=True")
-        count = int.from_bytes(body[1:5], "little")
-        slots = np.frombuffer(body, dtype="<u4", count=count, offset=5).astype(np.int64)
-        if body[:1] == _FORGOTTEN:
-            return slots, None
-        return slots, np.frombuffer(body, dtype="<i8", count=count, offset=5 + 4 * count).astype(np.int64)
-
-
-def draw_record(first: int, draw: Draw) -> Record:
-    """Return what a block has drawn: public actions, and what each loss is summed into."""
-    record: Record = {"first": first, "actions": draw.actions}
-    if draw.wants_loss is not None:
-        record["wants"] = draw.wants_loss
-    if isinstance(draw.weights, Probed):
-        return record | {"numbers": draw.weights.numbers, "index": draw.weights.index, "sign": draw.weights.sign}
-    return record | {"rows": draw.weights.rows}
-
-
-def draw_from_record(record: Record) -> Draw:
-    """Return what a block had drawn."""
-    try:
-        if "rows" in record:
-            weights: Weighted | Probed = Weighted(record["rows"])
-        else:
-            weights = Probed(record["numbers"], record["index"], record["sign"])
-    except ValueError as problem:
-        raise StudyDamaged(f"a block is stored that nobody has drawn ({problem}): restore a backup") from None
-    return Draw(record["actions"], record.get("wants"), weights)

@@ -11,10 +11,10 @@ from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.saved_state import coins_from_record
-from sottovoce.studies.head import Head
-from sottovoce.studies.live import Entry
-from sottovoce.studies.snapshot import Snapshot, tried
-from sottovoce.studies.tables import DROPPED, OPEN, RELEASED, UNRELEASED
+from sottovoce.studies.database.rows import unpack_losses
+from sottovoce.studies.database.snapshot import Snapshot, tried
+from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED, UNRELEASED
+from sottovoce.studies.session.counters import Counters
 
 __all__ = ["MALFORMED", "Examiner"]
 
@@ -48,7 +48,7 @@ class Examiner:
     def examine(self) -> None:
         """Check all that can be checked without a domain."""
         self.told, self.forgotten = 0, 0  # losses on record of open rounds
-        steps = {"head": self._head, "epochs": self._epochs, "rounds": self._rounds, "actions": self._blocks}
+        steps = {"study": self._study, "epochs": self._epochs, "rounds": self._rounds, "actions": self._blocks}
         for what, step in (steps | {"losses": self._tells, "counters": self._counters}).items():
             try:
                 step()
@@ -61,13 +61,13 @@ class Examiner:
             self.faults.append(fault)
         return holds
 
-    # ------------------------------------------------------------------ head and epochs
+    # ------------------------------------------------------------------ the study and its epochs
 
-    def _head(self) -> None:
-        row = self.rows.head
-        head = Head(**{one.name: getattr(row, one.name) for one in fields(Head)})
+    def _study(self) -> None:
+        row = self.rows.study
+        counters = Counters(**{one.name: getattr(row, one.name) for one in fields(Counters)})
         try:
-            sealed = bytes(row.seal) == head.seal()
+            sealed = bytes(row.seal) == counters.seal()
         except TypeError:
             sealed = False
         self.expect(sealed, "the counters fail their checksum")
@@ -106,7 +106,8 @@ class Examiner:
     def _rounds(self) -> None:
         closed = sum(row.state != OPEN for row in self.rows.rounds)
         self.expect(
-            closed == self.rows.head.closed, f"{closed} rounds are closed, and the counter says {self.rows.head.closed}"
+            closed == self.rows.study.closed,
+            f"{closed} rounds are closed, and the counter says {self.rows.study.closed}",
         )
         event: int | None = 0
         self._full_after = 0
@@ -138,11 +139,11 @@ class Examiner:
     def _full(self, what: str, row: Any, public: Record) -> None:
         whole, after = public["first"] + public["size"], row.full_after
         if after is not None:  # one round is full before the next
-            possible = max(whole, self._full_after) <= after <= self.rows.head.asked
+            possible = max(whole, self._full_after) <= after <= self.rows.study.asked
             self.expect(possible, f"{what} was asked to its end by event {after}, which cannot be")
             self._full_after = after
         if row.state == OPEN:
-            asked_all = self.rows.head.asked >= whole
+            asked_all = self.rows.study.asked >= whole
             noted = (row.full_at is not None) and (row.full_after is not None)
             in_order = (asked_all and noted) or (not asked_all and row.full_at is None and row.full_after is None)
             self.expect(in_order, f"{what}: when it was asked to its end is not in order")
@@ -200,7 +201,7 @@ class Examiner:
 
     def _coverage(self, row: Any, public: Record, stretches: list[tuple[int, int]]) -> None:
         """Check that an open round has all of its actions, and a closed one only those that were not asked yet."""
-        first, end, asked = public["first"], public["first"] + public["opened"], self.rows.head.asked
+        first, end, asked = public["first"], public["first"] + public["opened"], self.rows.study.asked
         joined = all(before[1] == after[0] for before, after in pairwise(stretches))
         if row.state == OPEN:
             whole = bool(stretches) and (stretches[0][0], stretches[-1][1]) == (first, end)
@@ -220,7 +221,7 @@ class Examiner:
             if not self.expect(state == OPEN, f"losses of round {row.round} are stored, and it is {state or 'gone'}"):
                 continue
             try:
-                slots, integers = Entry.unpack(row.round, bytes(row.entry))
+                slots, integers = unpack_losses(row.round, bytes(row.entry))
             except StudyDamaged:
                 self.faults.append(f"losses of round {row.round} fail their checksum")
                 continue
@@ -234,7 +235,7 @@ class Examiner:
 
     def _slots(self, number: int, slots: Any) -> None:
         wanted = np.concatenate(self.wanted.get(number, [np.empty(0, dtype=bool)]))
-        asked = min(len(wanted), self.rows.head.asked - self.public[number]["first"]) if number in self.public else 0
+        asked = min(len(wanted), self.rows.study.asked - self.public[number]["first"]) if number in self.public else 0
         self.expect(len(np.unique(slots)) == len(slots), f"round {number} has two losses for one action")
         inside = bool((slots < asked).all()) and bool(wanted[slots].all())
         self.expect(inside, f"round {number} has losses for actions that were not asked, or not wanted")
@@ -242,13 +243,13 @@ class Examiner:
     # ------------------------------------------------------------------ counters
 
     def _counters(self) -> None:
-        head = self.rows.head
+        counters = self.rows.study
         if self.rows.rounds and len(self.public) == len(self.rows.rounds):
             newest = self.public[self.rows.rounds[-1].number]
             first, end = newest["first"], newest["first"] + newest["opened"]
-            self.expect(first < head.asked <= end, f"{head.asked} events are asked, and {end} are opened")
+            self.expect(first < counters.asked <= end, f"{counters.asked} events are asked, and {end} are opened")
         elif not self.rows.rounds:
-            self.expect(head.asked == 0, f"{head.asked} events are asked, and no round is stored")
+            self.expect(counters.asked == 0, f"{counters.asked} events are asked, and no round is stored")
         told, forgotten, dropped = self.told, self.forgotten, 0
         for row in self.rows.rounds:
             record, size = self.released.get(row.number), self.public.get(row.number, {}).get("size", 0)
@@ -261,11 +262,15 @@ class Examiner:
                 told += len(record["wanted"] if "wanted" in record else range(size)) - missing
                 forgotten += missing
         if not self.faults:  # otherwise the sums mean nothing
-            self.expect(told <= head.told <= told + dropped, f"{head.told} losses are told, and {told} on record")
+            self.expect(
+                told <= counters.told <= told + dropped, f"{counters.told} losses are told, and {told} on record"
+            )
             least, most = forgotten, forgotten + dropped
-            self.expect(least <= head.forgotten <= most, f"{head.forgotten} are forgotten, and {least} on record")
+            self.expect(
+                least <= counters.forgotten <= most, f"{counters.forgotten} are forgotten, and {least} on record"
+            )
 
     def key_matches(self, record: Record) -> bool:
         """Whether the key of ids is the one that the study was made with."""
         expected = record.get("key_check")
-        return expected is None or checksum(bytes(self.rows.head.key)).hex() == expected
+        return expected is None or checksum(bytes(self.rows.study.key)).hex() == expected

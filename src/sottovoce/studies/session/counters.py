@@ -1,4 +1,4 @@
-"""The head of a study: its counters, sealed, and changed by compare-and-set."""
+"""The counters of a study, sealed, and changed by compare-and-set."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,10 +7,10 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
-from sottovoce.studies.tables import heads
-from sottovoce.studies.writers import Writers
+from sottovoce.studies.database.tables import heads
+from sottovoce.studies.session._writers import Writers
 
-__all__ = ["AUTO", "Head", "load_head", "save_head"]
+__all__ = ["AUTO", "Counters", "load_counters", "save_counters"]
 
 _COUNTERS = ("structure", "generation", "asked", "told", "forgotten", "closed", "erased", "fence")
 _SEALED = ("version", *_COUNTERS, "coins", "closer", "lease", "patience", "deadline", "writers")
@@ -19,7 +19,7 @@ AUTO = -1  # a patience that follows from the number of events
 
 
 @dataclass(slots=True)
-class Head:
+class Counters:
     """What changes with every call, or may. All of it is public: counts, public coins, who closes rounds, and when."""
 
     id: int
@@ -41,13 +41,13 @@ class Head:
 
     def seal(self) -> bytes:
         """Return a checksum of everything."""
-        counters = "|".join(str(getattr(self, name)) for name in ("id", "version", *_COUNTERS))
+        numbers = "|".join(str(getattr(self, name)) for name in ("id", "version", *_COUNTERS))
         closing, waiting = repr((self.closer, self.lease)), repr((self.patience, self.deadline))
         writers = (bytes(self.writers),) if self.writers else ()  # as it was before there were any
-        return checksum(counters.encode(), self.coins, closing.encode(), waiting.encode(), *writers)
+        return checksum(numbers.encode(), self.coins, closing.encode(), waiting.encode(), *writers)
 
-    def is_older_than(self, seen: "Head") -> bool:
-        """Say whether a storage with this head has gone back in time, or another way, since another head was seen."""
+    def is_older_than(self, seen: "Counters") -> bool:
+        """Say whether a storage with these has gone back in time, or another way, since others were seen."""
         if self.generation != seen.generation:  # a new life has been begun since: nothing of the old one goes on
             return self.generation < seen.generation
         if self.version <= seen.version:
@@ -65,23 +65,23 @@ _save = (
 )
 
 
-def load_head(connection: Connection, study: int, *, lock: bool = True) -> Head:
-    """Read the head, holding its lock until the transaction ends."""
+def load_counters(connection: Connection, study: int, *, lock: bool = True) -> Counters:
+    """Read the counters, holding their lock until the transaction ends."""
     row = connection.execute(_by_id_locked if lock else _by_id, {"study": study}).one_or_none()
     if row is None:
         raise StudyDamaged(f"the study with number {study} is gone from the storage")
     *fields, seal = row
-    head = Head(fields[0], **dict(zip(_SEALED, fields[1:], strict=True)))
-    if bytes(seal) != head.seal():
+    counters = Counters(fields[0], **dict(zip(_SEALED, fields[1:], strict=True)))
+    if bytes(seal) != counters.seal():
         raise StudyDamaged("the counters of the study fail their checksum: restore a backup, with restored=True")
-    return head
+    return counters
 
 
-def save_head(connection: Connection, head: Head, writer: bytes) -> None:
-    """Write the head, if nobody else has since it was read."""
-    expected, head.version = head.version, head.version + 1
-    head.writers = Writers(head.writers).wrote(writer, head.version).packed
-    values: dict[str, Any] = {f"new_{name}": getattr(head, name) for name in _SEALED}
-    values |= {"study": head.id, "expected": expected, "new_seal": head.seal()}
+def save_counters(connection: Connection, counters: Counters, writer: bytes) -> None:
+    """Write the counters, if nobody else has since they were read."""
+    expected, counters.version = counters.version, counters.version + 1
+    counters.writers = Writers(counters.writers).wrote(writer, counters.version).packed
+    values: dict[str, Any] = {f"new_{name}": getattr(counters, name) for name in _SEALED}
+    values |= {"study": counters.id, "expected": expected, "new_seal": counters.seal()}
     if connection.execute(_save, values).rowcount != 1:
         raise StudyDamaged("the study was changed by somebody who did not hold its lock; nothing was recorded")

@@ -29,10 +29,10 @@ from sqlalchemy.pool import NullPool
 
 from sottovoce import _fork
 from sottovoce.errors import ForkRefused, SottovoceError, StorageError, StudyDamaged
-from sottovoce.studies import pulse
-from sottovoce.studies.files import DatabaseFile, FileReplaced
-from sottovoce.studies.foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
-from sottovoce.studies.pulse import Pulse
+from sottovoce.studies.database import _pulse as pulse
+from sottovoce.studies.database._files import DatabaseFile, FileReplaced
+from sottovoce.studies.database._foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
+from sottovoce.studies.database._pulse import Pulse
 
 __all__ = ["Storage"]
 

@@ -3,23 +3,20 @@
 import stat
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
 from sottovoce.learning.bandit.configuration import Configuration
 from sottovoce.learning.planning.problem import Problem
-from sottovoce.studies.examine import MALFORMED, Examiner
-from sottovoce.studies.names import study_name
-from sottovoce.studies.replay import Replay
-from sottovoce.studies.snapshot import Snapshot, take_snapshot, tried
-from sottovoce.studies.storage import Storage
+from sottovoce.studies.database.snapshot import Snapshot, take_snapshot, tried
+from sottovoce.studies.database.storage import Storage
+from sottovoce.studies.opening.names import study_name
+from sottovoce.studies.verifying._examiner import MALFORMED, Examiner
+from sottovoce.studies.verifying._replay import Replay
 
-if TYPE_CHECKING:
-    from sottovoce.studies.study import Study
-
-__all__ = ["Verification", "verify", "verify_rows", "verify_stored"]
+__all__ = ["Verification", "verify_in", "verify_rows", "verify_stored"]
 
 _SHOWN = 20
 _IDENTITY = 32  # letters
@@ -88,27 +85,6 @@ class Verification:
         return "\n".join(lines)
 
 
-def verify(study: "Study") -> Verification:
-    """Check everything that is stored of a study, and compute its point again from the released rounds.
-
-    Rows are read in one transaction, during which other processes wait; they are checked after it.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
-    >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
-    >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.PureDP(1.0), **options) as study:
-    ...     study.tell(study.ask().id, 0.25)
-    ...     verify(study).ok
-    True
-    """
-    with study._core.at_rest():
-        study._core.check_usable()
-        return _verify(study._core.storage, study.name, study.domain)
-
-
 def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verification:
     """Check a study where it lies, without opening it: it may be too damaged for that.
 
@@ -122,12 +98,13 @@ def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verif
     study_name(name)
     storage = Storage(url, create=False)
     try:
-        return _verify(storage, name, domain)
+        return verify_in(storage, name, domain)
     finally:
         storage.close()
 
 
-def _verify(storage: Storage, name: str, domain: Domain | None) -> Verification:
+def verify_in(storage: Storage, name: str, domain: Domain | None) -> Verification:
+    """Check a study of a storage. Its rows are read in one transaction, and checked after it."""
     faults: list[str] = []
     try:
         storage.check()
@@ -165,7 +142,7 @@ def verify_rows(
 
 def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem | None, int | None]:
     """Return what the study is about, if it can be read, and its horizon; the oracle must answer as it did then."""
-    record = tried("the configuration", examiner.rows.head.configuration, examiner.faults)
+    record = tried("the configuration", examiner.rows.study.configuration, examiner.faults)
     if record is None:
         return None, None
     examiner.expect(examiner.key_matches(record), "the key of ids is not the one that the study was made with")
@@ -180,7 +157,7 @@ def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem |
     except MALFORMED as malformed:
         examiner.faults.append(f"the configuration cannot be read: {type(malformed).__name__}")
         return None, None
-    horizon, asked = configuration.horizon, examiner.rows.head.asked
+    horizon, asked = configuration.horizon, examiner.rows.study.asked
     examiner.expect(horizon is None or asked <= horizon, f"{asked} events are asked, and horizon={horizon}")
     return problem, horizon
 
@@ -199,7 +176,7 @@ def _replayed(examiner: Examiner, problem: Problem | None, horizon: int | None) 
 
 def _notes(storage: Storage, snapshot: Snapshot) -> list[str]:
     notes = []
-    pending = snapshot.head.closed - snapshot.head.erased
+    pending = snapshot.study.closed - snapshot.study.erased
     if pending > 0:
         notes.append(f"losses of {_several(pending, 'round')} may linger in the log: erasure is tried with every call")
     if storage.path is not None and storage.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):

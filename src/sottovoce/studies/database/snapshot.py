@@ -8,8 +8,8 @@ from sqlalchemy import Connection, Table, select
 from sottovoce._records import DamagedRecord, unpack
 from sottovoce.errors import StudyNotFound
 from sottovoce.exploration import Record
-from sottovoce.studies.migrations import VERSION, migrate, one_at_a_time, version_of
-from sottovoce.studies.tables import blocks, epochs, heads, rounds, tells
+from sottovoce.studies.database.migrations import VERSION, migrate, one_at_a_time, version_of
+from sottovoce.studies.database.tables import blocks, epochs, heads, rounds, tells
 
 __all__ = ["Snapshot", "take_snapshot", "tried"]
 
@@ -18,7 +18,7 @@ __all__ = ["Snapshot", "take_snapshot", "tried"]
 class Snapshot:
     """The rows of a study, as they are stored. `tells` holds losses of open rounds: it goes nowhere but into checks."""
 
-    head: Any
+    study: Any
     epochs: list[Any]
     rounds: list[Any]
     blocks: list[Any]
@@ -41,18 +41,18 @@ def take_snapshot(connection: Connection, name: str, *, losses: bool = True) -> 
 
 
 def _read(connection: Connection, name: str, losses: bool) -> Snapshot:
-    head = None
+    study = None
     if version_of(connection):
         locked = select(heads).where(heads.c.name == name).with_for_update()  # SQLite has the lock already
-        head = connection.execute(locked).one_or_none()
-    if head is None:
+        study = connection.execute(locked).one_or_none()
+    if study is None:
         raise StudyNotFound(f"name={name!r}: no such study here")
 
     def rows(table: Table, *order: Any) -> list[Any]:
-        return list(connection.execute(select(table).where(table.c.study == head.id).order_by(*order)))
+        return list(connection.execute(select(table).where(table.c.study == study.id).order_by(*order)))
 
     return Snapshot(
-        head,
+        study,
         rows(epochs, epochs.c.number),
         rows(rounds, rounds.c.number),
         rows(blocks, blocks.c.first),

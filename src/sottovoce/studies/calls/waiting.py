@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 
 from sottovoce._checks import number, whole
 from sottovoce.learning.bandit.patience import check_patience
-from sottovoce.studies.head import AUTO
-from sottovoce.studies.replica import Replica
+from sottovoce.studies.session.counters import AUTO
+from sottovoce.studies.session.state import StudyState
 
 __all__ = ["Waiting", "checked_waiting", "first_waiting", "give_up", "in_words"]
 
@@ -44,22 +44,22 @@ def in_words(stored: Any) -> Any:
 # ---------------------------------------------------------------------- giving up
 
 
-def give_up(replica: Replica, connection: Connection) -> bool:
+def give_up(state: StudyState, connection: Connection) -> bool:
     """Count losses as missing whose round is out of patience, the oldest first; return whether there were any.
 
     Rounds become full in order, so the first one that may still wait ends the search: what is outstanding in later
     ones costs nothing.
     """
-    patience, given_up = replica.patience, False
+    patience, given_up = state.patience, False
     if patience is None:
         return False
-    for live in replica.rounds.values():
+    for live in state.rounds.values():
         if live.closed:
             continue
-        if live.full_after is None or replica.head.asked < live.full_after + patience:
+        if live.full_after is None or state.counters.asked < live.full_after + patience:
             break
         if not live.complete:
-            replica.tell(connection, live, live.pending(), None)
+            state.tell(connection, live, live.pending(), None)
             given_up = True
     return given_up
 
@@ -116,12 +116,12 @@ class Waiting:
         return f"{start}, for ever: tell or forget them, or set a patience"
 
 
-def first_waiting(replica: Replica, now: float) -> Waiting | None:
+def first_waiting(state: StudyState, now: float) -> Waiting | None:
     """Return what the first open round waits for; None if no round is open."""
-    live = replica.first_open()
+    live = state.first_open()
     if live is None:
         return None
-    patience, deadline, asked = replica.patience, replica.head.deadline, replica.head.asked
+    patience, deadline, asked = state.patience, state.counters.deadline, state.counters.asked
     positions = seconds = None
     if live.full_after is not None and patience is not None:
         positions = max(0, live.full_after + patience - asked)

@@ -10,19 +10,19 @@ from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
 from sottovoce.learning.bandit.rounds import PENDING, TOLD
-from sottovoce.studies.core import Refusal
-from sottovoce.studies.ids import Place
-from sottovoce.studies.live import LiveRound
-from sottovoce.studies.lives import CONSEQUENCES, begin_new_life
-from sottovoce.studies.replica import Replica
-from sottovoce.studies.stored import read
-from sottovoce.studies.tables import DROPPED, rounds
+from sottovoce.studies.calls.ids import Place
+from sottovoce.studies.database.rows import read
+from sottovoce.studies.database.tables import DROPPED, rounds
+from sottovoce.studies.session.open_round import StudyRound
+from sottovoce.studies.session.restoration import CONSEQUENCES, begin_new_life
+from sottovoce.studies.session.session import Refusal
+from sottovoce.studies.session.state import StudyState
 
 __all__ = ["store"]
 
 
 def store(
-    replica: Replica,
+    state: StudyState,
     connection: Connection,
     places: list[Place],
     values: NDArray[Any] | None,
@@ -41,18 +41,18 @@ def store(
     late
         Whether a loss for an action that was given up is an "error", or one to "drop".
     """
-    fillings: list[tuple[LiveRound, Integers, Integers | None]] = []
+    fillings: list[tuple[StudyRound, Integers, Integers | None]] = []
     try:
-        _check_life(replica, places)
+        _check_life(state, places)
         numbers = np.array([place.round for place in places], dtype=np.int64)
         slots = np.array([place.slot for place in places], dtype=np.int64)
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
         for mine in np.split(order, ends) if len(order) else []:
             number = int(numbers[mine[0]])
-            live = replica.rounds.get(number)
+            live = state.rounds.get(number)
             if live is None or live.closed:
-                _check_closed(replica, connection, number, slots[mine], repeat, late)
+                _check_closed(state, connection, number, slots[mine], repeat, late)
                 continue
             mine = mine[_in_time(number, slots[mine], live.missing(), late)]
             chosen = mine[_wanted(live, slots[mine], repeat)]
@@ -60,40 +60,40 @@ def store(
             if len(chosen):
                 fillings.append((live, slots[chosen], integers))
     except StudyBehind as behind:  # at once: two that notice it must not end two lives
-        begin_new_life(replica, connection, newest=max(place.generation for place in places))
+        begin_new_life(state, connection, newest=max(place.generation for place in places))
         return behind
     except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
         raise Refusal(refused) from None
     for live, chosen, integers in fillings:
-        replica.tell(connection, live, chosen, integers)
+        state.tell(connection, live, chosen, integers)
     return sum(len(chosen) for _, chosen, _ in fillings)
 
 
-def _check_life(replica: Replica, places: list[Place]) -> None:
+def _check_life(state: StudyState, places: list[Place]) -> None:
     """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
-    head = replica.head
+    counters = state.counters
     for place in places:
-        if _is_newer(replica, place):
+        if _is_newer(state, place):
             raise StudyBehind(
                 "an id of this study is newer than its storage: the storage was restored from a backup, or has "
                 f"lost its latest changes. {CONSEQUENCES}"
             )
-    if any(place.generation < head.generation for place in places):
+    if any(place.generation < counters.generation for place in places):
         raise UnknownAction(
             "an id was handed out before the storage was restored; its loss is refused, as it may have been released "
             "already. Nothing of this call was recorded"
         )
 
 
-def _is_newer(replica: Replica, place: Place) -> bool:
+def _is_newer(state: StudyState, place: Place) -> bool:
     """Say whether the study has signed an id that its storage does not know of yet."""
-    head, live = replica.head, replica.rounds.get(place.round)
-    if place.generation != head.generation:
-        return place.generation > head.generation
-    return place.round >= replica.rounds_opened or (live is not None and live.first + place.slot >= head.asked)
+    counters, live = state.counters, state.rounds.get(place.round)
+    if place.generation != counters.generation:
+        return place.generation > counters.generation
+    return place.round >= state.rounds_opened or (live is not None and live.first + place.slot >= counters.asked)
 
 
-def _wanted(live: LiveRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
+def _wanted(live: StudyRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
     """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
     states = live.states(slots)
     waiting = states == PENDING
@@ -119,10 +119,10 @@ def _in_time(number: int, slots: Integers, missing: Integers, late: str) -> NDAr
 
 
 def _check_closed(
-    replica: Replica, connection: Connection, number: int, slots: Integers, repeat: str, late: str
+    state: StudyState, connection: Connection, number: int, slots: Integers, repeat: str, late: str
 ) -> None:
     """Tell a repetition from a loss that comes too late, and refuse either unless it is to be passed over."""
-    where = (rounds.c.study == replica.head.id, rounds.c.number == number)
+    where = (rounds.c.study == state.counters.id, rounds.c.number == number)
     row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
     if row.state == DROPPED:
         raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,55 +11,40 @@ from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.saved_state import adopt
 from sottovoce.learning.planning.plan import Plan
-from sottovoce.studies.snapshot import Snapshot, take_snapshot
-from sottovoce.studies.stored import read
-from sottovoce.studies.tables import OPEN
-from sottovoce.studies.waiting import in_words
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.privacy import PrivacyStatement
+from sottovoce.studies.calls.waiting import in_words
+from sottovoce.studies.database.rows import read
+from sottovoce.studies.database.snapshot import Snapshot
+from sottovoce.studies.database.tables import OPEN
+from sottovoce.studies.status import Status
 
-if TYPE_CHECKING:
-    from sottovoce.studies.study import Study
-
-__all__ = ["FORMAT", "export", "export_lines"]
+__all__ = ["FORMAT", "export_lines", "exported"]
 
 FORMAT = "sottovoce study, exported"
 VERSION = 1
 
 
-def export(study: "Study") -> dict[str, Any]:
+def exported(
+    snapshot: Snapshot, problem: Problem, *, name: str, privacy: PrivacyStatement, status: Status
+) -> dict[str, Any]:
     """Return a study as plain data that JSON can hold: what it was made with, where it stands, every closed round.
 
     Open rounds are left out: they hold losses that are not released. A closed round has its number, its first event
     and its size, its state ("released", "unreleased" for the last of an epoch, "dropped" after a restoration), the
     point it was played around, how many losses were missing and, if released, the numbers with their noise and the
     public weights behind them.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> import tempfile, pathlib
-    >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
-    >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
-    >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.PureDP(1.0), **options) as study:
-    ...     actions = study.ask_round()
-    ...     study.tell(actions.ids, [0.5] * len(actions))
-    ...     export(study)["rounds"][0]["missing"]
-    0
     """
-    status = study.status()
-    with study._core.at_rest():
-        study._core.check_usable()
-        with study._core.storage.transaction() as connection:
-            snapshot = take_snapshot(connection, study.name, losses=False)
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "name": study.name,
-            "configuration": _configuration(study, snapshot),
-            "privacy": str(study.privacy),
-            "status": _plain(status.to_dict()),
-            "epochs": [_epoch(row) for row in snapshot.epochs],
-            "rounds": list(_rounds(study, snapshot)),
-        }
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": name,
+        "configuration": _configuration(snapshot),
+        "privacy": str(privacy),
+        "status": _plain(status.to_dict()),
+        "epochs": [_epoch(row) for row in snapshot.epochs],
+        "rounds": list(_rounds(snapshot, problem)),
+    }
 
 
 def export_lines(exported: dict[str, Any]) -> Iterator[str]:
@@ -75,11 +60,11 @@ def export_lines(exported: dict[str, Any]) -> Iterator[str]:
         yield json.dumps(one, allow_nan=False)
 
 
-def _configuration(study: "Study", snapshot: Snapshot) -> dict[str, Any]:
-    record = read("the configuration", snapshot.head.configuration)
+def _configuration(snapshot: Snapshot) -> dict[str, Any]:
+    record = read("the configuration", snapshot.study.configuration)
     made = part(record, "configuration")
     made.pop("fingerprint", None)
-    waiting = {name: in_words(getattr(snapshot.head, name)) for name in ("patience", "deadline")}
+    waiting = {name: in_words(getattr(snapshot.study, name)) for name in ("patience", "deadline")}
     facts = {"identity": record["identity"], **waiting, "simulated_noise": record["simulated"]}
     return _mapping({**made, **facts})
 
@@ -89,12 +74,12 @@ def _epoch(row: Any) -> dict[str, Any]:
     return {"epoch": row.number, "first_event": made["first"], "plan": _plain(made["plan"])}
 
 
-def _rounds(study: "Study", snapshot: Snapshot) -> Iterator[dict[str, Any]]:
+def _rounds(snapshot: Snapshot, problem: Problem) -> Iterator[dict[str, Any]]:
     originals: dict[int, Any] = {}  # from an epoch's coordinates to the domain's own
     for row in snapshot.epochs:
         made = read(f"epoch {row.number}", row.made)
-        adopt(study.domain, made)
-        originals[row.number] = study._core.replica.problem.stage(Plan.from_dict(made["plan"]).position).original
+        adopt(problem.domain, made)
+        originals[row.number] = problem.stage(Plan.from_dict(made["plan"]).position).original
     for row in snapshot.rounds:
         if row.state == OPEN:
             continue

@@ -1,0 +1,1 @@
+"""What each call does within its transaction: asking, telling, closing rounds, waiting for losses, listing them."""

@@ -1,0 +1,1 @@
+"""How a study comes to be, or is found again: its name, its making, and whether both agree."""

@@ -1,0 +1,67 @@
+"""Lives: a storage that was put back begins a new one. What is not released is dropped, and older ids are refused."""
+
+import secrets
+
+import numpy as np
+from sqlalchemy import Connection, delete
+
+from sottovoce._records import pack
+from sottovoce.exploration import Record
+from sottovoce.studies.database import tables
+from sottovoce.studies.database.rows import epoch_row, round_row
+from sottovoce.studies.database.tables import blocks, epochs, rounds, tells
+from sottovoce.studies.session._rebuilding import rebuild
+from sottovoce.studies.session.state import StudyState
+
+__all__ = ["CONSEQUENCES", "begin_new_life"]
+
+CONSEQUENCES = (
+    "Losses that were not released are dropped, and ids handed out before are refused from now on; ask for new actions"
+)
+
+_STEP = 2**24  # generations are raised by up to this much, so that two lives of one backup differ
+
+
+def begin_new_life(state: StudyState, connection: Connection, newest: int = 0) -> None:
+    """Drop what is not released, and raise the generation above all that were met, `newest` among them."""
+    if state.right is not None:
+        state.right.present_within(connection, state.counters.id)
+    counters = state.counters
+    counters.generation = max(counters.generation, newest) + 1 + secrets.randbelow(_STEP)
+    counters.closer, counters.lease, counters.fence = None, 0.0, counters.fence + 1
+    _drop_open_rounds(state, connection)
+
+
+def _drop_open_rounds(state: StudyState, connection: Connection) -> None:
+    """Drop all that is not released: the losses of open rounds, and the actions that were not asked."""
+    for live in state.rounds.values():
+        asked = min(live.open.size, state.counters.asked - live.first)
+        if asked <= 0:
+            connection.execute(round_row(delete(rounds), state.counters.id, live.number))
+            continue
+        public = {**state.public_record(live), "size": asked, "opened": asked}
+        public.pop("exploration.waiting", None)
+        changes: Record = {"public": pack(public)}
+        if not live.closed:
+            dropped = pack({"number": live.number, "dropped": True, **live.progress()})
+            state.chains[live.epoch] = state.chains[live.epoch].add(live.number, dropped)
+            changes |= {"state": tables.DROPPED, "released": dropped}
+            state.counters.closed += 1
+        connection.execute(round_row(rounds.update(), state.counters.id, live.number).values(**changes))
+    connection.execute(delete(tells).where(tells.c.study == state.counters.id))
+    connection.execute(delete(blocks).where(blocks.c.study == state.counters.id))
+    _abandon(state, connection)
+    rebuild(state, connection)  # other calls of this transaction must not meet what was dropped
+
+
+def _abandon(state: StudyState, connection: Connection) -> None:
+    starts = np.cumsum([0, *state.lengths])
+    for number, epoch in state.epochs.items():
+        epoch.abandon(int(min(max(0, state.counters.asked - starts[number]), state.lengths[number])))
+        passed, opened = epoch.counts
+        connection.execute(
+            epoch_row(epochs.update(), state.counters.id, number).values(
+                learned=state.learned_record(number), passed=passed, opened=opened
+            )
+        )
+    state.counters.structure += 1

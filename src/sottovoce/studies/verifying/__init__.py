@@ -1,0 +1,1 @@
+"""Verifying what is stored: every checksum, every invariant, and the points computed again."""
