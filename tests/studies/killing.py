@@ -193,11 +193,11 @@ def work_on(url, seed, left_over=(), calls=14):
 
 def outstanding(study):
     """Return the ids of actions that wait for their loss."""
-    replica, ids = study._session.state, []
-    for live in replica.rounds.values():
+    state, ids = study._session.state, []
+    for live in state.rounds.values():
         if not live.closed:
-            slots = [slot for slot in live.pending().tolist() if live.first + slot < replica.counters.asked]
-            ids += sign(study._found.key, replica.counters.generation, live.number, slots)
+            slots = [slot for slot in live.pending().tolist() if live.first + slot < state.counters.asked]
+            ids += sign(study._found.key, state.counters.generation, live.number, slots)
     return ids
 
 

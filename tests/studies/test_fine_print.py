@@ -117,8 +117,8 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     """What follows from a release must not be used before it is committed, by another thread's ask least of all."""
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
-    replica, alone = study._session.state, []
-    close = type(replica).close
+    state, alone = study._session.state, []
+    close = type(state).close
 
     def watched(self, connection, live, released):
         other = threading.Thread(target=study.ask)
@@ -130,7 +130,7 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
         others.append(other)
 
     others = []
-    monkeypatch.setattr(type(replica), "close", watched)
+    monkeypatch.setattr(type(state), "close", watched)
     study.tell(ids, losses_of(ids))
     for other in others:
         other.join(60)

@@ -113,7 +113,7 @@ def test_one_bad_call_does_not_harm_those_it_waits_with(opened, url):
 
 @pytest.mark.timeout(100)
 def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(opened, url):
-    """The replica is thrown away: the next call begins with what is stored."""
+    """The state is thrown away: the next call begins with what is stored."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(8).ids
     engine = study._session.storage._engine
