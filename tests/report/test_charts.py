@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.experiments import Cell, Result
-from sottovoce.experiments.prices import price_of
-from sottovoce.experiments.summary import summarise
+from sottovoce.experiments.summary import price_of, summarise
 from sottovoce.report._numbers import joined, short, significant
 from sottovoce.report._promises import promise_of
-from sottovoce.report.html._axes import linear_scale, log_scale
-from sottovoce.report.html._charts import Axis, Curve, bar_chart, line_chart, swatch
+from sottovoce.report.html._charts import Axis, Curve, bar_chart, line_chart, linear_scale, log_scale, swatch
 
 positive = st.floats(1e-6, 1e6)
 numbers = st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6)

@@ -1,6 +1,6 @@
 """Real decision problems, ready to run."""
 
-from sottovoce.problems.ball import BallTracking as BallTracking
+from sottovoce.problems.ball_tracking import BallTracking as BallTracking
 from sottovoce.problems.base import DecisionProblem as DecisionProblem
 from sottovoce.problems.base import catalogue as _catalogue
 from sottovoce.problems.pricing import Pricing as Pricing

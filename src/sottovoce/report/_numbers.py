@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-__all__ = ["epsilon_name", "joined", "leading_digit", "short", "significant"]
+__all__ = ["epsilon_name", "joined", "leading_digit", "short", "significant", "with_errors"]
 
 
 def short(value: float) -> str:
@@ -36,6 +36,22 @@ def significant(value: float, digits: int = 3) -> str:
     if not -5 <= size < 12:
         return f"{value:.{digits - 1}e}"
     return f"{value:,.{max(0, digits - 1 - size)}f}".replace("-", "−")
+
+
+def with_errors(values: Iterable[float], errors: Iterable[float] | None = None) -> list[str]:
+    """Write numbers for people, each with its error where it has one.
+
+    Examples
+    --------
+    >>> with_errors([1.0, 0.5], [0.25, 0.0])
+    ['1.00 ± 0.25', '0.500']
+    """
+    words = [significant(value) for value in values]
+    if errors is None:
+        return words
+    return [
+        f"{said} ± {significant(error, 2)}" if error > 0 else said for said, error in zip(words, errors, strict=True)
+    ]
 
 
 def leading_digit(value: float) -> int:

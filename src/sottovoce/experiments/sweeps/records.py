@@ -13,10 +13,10 @@ from sottovoce.experiments.sweeps.cell import Cell, Result
 
 __all__ = [
     "COLUMNS",
+    "columns_of",
     "read_record",
     "result_of",
     "row_of",
-    "value_of",
     "write_atomically",
     "write_record",
     "write_table",
@@ -56,13 +56,13 @@ def row_of(result: Result) -> dict[str, str]:
     >>> row_of(result)["regret"], result_of(row_of(result)).regret == 1 / 3
     ('0.3333333333333333', True)
     """
-    values = {name: value_of(result, name) for name in COLUMNS}
-    return {name: value if isinstance(value, str) else repr(value) for name, value in values.items()}
+    return {name: text for name, (_, text) in columns_of(result).items()}
 
 
-def value_of(result: Result, column: str) -> Any:
-    """Return what a result has in a column."""
-    return getattr(result.cell if column in _CELL else result, column)
+def columns_of(result: Result) -> dict[str, tuple[Any, str]]:
+    """Return what a result has in each column, as a value and as text."""
+    values = {name: getattr(result.cell if name in _CELL else result, name) for name in COLUMNS}
+    return {name: (value, value if isinstance(value, str) else repr(value)) for name, value in values.items()}
 
 
 def result_of(row: dict[str, str]) -> Result:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from markupsafe import Markup, escape
+from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats
-from sottovoce.report._numbers import short, significant
+from sottovoce.report._numbers import short, significant, with_errors
 from sottovoce.report._palette import SHADES, dashes
-from sottovoce.report.html._axes import Scale, linear_scale, log_scale
 
-__all__ = ["Axis", "Curve", "bar_chart", "line_chart", "swatch"]
+__all__ = ["Axis", "Curve", "Scale", "bar_chart", "line_chart", "linear_scale", "log_scale", "swatch"]
 
 WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
 _CHARACTER = 8.4  # pixels of a tick's letter, at the size that phones get
@@ -22,6 +22,35 @@ _MARKERS = (
     "M0-4.8L4.6 3.4H-4.6z",
     "M0-5L5 0L0 5L-5 0z",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """A line from `low` to `high`, drawn from pixel `start` to pixel `end`, with ticks.
+
+    Examples
+    --------
+    >>> scale = linear_scale([0.0, 97.0], 0, 100)
+    >>> scale.ticks
+    (0.0, 20.0, 40.0, 60.0, 80.0, 100.0)
+    >>> scale(50.0)
+    array(50.)
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+    ticks: tuple[float, ...]
+    log: bool = False
+
+    def __call__(self, values: ArrayLike) -> Floats:
+        """Return where values are, in pixels."""
+        place: Floats = np.asarray(values, dtype=np.float64)
+        low, high = self.low, self.high
+        if self.log:
+            place, low, high = np.log10(place), math.log10(low), math.log10(high)
+        return np.asarray(self.start + (place - low) / (high - low) * (self.end - self.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,29 +238,67 @@ def _line(one: Curve, across: Scale, up: Scale, x: Axis) -> Markup:
     if not len(one.x):
         return Markup("")
     a, b = across(one.x), up(one.y)
-    words = "|".join(_words(one, i) for i in range(len(one.x)))
-    at = "|".join(x.words(value) if x.ticks else significant(value) for value in one.x.tolist())
+    said = with_errors(one.y.tolist(), None if one.error is None else one.error.tolist())
+    words, places = "|".join(said), one.x.tolist()
+    at = "|".join([x.words(value) for value in places] if x.ticks else with_errors(places))
     head = f'<g class="series" data-name="{escape(one.name)}" data-at="{escape(at)}" data-words="{escape(words)}">'
-    title = f"<title>{escape(one.name)}: {escape(_words(one, len(one.x) - 1))}</title>"
+    title = f"<title>{escape(one.name)}: {escape(said[-1])}</title>"
     shown = "" if one.line else ' visibility="hidden"'
     path = f'<path class="line {one.style}"{shown} d="M{_points(a, b)}"/>'
     return Markup(head + title + path + (_marks(one, a, b, up) if one.markers else "") + "</g>")
 
 
 def _marks(one: Curve, a: Floats, b: Floats, up: Scale) -> str:
-    parts = []
+    parts, style = [], one.style
     for i, (at, height) in enumerate(zip(a, b, strict=True)):
         if one.error is not None and one.error[i] > 0:
             low = float(up(_above(one.y[i] - one.error[i], up)))
             high = float(up(one.y[i] + one.error[i]))
-            parts.append(f'<path class="error {one.style}" d="M{at:.1f} {low:.1f}V{high:.1f}"/>')
+            parts.append(f'<path class="error {style}" d="M{at:.1f} {low:.1f}V{high:.1f}"/>')
         place = f"translate({at:.1f} {height:.1f})"
-        parts.append(f'<path class="mark {one.style}" transform="{place}" d="{_shape(one.colour)}"/>')
+        parts.append(f'<path class="mark {style}" transform="{place}" d="{_shape(one.colour)}"/>')
     return "".join(parts)
 
 
-def _words(one: Curve, i: int) -> str:
-    value = significant(float(one.y[i]))
-    if one.error is not None and one.error[i] > 0:
-        return f"{value} ± {significant(float(one.error[i]), 2)}"
-    return value
+def linear_scale(values: ArrayLike, start: float, end: float, *, count: int = 5, tight: bool = False) -> Scale:
+    """Return a scale that holds the values and zero; it ends at a tick, unless it is tight."""
+    found = _finite(values)
+    low, high = min(0.0, found.min(initial=0.0)), max(0.0, found.max(initial=0.0))
+    if high == low:
+        high = low + 1.0
+    step = _round_step((high - low) / count)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    ticks = tuple(float(np.round(i * step, 12)) for i in range(first, last + 1))
+    if tight:
+        return Scale(low, high, start, end, tuple(tick for tick in ticks if low <= tick <= high))
+    return Scale(ticks[0], ticks[-1], start, end, ticks)
+
+
+def log_scale(values: ArrayLike, start: float, end: float) -> Scale:
+    """Return a logarithmic scale that holds the positive values, with a little room on both sides."""
+    found = _finite(values)
+    found = found[found > 0]
+    low, high = (found.min(), found.max()) if len(found) else (1.0, 10.0)
+    room = max(1.15, (high / low) ** 0.06)
+    low, high = float(low / room), float(high * room)
+    return Scale(low, high, start, end, _log_ticks(low, high), log=True)
+
+
+def _log_ticks(low: float, high: float) -> tuple[float, ...]:
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 3), (1, 2, 5)):
+        ticks = tuple(step * 10.0**decade for decade in decades for step in steps if low <= step * 10.0**decade <= high)
+        if len(ticks) >= 3:
+            return ticks[:: math.ceil(len(ticks) / 7)]
+    step = _round_step((high - low) / 4)  # so little room that a logarithmic axis is almost a linear one
+    return tuple(float(np.round(i * step, 12)) for i in range(math.ceil(low / step), math.floor(high / step) + 1))
+
+
+def _round_step(rough: float) -> float:
+    size = 10.0 ** math.floor(math.log10(rough))
+    return size * next(step for step in (1, 2, 2.5, 5, 10) if step * size >= rough * (1 - 1e-9))
+
+
+def _finite(values: ArrayLike) -> Floats:
+    values = np.asarray(values, dtype=np.float64).ravel()
+    return values[np.isfinite(values)]

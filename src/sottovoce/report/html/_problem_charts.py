@@ -8,8 +8,7 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.experiments import Sweep
 from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.prices import price_of
-from sottovoce.experiments.summary import Summary
+from sottovoce.experiments.summary import Summary, price_of
 from sottovoce.report._numbers import epsilon_name, short
 from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._pieces import Chart

@@ -12,8 +12,7 @@ from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
 from sottovoce.report._promises import Promise, budget_words, promise_of_run
 from sottovoce.report.html._charts import Axis, Curve, line_chart, swatch
-from sottovoce.report.html._pieces import Chart, Tile
-from sottovoce.report.html._tables import Table, heads, number, text
+from sottovoce.report.html._pieces import Chart, Table, Tile, heads, number, text
 from sottovoce.simulation import Run
 
 __all__ = ["ShownRun", "figures_of", "legend_of", "predictions_of", "table_of", "tiles_of"]

@@ -3,22 +3,25 @@
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from sottovoce.experiments import Result, Sweep
 from sottovoce.experiments.grouping import gather
 from sottovoce.experiments.naming import bare_name
+from sottovoce.experiments.slopes import Slope, slopes
 from sottovoce.experiments.summary import Summary, summarise
-from sottovoce.experiments.sweeps.records import COLUMNS, row_of, value_of
-from sottovoce.report._numbers import epsilon_name, joined, significant
+from sottovoce.experiments.sweeps.records import COLUMNS, columns_of, row_of
+from sottovoce.report._numbers import epsilon_name, joined, short, significant
 from sottovoce.report._palette import algorithm_colours
 from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
+from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._page import write_page
-from sottovoce.report.html._predictions import predictions
+from sottovoce.report.html._pieces import Chart, ColumnHead, Table, TableCell, epsilon_cell, heads, number, text
 from sottovoce.report.html._problem_part import problem_part
-from sottovoce.report.html._slopes import slope_part
-from sottovoce.report.html._tables import ColumnHead, Table, TableCell, text
 
 __all__ = ["sweep_report"]
 
@@ -61,7 +64,7 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
         for i, mine in enumerate(gather(groups, lambda one: one.problem).values())
     ]
     promises = _promises(sweep, groups)
-    predicted, sloped = predictions(groups, colours), slope_part(results)
+    predicted, sloped = _predictions(groups, colours), _slopes(results)
     content = {
         "title": _title(sweep, parts),
         "lead": [_lead(sweep, results)],
@@ -153,16 +156,110 @@ def _promise(sweep: Sweep, one: Summary) -> tuple[Promise, Rows]:
     return promise_of_run(details), statement_rows(details)
 
 
+def _predictions(groups: list[Summary], colours: dict[str, int]) -> dict[str, Any] | None:
+    """Return words, a chart and a table; None if no algorithm predicts anything."""
+    told = [one for one in groups if math.isfinite(one.predicted) and one.predicted > 0]
+    if not told:
+        return None
+    kept = sum(one.regret <= one.predicted for one in told)
+    words = (
+        "Before the first event a plan states a bound on the regret, for the worst losses it was told to expect (for "
+        f"linear losses its order). In {kept} of {len(told)} settings the mean regret stayed below it."
+    )
+    return {"words": words, "chart": _predictions_chart(told, colours), "table": _predictions_table(told)}
+
+
+def _predictions_table(told: list[Summary]) -> Table:
+    names = [
+        "problem",
+        "algorithm",
+        "epsilon",
+        "events",
+        "predicted per event",
+        "happened per event",
+        "happened / predicted",
+    ]
+    rows = tuple(
+        (
+            text(one.problem),
+            text(one.algorithm),
+            epsilon_cell(one.epsilon),
+            number(one.horizon),
+            number(one.predicted),
+            number(one.regret, error=one.regret_error),
+            number(one.regret / one.predicted, times=True),
+        )
+        for one in told
+    )
+    return Table(
+        "predictions", "Predicted regret per event, and the mean of what happened", heads(names, 2), rows, True
+    )
+
+
+def _predictions_chart(told: list[Summary], colours: dict[str, int]) -> Chart | None:
+    shown = [one for one in told if one.regret > 0]
+    if not shown:
+        return None
+    happened = [one.regret for one in shown]
+    ends = np.array([min(happened) / 1.3, 2 * max(happened)])
+    series = [Curve("as predicted", ends, ends, colour=-1)]
+    for name in dict.fromkeys(one.algorithm for one in shown):
+        mine = sorted((one for one in shown if one.algorithm == name), key=lambda one: one.predicted)
+        across, up = np.array([one.predicted for one in mine]), np.array([one.regret for one in mine])
+        errors = np.array([one.regret_error for one in mine])
+        series.append(Curve(name, across, up, errors, colours[name], line=False, markers=True))
+    title = "Predicted and measured regret per event"
+    chart = line_chart(series, Axis("predicted per event", log=True), Axis("happened per event", log=True), title)
+    return Chart(title, chart, "Below the dashed line less was lost than the plan had said.")
+
+
+def _slopes(results: Sequence[Result]) -> dict[str, Any] | None:
+    """Return words and a table; None if nothing was varied."""
+    found = slopes(results)
+    if not found:
+        return None
+    words = (
+        "Regret grows as the quantity to the power of the slope: over the events, 1 is not learning, 0.75 is the order "
+        "of the paper's theorem, 0.5 is the best order that any algorithm can promise. Every seed has a slope of its "
+        "own; the interval is Student's, at 95%, over the seeds."
+    )
+    names = ["regret grows with", "problem", "algorithm", "at", "slope", "from", "to", "seeds"]
+    rows = tuple(_slope_row(one) for one in found)
+    return {
+        "words": words,
+        "table": Table(
+            "slopes-table", "Slopes on logarithmic scales", (*heads(names, 4), ColumnHead("remark")), rows, True
+        ),
+    }
+
+
+def _slope_row(one: Slope) -> tuple[TableCell, ...]:
+    fixed = [] if one.epsilon is None else [epsilon_name(one.epsilon)]
+    fixed += [] if one.horizon is None else [f"{short(one.horizon)} events"]
+    nan = float("nan")
+    slope, low, high = (nan, nan, nan) if one.fit is None else (one.fit.slope, one.fit.low, one.fit.high)
+    return (
+        text("events" if one.against == "horizon" else one.against),
+        text(one.problem),
+        text(one.algorithm),
+        text(", ".join(fixed)),
+        number(slope),
+        number(low),
+        number(high),
+        number(one.seeds),
+        text(one.reason, long=True),
+    )
+
+
 def _failed(results: tuple[Result, ...]) -> Table:
     rows = tuple(
         (
             text(one.cell.problem),
             text(one.cell.algorithm),
-            *(TableCell(row_of(one)[name], value=row_of(one)[name], style="n") for name in _NUMBERS),
+            *(TableCell(row[name], value=row[name], style="n") for name in _NUMBERS),
             text(one.error, long=True),
         )
-        for one in results
-        if one.status != "done"
+        for one, row in ((one, row_of(one)) for one in results if one.status != "done")
     )
     names = tuple(ColumnHead(word, number=word in _NUMBERS) for word in ("problem", "algorithm", *_NUMBERS, "why"))
     return Table("failures", "Cells that failed, and why. The same command tries them again.", names, rows)
@@ -177,8 +274,7 @@ def _missing(sweep: Sweep, results: tuple[Result, ...]) -> str:
 def _cells(results: tuple[Result, ...]) -> Table:
     names = tuple(ColumnHead(name.replace("_", " "), number=name not in _TEXTS) for name in COLUMNS)
     rows = tuple(
-        tuple(_entry(name, exact, value_of(result, name)) for name, exact in row_of(result).items())
-        for result in results
+        tuple(_entry(name, exact, value) for name, (value, exact) in columns_of(result).items()) for result in results
     )
     return Table("cells", f"{len(rows):,} cells. Press a head to sort.", names, rows, sortable=True)
 
