@@ -31,6 +31,12 @@ BANDITS = {name: kind for name, kind in FOUND.items() if not kind.full_informati
 EXAMPLES = [(name, index) for name, kind in BANDITS.items() for index in range(len(kind.examples()))]
 
 
+def home(kind):
+    """A set, and a guarantee if there is to be one, that a baseline is for."""
+    example = kind.examples()[0]
+    return example.domain, {"privacy": example.privacy.guarantee} if kind.private else {}
+
+
 def losses_of(actions):
     """Some loss, a function of the action, in [0, 1]."""
     return 0.5 + 0.4 * np.tanh(actions.x @ np.linspace(-1, 1, actions.x.shape[1]))
@@ -210,7 +216,8 @@ def test_copies_go_on_alike(fresh):
 def test_real_noise_refuses_copies():
     for kind in BANDITS.values():
         if kind.private:
-            learner = kind(sv.domains.Ball(2), horizon=50, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0))
+            domain, options = home(kind)
+            learner = kind(domain, horizon=50, loss_range=(0.0, 1.0), **options)
             for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
                 with pytest.raises(sv.errors.CopyRefused):
                     attempt(learner)
@@ -237,9 +244,8 @@ def test_it_can_be_simulated_and_says_what_it_is(fresh):
     [({"horizon": 0}, "horizon"), ({"horizon": None}, "horizon"), ({"loss_range": (1.0, 0.0)}, "range|high|low")],
 )
 def test_bad_arguments_are_named(kind, wrong, what):
-    domain = sv.domains.Ball(2)
-    right = {"horizon": 10, "loss_range": (0.0, 1.0)}
-    right |= {"privacy": sv.PureDP(1.0)} if kind.private else {}
+    domain, options = home(kind)
+    right = {"horizon": 10, "loss_range": (0.0, 1.0), **options}
     right |= {"point": domain.center} if kind.name == "best-fixed" else {}
     kind(domain, **right)
     with pytest.raises((TypeError, ValueError), match=what):
@@ -251,7 +257,7 @@ def test_private_baselines_refuse_what_is_no_promise():
         for privacy in (sv.NoPrivacy(), sv.LocalDP(1.0), None):
             if kind.private:
                 with pytest.raises(TypeError, match="privacy must be"):
-                    kind(sv.domains.Ball(2), horizon=10, loss_range=(0.0, 1.0), privacy=privacy)
+                    kind(home(kind)[0], horizon=10, loss_range=(0.0, 1.0), privacy=privacy)
 
 
 def test_a_fixed_point_must_be_feasible():

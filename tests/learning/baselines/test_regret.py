@@ -36,6 +36,7 @@ class Case:
         return f"{self.name}-{self.domain}"
 
 
+ARMS = sv.domains.Simplex(4)
 BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
 ROOT = 1 / 2 + math.log(math.log(8_000) / math.log(1_000)) / (2 * math.log(8))  # of sqrt(T log T), between the two
 CASES = [
@@ -47,6 +48,8 @@ CASES = [
     # Seeds that nothing was chosen on: with fewer of them, and on others, its limit came out at 0.67 to 0.74.
     Case("agarwal-singh", DISC, ROOT, (1_000, 8_000), (16, 8), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
     Case("agarwal-singh", SUBSETS, 2 / 3, (1_000, 30_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
+    Case("successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
+    Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
     Case("online-frank-wolfe", SUBSETS, 3 / 4, (1_000, 10_000), (6, 3)),
 ]
 

@@ -1,6 +1,7 @@
 """Algorithms to compare with, under one interface; `BASELINES` has them by name."""
 
 from sottovoce.learning.baselines._registry import catalogue as _catalogue
+from sottovoce.learning.baselines.adap_ucb import AdaPUCB as AdaPUCB
 from sottovoce.learning.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
 from sottovoce.learning.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.learning.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
@@ -9,6 +10,7 @@ from sottovoce.learning.baselines.garber_kretzu import GarberKretzu as GarberKre
 from sottovoce.learning.baselines.online_frank_wolfe import OnlineFrankWolfe as OnlineFrankWolfe
 from sottovoce.learning.baselines.plans import BaselinePlan as BaselinePlan
 from sottovoce.learning.baselines.smith_thakurta import SmithThakurta as SmithThakurta
+from sottovoce.learning.baselines.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from sottovoce.learning.baselines.uniform_random import UniformRandom as UniformRandom
 
 BASELINES = _catalogue(globals())
