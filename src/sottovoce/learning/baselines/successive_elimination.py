@@ -140,7 +140,9 @@ class SuccessiveElimination(PrivatelyPhased):
         noise: NoiseSource | None = None,
     ) -> None:
         guarantee = pure(privacy, self.name)
-        problem = Problem(domain, whole("horizon", horizon), loss_range, guarantee, lipschitz, losses="linear")
+        problem = Problem(
+            domain, whole("horizon", horizon), loss_range, guarantee, lipschitz=lipschitz, losses="linear"
+        )
         arms, scale = vertices_of(domain, self.name), probe_noise_of(problem).in_loss_units
         algorithm = Elimination(arms, problem.horizon, problem.width, scale)
         phase = algorithm.start().phase
