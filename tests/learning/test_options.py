@@ -6,7 +6,7 @@ from dataclasses import fields
 import pytest
 
 import sottovoce as sv
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.explorations import EXPLORATIONS
 from sottovoce.learning.options import DecisionFacts, OptimizerOptions, PlanChoices
 from sottovoce.learning.planning.choosing import _COMMON
@@ -44,13 +44,13 @@ def test_every_argument_is_described():
     [("play", "around"), ("losses", "linear"), ("integral", True), ("drift", True), ("lipschitz", 2.0)],
 )
 def test_a_fact_of_the_decision_reaches_the_problem_that_is_planned_for(name, value):
-    made = Configuration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), **{name: value})
+    made = BanditConfiguration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), **{name: value})
     assert getattr(made.problem(), name) == value
     assert getattr(sv.PrivateBandit(sv.domains.Ball(2), **GIVEN, **{name: value})._problem, name) == value
 
 
 def test_all_but_the_first_four_go_by_name_so_that_no_order_can_be_mistaken():
-    for kind in (Configuration, Problem):
+    for kind in (BanditConfiguration, Problem):
         kinds = [one.kind for one in inspect.signature(kind).parameters.values()]
         assert kinds[4:] == [inspect.Parameter.KEYWORD_ONLY] * (len(kinds) - 4)
         with pytest.raises(TypeError, match="positional"):
@@ -64,7 +64,7 @@ def test_a_slip_of_the_pen_is_refused_with_what_was_meant(build):
 
 
 def test_a_record_from_before_an_argument_existed_takes_its_default():
-    record = Configuration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), losses="linear").to_record()
+    record = BanditConfiguration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0), losses="linear").to_record()
     del record["channel"]
-    assert Configuration.from_record(record).channel == "one-bit"
-    assert Configuration.from_record(record).losses == "linear"
+    assert BanditConfiguration.from_record(record).channel == "one-bit"
+    assert BanditConfiguration.from_record(record).losses == "linear"

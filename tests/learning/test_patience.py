@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.patience import default_patience
 
 SIMPLEX = sv.domains.Simplex(4)
@@ -228,10 +228,10 @@ def test_patience_is_saved_and_old_records_waited_for_ever(patience):
     if patience is not None:
         with pytest.raises(RoundClosed):
             restored.tell(first.ids[:1], [0.5])
-    record = Configuration(SIMPLEX, 100, (0.0, 1.0), sv.PureDP(1.0), patience=patience).to_record()
-    assert Configuration.from_record(record).patience == patience
+    record = BanditConfiguration(SIMPLEX, 100, (0.0, 1.0), sv.PureDP(1.0), patience=patience).to_record()
+    assert BanditConfiguration.from_record(record).patience == patience
     del record["patience"]
-    assert Configuration.from_record(record).patience is None
+    assert BanditConfiguration.from_record(record).patience is None
 
 
 def test_rounds_close_in_order_across_epochs():

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains._flatness import FixedSum
+from sottovoce.domains.base import how_many, read_only
 
 __all__ = ["Hypersimplex"]
 
 
-class Hypersimplex(Fixed, Domain):
+class Hypersimplex(FixedSum):
     """Choices of k items of n: coordinates in [0, 1] that add up to k.
 
     Parameters
@@ -56,16 +57,6 @@ class Hypersimplex(Fixed, Domain):
         return vertex
 
     @property
-    def affine_dimension(self) -> int:
-        """One less than the number of items: the sum is fixed."""
-        return self.dimension - 1
-
-    @property
-    def center(self) -> Vector:
-        """Every item equally likely; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """Distance from the centre to the nearest facet, x_i = 0 or x_i = 1."""
         share = self.k / self.dimension
@@ -80,12 +71,6 @@ class Hypersimplex(Fixed, Domain):
     def diameter(self) -> float:
         """Distance of two choices that have as little in common as can be."""
         return math.sqrt(2 * min(self.k, self.dimension - self.k))
-
-    def tangent(self, vectors: ArrayLike) -> Floats:
-        """Subtract the mean."""
-        rows = self._vectors(vectors)
-        rows -= rows.mean(axis=-1, keepdims=True)
-        return rows
 
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the set."""

@@ -9,21 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Mask, Vector
-from sottovoce._checks import number, vector
+from sottovoce._checks import vector
 from sottovoce.domains._geometry.block_sums import product_ball
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import InnerBall
-from sottovoce.domains.base import Domain, Fixed, how_many
 from sottovoce.domains.choices import hypersimplex
 from sottovoce.domains.choices._matroid_balls import ball_in_independent_sets
-from sottovoce.domains.choices._matroid_sampling import along_a_line, group_by_group
-from sottovoce.domains.choices.matroid_bases import as_matroid
-from sottovoce.domains.matroids import AbstractMatroid, Graphic, Laminar, Linear, Partition, Transversal, Uniform
+from sottovoce.domains.choices._matroid_polytope import MatroidPolytope
+from sottovoce.domains.matroids import Graphic, Laminar, Linear, Partition, Transversal, Uniform
 
 __all__ = ["IndependentSets"]
 
 
-class IndependentSets(Fixed, Domain):
+class IndependentSets(MatroidPolytope):
     """Independent sets of a matroid, the empty one included: choices that keep its rule.
 
     Parameters
@@ -41,12 +39,7 @@ class IndependentSets(Fixed, Domain):
     (3, True, False)
     """
 
-    def __init__(self, matroid: AbstractMatroid) -> None:
-        self.matroid = as_matroid(matroid)
-        self.dimension = matroid.ground_size
-
-    def __repr__(self) -> str:
-        return f"IndependentSets({self.matroid!r})"
+    bases = False
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -83,11 +76,6 @@ class IndependentSets(Fixed, Domain):
         return product_ball(self.extreme_point, labels, partial(ball_in_independent_sets, self.matroid))
 
     @cached_property
-    def _outer_radius(self) -> float:
-        # On 0/1 points the squared distance from c is linear: <1 - 2c, x> + ||c||^2.
-        return math.dist(self.extreme_point(2 * self.center - 1), self.center)
-
-    @cached_property
     def _diameter(self) -> float:
         # Two sets are farthest apart if they are disjoint, and cover as much as they can.
         return math.sqrt(self.matroid.largest_cover())
@@ -101,30 +89,11 @@ class IndependentSets(Fixed, Domain):
         """Set the coordinates of loops to zero."""
         return self._vectors(vectors) * self._possible
 
-    def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
-        """Say whether `x` is within the distance `tolerance` of the polytope."""
-        if not isinstance(self.matroid, Partition):
-            return super().contains(x, tolerance)
-        x = vector("x", x, self.dimension)
-        return _distance(self.matroid, x) <= number("tolerance", tolerance, above=0.0)
-
-    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
-        """Draw sets with mean `x`: by systematic sampling in partition and laminar matroids, else the default."""
-        x, matroid = vector("x", x, self.dimension), self.matroid
-        if isinstance(matroid, Partition):
-            if (apart := _distance(matroid, x)) > 1e-6:
-                raise self._outside(apart)
-            return self._drawn(group_by_group(matroid, x, rng, how_many(size), bases=False), size)
-        if isinstance(matroid, Laminar) and matroid.allows(x, 1e-6):
-            return self._drawn(along_a_line(matroid, x, rng, how_many(size), bases=False), size)
-        return super().round(x, rng, size)  # which refuses a point outside
-
-
-def _distance(matroid: Partition, x: Vector) -> float:
-    """Return the distance to the polytope: each group is a cube, cut where the sum passes the capacity."""
-    parts = []
-    for group, capacity in zip(matroid.groups(), matroid.capacities.tolist(), strict=True):
-        inside = np.clip(x[group], 0.0, 1.0)
-        fits = inside.sum() <= capacity
-        parts.append(math.dist(x[group], inside) if fits else hypersimplex.distance(x[group], capacity))
-    return math.hypot(*parts)
+    def _distance(self, matroid: Partition, x: Vector) -> float:
+        # Each group is a cube, cut where the sum passes the capacity.
+        parts = []
+        for group, capacity in zip(matroid.groups(), matroid.capacities.tolist(), strict=True):
+            inside = np.clip(x[group], 0.0, 1.0)
+            fits = inside.sum() <= capacity
+            parts.append(math.dist(x[group], inside) if fits else hypersimplex.distance(x[group], capacity))
+        return math.hypot(*parts)

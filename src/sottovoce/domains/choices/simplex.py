@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
-from sottovoce.domains.base import Domain, Fixed, how_many, read_only
+from sottovoce.domains._flatness import FixedSum
+from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance, within
 
 __all__ = ["Simplex"]
 
 
-class Simplex(Fixed, Domain):
+class Simplex(FixedSum):
     """Probability vectors: non-negative coordinates that add up to 1.
 
     Parameters
@@ -53,16 +54,6 @@ class Simplex(Fixed, Domain):
         return vertex
 
     @property
-    def affine_dimension(self) -> int:
-        """One less than the number of coordinates: the sum is fixed."""
-        return self.dimension - 1
-
-    @property
-    def center(self) -> Vector:
-        """The uniform distribution; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """Distance from the centre to every facet."""
         return 1 / math.sqrt(self.dimension * (self.dimension - 1))
@@ -76,12 +67,6 @@ class Simplex(Fixed, Domain):
     def diameter(self) -> float:
         """Distance of any two vertices."""
         return math.sqrt(2)
-
-    def tangent(self, vectors: ArrayLike) -> Floats:
-        """Subtract the mean."""
-        rows = self._vectors(vectors)
-        rows -= rows.mean(axis=-1, keepdims=True)
-        return rows
 
     def nearest(self, y: ArrayLike) -> Vector:
         """Subtract what makes the positive part add up to 1 (Held, Wolfe, Crowder, 1974)."""

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats, Positions, Vector
 from sottovoce._checks import vector, whole
+from sottovoce.domains._flatness import Full
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
@@ -20,7 +21,7 @@ from sottovoce.errors import DomainError
 __all__ = ["Matchings"]
 
 
-class Matchings(Faceted):
+class Matchings(Full, Faceted):
     """Matchings of a left and a right side: pairs of which no two share a member, or none at all.
 
     A coordinate for every pair that may be matched; the coordinates at one member add up to at most 1. A cheapest
@@ -93,16 +94,6 @@ class Matchings(Faceted):
         return np.concatenate(counts).astype(np.float64)
 
     @property
-    def affine_dimension(self) -> int:
-        """All of it: single pairs and no pair at all are matchings."""
-        return self.dimension
-
-    @property
-    def center(self) -> Vector:
-        """The centre of the largest ball inside; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """The largest there is, for any centre.
 
@@ -127,10 +118,6 @@ class Matchings(Faceted):
         found = linprog(-np.ones(self.dimension), A_ub=self._members, b_ub=twice, bounds=(0, 1), method="highs")
         assert found.x is not None
         return math.sqrt(round(float(found.x.sum())))
-
-    def tangent(self, vectors: ArrayLike) -> Floats:
-        """Return the vectors as they are: the set is not flat."""
-        return self._vectors(vectors)
 
     def _bracket(self, x: Vector) -> Bracket:
         norms = np.concatenate((np.ones(self.dimension), np.sqrt(np.maximum(self._degrees, 1.0))))

@@ -6,16 +6,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._geometry import permutations
-from sottovoce.domains.base import Domain, Fixed, read_only
+from sottovoce.domains.base import read_only
 from sottovoce.errors import DomainError
 
 __all__ = ["Permutahedron"]
 
 
-class Permutahedron(Fixed, Domain):
+class Permutahedron(FixedSum):
     """Rankings: the permutations of given weights.
 
     Coordinate i is the weight of the place in which item i stands. The set is all x that the weights majorise: the sum
@@ -65,16 +66,6 @@ class Permutahedron(Fixed, Domain):
         return vertex
 
     @property
-    def affine_dimension(self) -> int:
-        """One less than the number of items: the sum is fixed."""
-        return self.dimension - 1
-
-    @property
-    def center(self) -> Vector:
-        """The mean weight for every item; read-only."""
-        return self._center
-
-    @property
     def inner_radius(self) -> float:
         """Distance from the centre to the nearest facet, the sum of some s coordinates at its largest."""
         return permutations.inner_radius(self.weights)
@@ -88,12 +79,6 @@ class Permutahedron(Fixed, Domain):
     def diameter(self) -> float:
         """Distance of a ranking and its reverse."""
         return permutations.diameter(self.weights)
-
-    def tangent(self, vectors: ArrayLike) -> Floats:
-        """Subtract the mean."""
-        rows = self._vectors(vectors)
-        rows -= rows.mean(axis=-1, keepdims=True)
-        return rows
 
     def nearest(self, y: ArrayLike) -> Vector:
         """Return the projection of `y`, by isotonic regression."""

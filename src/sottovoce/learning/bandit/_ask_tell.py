@@ -29,7 +29,7 @@ from sottovoce._checks import whole
 from sottovoce._losses import as_float
 from sottovoce.errors import ForkRefused, HorizonReached
 from sottovoce.learning.bandit._life import Life
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch, public_coins
 from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
@@ -58,7 +58,7 @@ class AskTell:
     _life: Life
     _current: Block  # the one that is asked from: those before are asked to their end, those after not at all
 
-    def _prepare(self, configuration: Configuration, source: NoiseSource, seed: int | None) -> None:
+    def _prepare(self, configuration: BanditConfiguration, source: NoiseSource, seed: int | None) -> None:
         self._configuration = configuration
         self._problem = configuration.problem()
         self.horizon = None if configuration.horizon is None else self._problem.horizon

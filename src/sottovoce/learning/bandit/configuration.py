@@ -19,18 +19,18 @@ from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, guarantee_from_dict
 
-__all__ = ["Configuration"]
+__all__ = ["BanditConfiguration"]
 
 
 @dataclass(frozen=True)
-class Configuration(DecisionFacts):
+class BanditConfiguration(DecisionFacts):
     """What `PrivateBandit` takes, apart from seeds, noise and ledgers.
 
     Examples
     --------
     >>> import sottovoce as sv
-    >>> one = Configuration(sv.domains.Simplex(3), 1000, (0.0, 1.0), sv.PureDP(1.0))
-    >>> other = Configuration(sv.domains.Simplex(3), 2000, (0.0, 1.0), sv.PureDP(1.0))
+    >>> one = BanditConfiguration(sv.domains.Simplex(3), 1000, (0.0, 1.0), sv.PureDP(1.0))
+    >>> other = BanditConfiguration(sv.domains.Simplex(3), 2000, (0.0, 1.0), sv.PureDP(1.0))
     >>> other.differences(one)
     ['horizon is 1000, not 2000']
     """
@@ -97,7 +97,7 @@ class Configuration(DecisionFacts):
             }
         )
 
-    def differences(self, stored: "Configuration") -> list[str]:
+    def differences(self, stored: "BanditConfiguration") -> list[str]:
         """Return, in words, where this configuration is not the stored one."""
         found = []
         if not same_answers(fingerprint(self.domain), fingerprint(stored.domain)):

@@ -10,7 +10,7 @@ from sottovoce._arrays import Floats
 from sottovoce._records import part
 from sottovoce.exploration import Draw, Explorer, Record, Spheres, Stage
 from sottovoce.learning.bandit._reports import ReportGrid
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
 from sottovoce.learning.bandit.rounds import Block, OpenRound
 from sottovoce.learning.explorations import exploration_named
@@ -264,7 +264,7 @@ class Epoch:
 
 
 def next_epoch(
-    problem: Problem, configuration: Configuration, source: NoiseSource, *, first: int, previous: Epoch | None
+    problem: Problem, configuration: BanditConfiguration, source: NoiseSource, *, first: int, previous: Epoch | None
 ) -> Epoch:
     """Plan and begin the epoch after `previous`, where that one has come to if both work in the same position."""
     plan = make_plan(problem, plan=configuration.plan, **configuration.choices)

@@ -18,7 +18,7 @@ from sottovoce.errors import CopyRefused, StateRefused
 from sottovoce.learning.bandit import saved_state
 from sottovoce.learning.bandit._ask_tell import BUSY, AskTell, Epochs
 from sottovoce.learning.bandit._life import Life, begin_life, resume_life
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.open_rounds import OpenRounds
@@ -108,7 +108,9 @@ class PrivateBandit(AskTell):
         **options: Unpack[OptimizerOptions],
     ) -> None:
         arguments, choices = separate(options)
-        made = Configuration(domain, horizon, loss_range, privacy, patience=patience, choices=choices, **arguments)
+        made = BanditConfiguration(
+            domain, horizon, loss_range, privacy, patience=patience, choices=choices, **arguments
+        )
         self._prepare(made, SecureNoise() if noise is None else noise, seed)
         self._epochs = self._next_epoch(None)
         self._current = self._open_block()

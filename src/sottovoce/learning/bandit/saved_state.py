@@ -11,7 +11,7 @@ from sottovoce.domains import Domain
 from sottovoce.domains.design import Design, adopt_design, known_design
 from sottovoce.errors import StateRefused
 from sottovoce.exploration import Record
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem, forget_rounded
@@ -39,7 +39,7 @@ _DESIGN = ("vertices", "weights", "mean", "whitening", "factor")
 class SavedState:
     """What `load` found in a state."""
 
-    configuration: Configuration
+    configuration: BanditConfiguration
     source: NoiseSource
     seed: int | None
     coins: dict[str, Any]
@@ -59,7 +59,7 @@ class SavedState:
         return epoch
 
 
-def save(configuration: Configuration, epoch: Epoch, *, coins: np.random.Generator, **facts: Any) -> bytes:
+def save(configuration: BanditConfiguration, epoch: Epoch, *, coins: np.random.Generator, **facts: Any) -> bytes:
     """Return a state as bytes."""
     refuse_secrets(epoch)
     record = {
@@ -90,7 +90,7 @@ def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> S
 
 
 def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> SavedState:
-    configuration = Configuration.from_record(part(record, "configuration"), domain)
+    configuration = BanditConfiguration.from_record(part(record, "configuration"), domain)
     adopt(configuration.domain, record)
     return SavedState(
         configuration,

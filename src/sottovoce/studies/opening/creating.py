@@ -10,7 +10,7 @@ from sottovoce._records import checksum, pack, part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.exploration import Record
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import next_epoch, public_coins
 from sottovoce.learning.bandit.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.learning.planning.plan import Plan
@@ -48,7 +48,7 @@ class Found:
     study: int
     key: bytes
     identity: str
-    configuration: Configuration
+    configuration: BanditConfiguration
     source: NoiseSource
     right: LedgerRight | None  # if a ledger was passed
     plan: Plan | None = None  # if it was just made
@@ -75,7 +75,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         raise StudyNotFound(
             f"name={wish.name!r}: no such study at {storage.name} ({known})", f"to create it, pass {', '.join(missing)}"
         )
-    configuration = Configuration(**wish.given)
+    configuration = BanditConfiguration(**wish.given)
     source = SecureNoise() if wish.noise is None else wish.noise
     waiting = {"patience": AUTO, **checked_waiting(wish.waiting)}
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), first=0, previous=None)
@@ -150,11 +150,11 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     return Found(row.id, bytes(row.key), record["identity"], stored, source, right)
 
 
-def _stored_configuration(record: Record, domain: Domain | None) -> Configuration:
+def _stored_configuration(record: Record, domain: Domain | None) -> BanditConfiguration:
     plain = part(record, "configuration")
     if domain is None or plain["domain"] is None:
-        return Configuration.from_record(plain, domain)
-    return Configuration.from_record(plain)  # the domain that was passed is compared with it by the caller
+        return BanditConfiguration.from_record(plain, domain)
+    return BanditConfiguration.from_record(plain)  # the domain that was passed is compared with it by the caller
 
 
 def _right(wish: Wish, identity: str, privacy: Guarantee, source: NoiseSource) -> LedgerRight | None:

@@ -15,7 +15,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import pack
 from sottovoce.errors import HorizonReached, StudyDamaged
 from sottovoce.exploration import Record
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import epoch_lengths
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
@@ -64,7 +64,9 @@ class StudyState:
         To the charge of a ledger, if one was passed: a new life presents it.
     """
 
-    def __init__(self, configuration: Configuration, source: NoiseSource, right: LedgerRight | None = None) -> None:
+    def __init__(
+        self, configuration: BanditConfiguration, source: NoiseSource, right: LedgerRight | None = None
+    ) -> None:
         self.configuration, self.source, self.right = configuration, source, right
         self.problem = configuration.problem()
         self.horizon = None if configuration.horizon is None else self.problem.horizon

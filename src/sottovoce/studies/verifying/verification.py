@@ -8,7 +8,7 @@ from typing import Any
 from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
-from sottovoce.learning.bandit.configuration import Configuration
+from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.studies.database.snapshot import Snapshot, take_snapshot, tried
 from sottovoce.studies.database.storage import Storage
@@ -149,7 +149,7 @@ def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem |
     known = record.get("format") == "sottovoce study" and len(str(record.get("identity"))) == _IDENTITY
     examiner.expect(known, "the configuration is not that of a study")
     try:
-        configuration = Configuration.from_record(part(record, "configuration"), domain)
+        configuration = BanditConfiguration.from_record(part(record, "configuration"), domain)
         problem, examiner.simulated = configuration.problem(), bool(record["simulated"])
     except ConfigurationMismatch as mismatch:
         examiner.faults.append(str(mismatch))

@@ -1,0 +1,50 @@
+"""How sets lie in space: many fill it, many others fix the sum of their coordinates and nothing else."""
+
+from numpy.typing import ArrayLike
+
+from sottovoce._arrays import Floats, Vector
+from sottovoce.domains.base import Domain, Fixed
+
+__all__ = ["FixedSum", "Full"]
+
+
+class Full(Fixed, Domain):
+    """A set with room in every direction around its centre, `_center`; a base for families."""
+
+    _center: Vector
+
+    @property
+    def affine_dimension(self) -> int:
+        """All of it: the set is full."""
+        return self.dimension
+
+    @property
+    def center(self) -> Vector:
+        """The centre of the largest ball inside; read-only."""
+        return self._center
+
+    def tangent(self, vectors: ArrayLike) -> Floats:
+        """Return a copy: the set is full."""
+        return self._vectors(vectors)
+
+
+class FixedSum(Fixed, Domain):
+    """A set of points whose coordinates add up to one number, symmetric in them; a base for families."""
+
+    _center: Vector
+
+    @property
+    def affine_dimension(self) -> int:
+        """One less than the number of coordinates: the sum is fixed."""
+        return self.dimension - 1
+
+    @property
+    def center(self) -> Vector:
+        """The same for every coordinate; read-only."""
+        return self._center
+
+    def tangent(self, vectors: ArrayLike) -> Floats:
+        """Subtract the mean."""
+        rows = self._vectors(vectors)
+        rows -= rows.mean(axis=-1, keepdims=True)
+        return rows
