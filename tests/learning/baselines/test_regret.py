@@ -50,6 +50,8 @@ CASES = [
     Case("agarwal-singh", SUBSETS, 2 / 3, (1_000, 30_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
     Case("successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
     Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
+    Case("linucb", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True),
+    Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True),
     Case("online-frank-wolfe", SUBSETS, 3 / 4, (1_000, 10_000), (6, 3)),
 ]
 
@@ -104,7 +106,7 @@ def test_only_an_algorithm_without_a_stated_constant_has_no_bound():
     for name, kind in sv.baselines.BASELINES.items():
         if any(math.isnan(learner.plan.bound) for learner in kind.examples()):
             without.add(name)
-    assert without == {"chen-zhang-karbasi", "best-fixed"}
+    assert without == {"chen-zhang-karbasi", "best-fixed", "thompson-sampling"}
 
 
 def test_garber_kretzu_needs_no_more_oracle_calls_than_events():

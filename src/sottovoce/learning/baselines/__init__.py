@@ -7,10 +7,12 @@ from sottovoce.learning.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.learning.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
 from sottovoce.learning.baselines.fkm import FKM as FKM
 from sottovoce.learning.baselines.garber_kretzu import GarberKretzu as GarberKretzu
+from sottovoce.learning.baselines.lin_ucb import LinUCB as LinUCB
 from sottovoce.learning.baselines.online_frank_wolfe import OnlineFrankWolfe as OnlineFrankWolfe
 from sottovoce.learning.baselines.plans import BaselinePlan as BaselinePlan
 from sottovoce.learning.baselines.smith_thakurta import SmithThakurta as SmithThakurta
 from sottovoce.learning.baselines.successive_elimination import SuccessiveElimination as SuccessiveElimination
+from sottovoce.learning.baselines.thompson_sampling import ThompsonSampling as ThompsonSampling
 from sottovoce.learning.baselines.uniform_random import UniformRandom as UniformRandom
 
 BASELINES = _catalogue(globals())

@@ -1,0 +1,90 @@
+"""What algorithms for linear losses share: features of an action, and the most hopeful vertex of a set.
+
+A loss that is linear in the action is <theta, phi(x)> on average, with phi(x) = ((x - c)/R, 1), c the set's centre and
+R its outer radius: every affine function on the set, and features of length sqrt(2) at most. Directions that the set
+does not have are never learned, and never matter.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce.domains import Domain
+
+__all__ = ["Features", "climb", "most_hopeful"]
+
+_CLIMB = 30  # steps of a climb, at most
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """From actions to features, and from a parameter to the cost that the linear oracle takes.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> features = Features(sv.domains.Ball(2, radius=4.0))
+    >>> features(np.array([[4.0, 0.0]])), features.cost(np.array([8.0, 4.0, 5.0]))
+    (array([[1., 0., 1.]]), array([2., 1.]))
+    """
+
+    domain: Domain
+
+    def __call__(self, actions: Floats) -> Floats:
+        """Return the features of actions, one a row."""
+        places = (actions - self.domain.center) / self.domain.outer_radius
+        return np.column_stack([places, np.ones(len(actions))])
+
+    @property
+    def size(self) -> int:
+        """Their number."""
+        return self.domain.dimension + 1
+
+    def cost(self, theta: Floats) -> Floats:
+        """Return the cost whose cheapest vertex is that of a parameter."""
+        return np.asarray(theta[:-1] / self.domain.outer_radius)
+
+
+def hope(rows: Floats, theta: Floats, inverse: Floats, width: float) -> Floats:
+    """Return <theta, phi> - width * ||phi||_inverse for features, one a row: the least loss that is plausible."""
+    lengths = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, inverse, rows), 0.0))
+    return np.asarray(rows @ theta - width * lengths)
+
+
+def climb(features: Features, theta: Floats, inverse: Floats, width: float, start: Floats) -> tuple[Floats, int]:
+    """Improve a vertex by linear oracle until nothing improves; return it and the calls that took.
+
+    The plausible loss is concave in the action, so it lies below its linearisation: the oracle's answer to the gradient
+    at a vertex is no worse than that vertex. The end is a local optimum, not always the best.
+    """
+    best = vertex = start
+    value = math.inf
+    for calls in range(1, _CLIMB + 1):
+        row = features(vertex[None])[0]
+        here = float(hope(row[None], theta, inverse, width)[0])
+        if here >= value - 1e-12 * (1 + abs(here)):
+            return best, calls - 1
+        best, value = vertex, here
+        pulled = inverse @ row
+        length = math.sqrt(max(float(row @ pulled), 1e-300))
+        vertex = features.domain.extreme_point(features.cost(theta - width * pulled / length))
+    return best, _CLIMB
+
+
+def most_hopeful(
+    features: Features, vertices: Floats | None, theta: Floats, inverse: Floats, width: float, starts: Floats
+) -> tuple[Floats, int]:
+    """Return the vertex whose plausible loss is least, and how many oracle calls that took.
+
+    Exact where the vertices are listed. Otherwise the best end of climbs from the cheapest vertices of given
+    parameters, one a row of `starts`, and of `theta` itself.
+    """
+    if vertices is not None:
+        return vertices[int(np.argmin(hope(features(vertices), theta, inverse, width)))], 0
+    first = [features.domain.extreme_point(features.cost(one)) for one in (theta, *starts)]
+    ends = [climb(features, theta, inverse, width, vertex) for vertex in first]
+    rows = features(np.array([vertex for vertex, _ in ends]))
+    best = int(np.argmin(hope(rows, theta, inverse, width)))
+    return ends[best][0], len(first) + sum(calls for _, calls in ends)
