@@ -11,6 +11,7 @@ from sottovoce import __version__
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.audit import audit_command
 from sottovoce.cli.compare import compare_command
+from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.plan import plan_command
 from sottovoce.cli.reproduce import reproduce_command
 from sottovoce.cli.settings import Settings, with_values
@@ -81,18 +82,10 @@ def show_domains() -> None:
 
 
 @app.command("run")
+@with_options()
 def run_command(
     name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help=RUNS)],
-    domain: Annotated[str | None, typer.Option(help="Such as ball:10, box:5, simplex:10 or hypersimplex:20,5.")] = None,
-    horizon: Annotated[str | None, typer.Option(help="Events, such as 1000000, 1e6, 100k or 1M.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Privacy budget; smaller is more private.")] = None,
-    delta: Annotated[float | None, typer.Option(help="0 is pure differential privacy.")] = None,
-    no_privacy: Annotated[bool | None, typer.Option("--no-privacy", help="Learn without any promise.")] = None,
-    plan: Annotated[str | None, typer.Option(help="auto or paper.")] = None,
-    play: Annotated[str | None, typer.Option(help="inside (every action feasible) or around.")] = None,
-    losses: Annotated[str | None, typer.Option(help="convex, or linear: then only a few events report.")] = None,
-    integral: Annotated[bool | None, typer.Option("--integral", help="Play vertices: 0/1 decisions.")] = None,
-    seed: Annotated[int | None, typer.Option(help="For the environment and the public coins.")] = None,
+    options: Options,
     simulated_noise: Annotated[
         bool | None, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
     ] = None,
@@ -103,25 +96,13 @@ def run_command(
     out: Annotated[Path | None, typer.Option(help="Folder for the results; by default results/NAME.")] = None,
 ) -> None:
     """Simulate a private bandit, and write its regret curve beside that of never learning."""
-    options = {
-        "domain": domain,
-        "horizon": horizon,
-        "epsilon": epsilon,
-        "delta": delta,
-        "no_privacy": no_privacy,
-        "plan": plan,
-        "play": play,
-        "losses": losses,
-        "integral": integral,
-        "seed": seed,
-        "simulated_noise": simulated_noise,
-        "also": tuple(also) if also else None,
-    }
     if out is not None and out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
+    own = {"simulated_noise": simulated_noise, "also": tuple(also) if also else None}
+    given = {**options.given(), **{key: value for key, value in own.items() if value is not None}}
     short, settings = ready.find(name)
-    settings = with_values(settings, {key: value for key, value in options.items() if value is not None})
-    command = execute.command_line(name, options, out)
+    settings = with_values(settings, given)
+    command = execute.command_line(name, given, out)
     finished = _run_all(execute.all_settings(settings), out or Path("results") / short, command)
     if not finished:
         raise typer.Exit(INTERRUPTED)
@@ -158,15 +139,14 @@ def _simulate_all(console: Console, every: list[Settings], labels: list[str]) ->
     played: list[execute.Played] = []
     problem = every[0].make_problem()
     environment = every[0].make_environment() if problem is None else problem.environment
-    drift = problem is not None and problem.drift
     with tables.progress_bars(console) as bars:
         for settings, label in zip(every, labels, strict=True):
-            task = bars.add_task(label, total=int(settings.horizon), round=0)
+            task = bars.add_task(label, total=settings.events_needed, round=0)
 
             def show(done: int, total: int, rounds: int, task: Any = task) -> None:
                 bars.update(task, completed=done, total=total, round=rounds)
 
-            played.append(execute.carry_out(settings, environment, show, drift=drift))
+            played.append(execute.carry_out(settings, environment, show, problem=problem))
             if not played[-1].run.finished:
                 break
     return played

@@ -10,9 +10,13 @@ from typing import Any
 
 from sottovoce import __version__
 from sottovoce._arrays import Vector
+from sottovoce.cli.options import PRIVACY
 from sottovoce.cli.settings import Settings, variant
+from sottovoce.experiments.algorithms import LocalReports
+from sottovoce.experiments.seeding import streams
 from sottovoce.learning import Plan, PrivateBandit
-from sottovoce.privacy import SimulatedNoise
+from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
+from sottovoce.problems import DecisionProblem
 from sottovoce.simulation import Environment, Run, simulate
 
 __all__ = ["Played", "all_settings", "carry_out", "command_line", "labels_of", "write"]
@@ -31,39 +35,49 @@ class Played:
 
 def all_settings(settings: Settings) -> list[Settings]:
     """Return the settings of the run itself and of its variants, each once."""
-    every: dict[Settings, Settings] = {}
+    every: dict[tuple[Guarantee, Settings], Settings] = {}
     for one in (settings, *(variant(settings, text) for text in settings.also)):
         every.setdefault(_what_counts(one), one)
     return list(every.values())
 
 
-def _what_counts(settings: Settings) -> Settings:
-    """Return settings without what does not change the run: without privacy there is no budget and no noise."""
-    if settings.no_privacy:
-        settings = replace(settings, epsilon=1.0, delta=0.0, simulated_noise=False)
-    return replace(settings, also=())
+def _what_counts(settings: Settings) -> tuple[Guarantee, Settings]:
+    """Return what makes a run another one: without privacy there is no noise, and its budget is its guarantee's."""
+    unsaid: dict[str, Any] = dict.fromkeys(PRIVACY)
+    simulated = settings.simulated_noise and settings.guarantee.private
+    return settings.guarantee, replace(settings, **unsaid, simulated_noise=simulated, also=())
 
 
 def carry_out(
-    settings: Settings, environment: Environment, progress: Progress | None = None, *, drift: bool = False
+    settings: Settings,
+    environment: Environment,
+    progress: Progress | None = None,
+    *,
+    problem: DecisionProblem | None = None,
 ) -> Played:
     """Build the optimizer and simulate it."""
-    optimizer = PrivateBandit(
-        environment.domain,
-        horizon=int(settings.horizon),
-        loss_range=environment.loss_range,
-        privacy=settings.guarantee,
-        lipschitz=environment.lipschitz,
-        plan=settings.plan,
-        play=settings.play,
-        losses=settings.losses,
-        integral=settings.integral,
-        drift=drift,
-        seed=settings.seed,
-        noise=SimulatedNoise(settings.seed) if settings.simulated_noise else None,
-    )
+    optimizer = _optimizer(settings, environment, problem)
     run = simulate(optimizer, environment, progress=progress)
     return Played(run, optimizer.plan, optimizer.point)
+
+
+def _optimizer(settings: Settings, environment: Environment, problem: DecisionProblem | None) -> Any:
+    """Return an optimizer that is told what is known of the problem, unless the settings say otherwise."""
+    known = {"loss_range": environment.loss_range, "lipschitz": environment.lipschitz}
+    if problem is not None:
+        known = problem.settings()
+    if settings.clipping is not None:
+        known["loss_range"] = settings.clipping
+    optimizer = PrivateBandit(
+        environment.domain,
+        horizon=settings.events_needed,
+        privacy=settings.guarantee,
+        seed=settings.public_seed,
+        noise=SimulatedNoise(settings.public_seed) if settings.simulated_noise else None,
+        **{**known, **settings.arguments, **settings.waiting},
+    )
+    local = isinstance(settings.guarantee, LocalDP)  # the owners are simulated, too
+    return LocalReports(optimizer, streams(settings.public_seed).reports) if local else optimizer
 
 
 def command_line(name: str, options: Mapping[str, Any], out: Path | None) -> str:
@@ -93,27 +107,32 @@ def labels_of(every: list[Settings]) -> list[str]:
 
 
 def _privacy_words(settings: Settings) -> list[str]:
-    if settings.no_privacy:
+    guarantee = settings.guarantee
+    if not guarantee.private:
         return ["no privacy"]
-    words = [f"epsilon = {settings.epsilon:g}"]
-    if settings.delta:
-        words.append(f"delta = {settings.delta:g}")
+    budgets = ((name, getattr(guarantee, name, None)) for name in ("epsilon", "delta", "rho"))
+    words = [f"{name} = {value:g}" for name, value in budgets if value is not None]
+    if settings.local:
+        words.append("local")
+    if settings.contributions is not None and settings.contributions > 1:
+        words.append(f"{settings.contributions} contributions")
     if settings.simulated_noise:
         words.append("simulated noise")
     return words
 
 
 def _other_words(settings: Settings) -> list[str]:
-    words = []
-    if settings.plan == "paper":
-        words.append("paper's plan")
-    if settings.play == "around":
-        words.append("played around")
-    if settings.losses == "linear":
-        words.append("linear losses")
-    if settings.integral:
-        words.append("integral")
-    return words
+    given = settings.given()
+    words = {
+        "plan": {"paper": "paper's plan", "auto": ""}.get(settings.plan or "auto", f"plan {settings.plan}"),
+        "play": "played around" if settings.play == "around" else "",
+        "losses": "linear losses" if settings.losses == "linear" else "",
+        "integral": "integral" if settings.integral else "",
+        "drift": "drift" if settings.drift else "",
+    }
+    for name in ("channel", "lipschitz", "exploration", "mechanism", "patience"):
+        words[name] = f"{name} {given[name]}" if name in given else ""
+    return [*filter(None, words.values()), *settings.chosen]
 
 
 def write(folder: Path, every: list[Settings], played: list[Played], *, command: str = "") -> list[Path]:
@@ -129,7 +148,8 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
     paths = [run.save(folder / name) for run, name in zip(runs, names, strict=True)]
     summary = folder / "summary.json"
     entries = [_summary(*entry) for entry in zip(labels, names, every, runs, strict=True)]
-    summary.write_text(json.dumps({"sottovoce": __version__, "runs": entries}, indent=2) + "\n", encoding="utf-8")
+    content = json.dumps({"sottovoce": __version__, "runs": entries}, indent=2, default=str)  # a path is its text
+    summary.write_text(content + "\n", encoding="utf-8")
     problem = every[0].make_problem()
     report = run_report(
         runs,

@@ -4,8 +4,9 @@ import re
 from typing import Any
 
 from sottovoce.domains import Domain, all_domains
+from sottovoce.experiments.naming import listed, split
 
-__all__ = ["count", "domain", "numbers", "pair"]
+__all__ = ["count", "domain", "numbers", "pair", "patience", "whole"]
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -32,7 +33,7 @@ def count(name: str, value: Any) -> int:
     return int(number)
 
 
-def pair(name: str, text: str) -> tuple[float, float]:
+def pair(name: str, text: Any) -> tuple[float, float]:
     """Read two numbers with a comma between them.
 
     Examples
@@ -42,8 +43,8 @@ def pair(name: str, text: str) -> tuple[float, float]:
     (0.0, 2.5)
     """
     try:
-        low, high = map(float, text.split(","))
-    except ValueError:
+        low, high = map(float, listed(text) if isinstance(text, str) else text)
+    except (TypeError, ValueError):
         raise ValueError(f"{name} must be two numbers such as 0,1, got {text!r}") from None
     return low, high
 
@@ -58,9 +59,34 @@ def numbers(name: str, text: str) -> list[float]:
     [0.1, 1.0]
     """
     try:
-        return [float(part) for part in text.split(",")]
+        return [float(part) for part in listed(text)]
     except ValueError:
         raise ValueError(f"{name} must be numbers with commas between them, such as 0.1,1, got {text!r}") from None
+
+
+def whole(name: str, text: str, also: str = "") -> int:
+    """Read a count that may be 0; `also` is what else would do."""
+    if text.strip() == "0":
+        return 0
+    try:
+        return count(name, text)
+    except ValueError:
+        raise ValueError(f"{name} must be a whole number such as 0, 500 or 10k{also}, got {text!r}") from None
+
+
+def patience(text: Any) -> int | str | None:
+    """Read a patience: a count, auto, or none.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.parsing import patience
+    >>> [patience(text) for text in ("10k", "0", "auto", "none")]
+    [10000, 0, 'auto', None]
+    """
+    plain = str(text).strip().lower()
+    if plain in ("auto", "none"):
+        return None if plain == "none" else "auto"
+    return whole("patience", str(text), ", auto or none")
 
 
 def domain(text: Any) -> Domain:
@@ -75,13 +101,13 @@ def domain(text: Any) -> Domain:
     Hypersimplex(20, 5)
     """
     families = {family.written.partition(":")[0]: family for family in all_domains() if family.written}
-    name, _, numbers = str(text).strip().lower().partition(":")
+    name, pieces = split(str(text).lower())
     if name not in families:
         known = ", ".join(families[one].written for one in sorted(families))
         raise ValueError(f"domain must be written like one of {known}, got {str(text)!r}")
     family = families[name]
     try:
-        arguments = [int(part) for part in numbers.split(",")]
+        arguments = [int(piece) for piece in pieces]
         if len(arguments) != family.written.count(",") + 1:
             raise ValueError
     except ValueError:

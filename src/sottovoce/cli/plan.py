@@ -12,54 +12,53 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from sottovoce import __version__
-from sottovoce.cli import parsing
+from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
+from sottovoce.learning.options import separate
+from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import ApproxDP, PureDP
 
 __all__ = ["considered", "plan_command"]
 
+UNIT = (0.0, 1.0)  # the usual range of losses
 
+
+@with_options(without=("patience", "seed"))
 def plan_command(
-    domain: Annotated[str, typer.Option(help="Such as ball:10, box:5, simplex:10 or hypersimplex:20,5.")] = "ball:10",
-    horizon: Annotated[str, typer.Option(help="Events, such as 1000000, 1e6, 100k or 1M.")] = "1M",
-    epsilon: Annotated[float, typer.Option(help="Privacy budget; smaller is more private.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="0 is pure differential privacy.")] = 0.0,
-    losses: Annotated[str, typer.Option(help="convex, or linear in the action.")] = "convex",
-    integral: Annotated[bool, typer.Option("--integral", help="Play vertices instead of points between them.")] = False,
-    plan: Annotated[str, typer.Option(help="auto or paper.")] = "auto",
-    play: Annotated[str, typer.Option(help="inside (every action feasible) or around.")] = "inside",
-    loss_range: Annotated[str, typer.Option(help="Losses are clipped to it.")] = "0,1",
-    lipschitz: Annotated[float | None, typer.Option(help="Lipschitz constant of the losses, if known.")] = None,
+    options: Options,
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("results/plan"),
 ) -> None:
     """Show the plan that would be followed, what it promises and what privacy costs, and draw it."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
+    options = options.or_else(horizon="1M", domain=None if options.domain_json else "ball:10")
+    arguments, choices = separate(options.arguments)
+    wanted = arguments.pop("plan", "auto")
     problem = Problem(
-        parsing.domain(domain),
-        parsing.count("horizon", horizon),
-        parsing.pair("loss-range", loss_range),
-        ApproxDP(epsilon, delta) if delta else PureDP(epsilon),
-        lipschitz=lipschitz,
-        play=play,
-        losses=losses,
-        integral=integral,
+        options.feasible_set, options.events_needed, options.clipping or UNIT, options.guarantee, **arguments
     )
     console = Console()
-    found = _look(console, problem, plan)
+    if not problem.privacy.private:  # there is no budget to draw a curve over, and no price
+        _show(console, make_plan(problem, wanted, **choices))
+        return
+    found = _look(console, problem, wanted, choices)
     made = found.plan
-    console.print(str(replace(made, alternatives=())), soft_wrap=True, highlight=False, markup=False)
-    if made.alternatives:
-        console.print(considered(made))
-    needed = horizon_needed(problem, plan) if made.vacuous else None
+    _show(console, made)
+    needed = horizon_needed(problem, wanted, **choices) if made.vacuous else None
     console.print(_verdict(found, needed), soft_wrap=True, highlight=False)
     for path in _write(out, found, needed, _title(problem)):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
-def _look(console: Console, problem: Problem, plan: str) -> Outlook:
+def _show(console: Console, made: Plan) -> None:
+    """Print a plan, and what else was considered."""
+    console.print(str(replace(made, alternatives=())), soft_wrap=True, highlight=False, markup=False)
+    if made.alternatives:
+        console.print(considered(made))
+
+
+def _look(console: Console, problem: Problem, plan: str, choices: dict[str, Any]) -> Outlook:
     """Plan for other budgets and horizons too, with progress."""
     columns = TextColumn("{task.description}"), BarColumn(bar_width=12), TaskProgressColumn()
     with Progress(*columns, console=console, transient=True) as bars:
@@ -68,7 +67,7 @@ def _look(console: Console, problem: Problem, plan: str) -> Outlook:
         def show(done: int, total: int) -> None:
             bars.update(task, completed=done, total=total)
 
-        return outlook(problem, plan, progress=show)
+        return outlook(problem, plan, progress=show, **choices)
 
 
 def considered(plan: Plan) -> Table:

@@ -24,7 +24,6 @@ def of_problem(name: str) -> Settings:
     play = problem.settings().get("play", "inside")
     return Settings(
         environment=name,
-        domain="",
         horizon=HORIZON,
         losses=problem.losses,
         integral=problem.integral,

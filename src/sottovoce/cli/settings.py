@@ -6,10 +6,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from sottovoce._checks import choice, number, whole
-from sottovoce.cli import parsing
+from sottovoce._checks import choice
+from sottovoce.cli.options import PRIVACY, SWITCHES, Options, displaced, texts
 from sottovoce.experiments.naming import bare_name, make_problem, problem_name, read_settings
-from sottovoce.privacy import ApproxDP, Guarantee, NoPrivacy, PureDP
 from sottovoce.problems import PROBLEMS, DecisionProblem
 from sottovoce.simulation import Environment, MovingTarget, NoisyLinear, Switching
 
@@ -20,24 +19,14 @@ ENVIRONMENTS: dict[str, type[MovingTarget] | type[NoisyLinear] | type[Switching]
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """All that decides a run. Values are checked when the settings are made.
+@dataclass(frozen=True, kw_only=True)
+class Settings(Options):
+    """All that decides a run: the shared options, and what is a simulation's own. Checked when the settings are made.
 
     Parameters
     ----------
-    environment, domain : str
-        As on the command line; or a problem such as "routing" or "slate:items=40", which has a domain of its own ("").
-    horizon : int
-    epsilon, delta : float
-        A delta of 0 is pure differential privacy.
-    no_privacy : bool
-        If True, epsilon and delta are not used.
-    plan, play, losses : str
-    integral : bool
-        As `PrivateBandit` takes them.
-    seed : int
-        For the environment and the optimizer's public coins.
+    environment : str
+        As on the command line; or a problem such as "routing" or "slate:items=40", which has a domain of its own.
     simulated_noise : bool
         Use noise from a seed: a run can then be repeated, and is not private.
     also : tuple of str
@@ -51,49 +40,27 @@ class Settings:
     """
 
     environment: str = "moving-target"
-    domain: str = "ball:10"
-    horizon: int | str = 1_000_000
-    epsilon: float = 1.0
-    delta: float = 0.0
-    no_privacy: bool = False
-    plan: str = "auto"
-    play: str = "inside"
-    losses: str = "convex"
-    integral: bool = False
-    seed: int = 0
+    horizon: Any = 1_000_000
+    seed: int | None = 0
     simulated_noise: bool = False
     also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.is_problem:
             problem_name(self.environment)
-            if self.domain:
+            if self.domain or self.domain_json:
                 raise ValueError(
                     f"domain must be left out: {self.environment} has its own. Settings change it, as in slate:items=40"
                 )
         else:
             choice("environment", self.environment, tuple(ENVIRONMENTS))
-        choice("plan", self.plan, ("auto", "paper"))
-        choice("play", self.play, ("inside", "around"))
-        choice("losses", self.losses, ("convex", "linear"))
-        for name in ("no_privacy", "simulated_noise", "integral"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"{name} must be true or false, got {getattr(self, name)!r}")
-        if isinstance(self.also, str) or not all(isinstance(text, str) for text in self.also):
-            raise TypeError(f"also must be a list of texts such as 'no-privacy' or 'epsilon=0.1', got {self.also!r}")
-        object.__setattr__(self, "horizon", parsing.count("horizon", self.horizon))
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0.0))
-        object.__setattr__(self, "seed", whole("seed", self.seed, least=0))
-        object.__setattr__(self, "also", tuple(self.also))
-        if number("delta", self.delta) != 0.0:
-            ApproxDP(self.epsilon, self.delta)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The promise that these settings ask for."""
-        if self.no_privacy:
-            return NoPrivacy()
-        return ApproxDP(self.epsilon, self.delta) if self.delta else PureDP(self.epsilon)
+            if self.domain is None and self.domain_json is None:
+                object.__setattr__(self, "domain", "ball:10")
+        if not isinstance(self.simulated_noise, bool):
+            raise TypeError(f"simulated-noise must be true or false, got {self.simulated_noise!r}")
+        object.__setattr__(self, "also", texts("also", self.also, "'no-privacy' or 'epsilon=0.1'"))
+        object.__setattr__(self, "horizon", self.events_needed)
 
     @property
     def is_problem(self) -> bool:
@@ -102,29 +69,34 @@ class Settings:
 
     def make_problem(self) -> DecisionProblem | None:
         """Build the decision problem, if it is one."""
-        return make_problem(self.environment, seed=self.seed) if self.is_problem else None
+        return make_problem(self.environment, seed=self.public_seed) if self.is_problem else None
+
+    @property
+    def public_seed(self) -> int:
+        """The seed, which a simulation always has."""
+        return self.seed or 0
 
     def make_environment(self) -> Environment:
         """Build the environment on its domain."""
         problem = self.make_problem()
         if problem is not None:
             return problem.environment
-        return ENVIRONMENTS[self.environment](parsing.domain(self.domain), seed=self.seed)
+        return ENVIRONMENTS[self.environment](self.feasible_set, seed=self.public_seed)
 
 
 KEYS = tuple(field.name for field in fields(Settings))
-_VARIANT_KEYS = ("epsilon", "delta", "no_privacy", "plan", "play", "losses", "integral", "simulated_noise")
+_SWITCHES = (*SWITCHES, "simulated_noise")
+_NOT_OF_VARIANTS = ("environment", "domain", "domain_json", "horizon", "loss_range", "seed", "also")
+_VARIANT_KEYS = tuple(name for name in KEYS if name not in _NOT_OF_VARIANTS)
 
 
 def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """Return settings with some values replaced; whoever asks for an epsilon or a delta asks for privacy."""
-    values = dict(values)
-    private = [name for name in ("epsilon", "delta") if name in values]
-    if private and values.get("no_privacy") is True:
-        raise ValueError(f"{' and '.join([*private, 'no-privacy'])} exclude each other")
-    if private:
-        values.setdefault("no_privacy", False)
-    return replace(settings, **values)
+    """Return settings with some values replaced, and whatever these contradict left out."""
+    Options(**{name: values[name] for name in PRIVACY if name in values})  # must not contradict each other
+    left_out = displaced(values)
+    if "environment" in values:
+        left_out["domain"] = None
+    return replace(settings, **{**left_out, **values})
 
 
 def from_file(path: Path, base: Settings) -> Settings:
@@ -142,12 +114,12 @@ def variant(settings: Settings, text: str) -> Settings:
     values: dict[str, Any] = {}
     for written, value in read_settings(text, f"variant {text!r}").items():
         key = _known(written, _VARIANT_KEYS, f"variant {text!r}")
-        if key in ("no_privacy", "simulated_noise", "integral"):
+        if key in _SWITCHES:
             if value is not None:
                 raise ValueError(f"{written} in variant {text!r} takes no value")
             values[key] = True
         else:
-            values[key] = number(written, value or "") if key in ("epsilon", "delta") else value or ""
+            values[key] = (value or "",) if key == "choose" else value or ""
     return replace(with_values(settings, values), also=())
 
 

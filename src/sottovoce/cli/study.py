@@ -6,21 +6,19 @@ from typing import Annotated, Any
 
 import typer
 
-from sottovoce.cli import parsing
+from sottovoce.cli.making import domain_of
+from sottovoce.cli.options import Deadline, Options, with_options
 from sottovoce.cli.study_ask import ask_command
-from sottovoce.cli.study_making import domain_of, guarantee_of
 from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
 from sottovoce.cli.study_tell import tell_command
 from sottovoce.cli.study_waiting import (
-    Deadline,
-    Patience,
     deadline_of,
     forget_command,
     outstanding_command,
-    patience_of,
     set_command,
 )
 from sottovoce.errors import StorageError, StudyNotFound
+from sottovoce.learning.options import DecisionFacts
 from sottovoce.studies import Study, export_lines, verify_stored
 
 __all__ = ["study_app"]
@@ -35,50 +33,33 @@ study_app = typer.Typer(
 
 
 @study_app.command("create")
+@with_options()
 def create(
     name: Name,
+    options: Options,
     storage: Url = None,
-    domain: Annotated[str | None, typer.Option(help="Such as ball:10, simplex:10 or hypersimplex:20,5.")] = None,
-    domain_json: Annotated[
-        Path | None, typer.Option(help="A file with a domain as sottovoce.domains.specification.specify writes it.")
-    ] = None,
-    horizon: Annotated[str, typer.Option(help="Events, such as 1e6, 100k or 1M; or unknown.")] = "unknown",
-    loss_range: Annotated[str, typer.Option(help="Losses are clipped to it.")] = "0,1",
-    epsilon: Annotated[float | None, typer.Option(help="Privacy budget; 1 by default.")] = None,
-    delta: Annotated[float | None, typer.Option(help="With epsilon: approximate differential privacy.")] = None,
-    rho: Annotated[float | None, typer.Option(help="Zero-concentrated differential privacy instead.")] = None,
-    local: Annotated[bool, typer.Option("--local", help="Owners privatise their losses and send reports.")] = False,
-    no_privacy: Annotated[bool, typer.Option("--no-privacy", help="Learn without any promise.")] = False,
-    contributions: Annotated[int, typer.Option(help="Events that one person is in, at most.")] = 1,
-    plan: Annotated[str, typer.Option(help="auto; a study refuses paper.")] = "auto",
-    play: Annotated[str, typer.Option(help="inside (every action feasible) or around.")] = "inside",
-    losses: Annotated[str, typer.Option(help="convex, or linear: then only a few events report.")] = "convex",
-    integral: Annotated[bool, typer.Option("--integral", help="Play vertices: 0/1 decisions.")] = False,
-    drift: Annotated[bool, typer.Option("--drift", help="What is best may change over time.")] = False,
-    patience: Patience = None,
     deadline: Deadline = None,
-    seed: Annotated[int | None, typer.Option(help="Of the public coins; never of the noise.")] = None,
     as_json: AsJson = None,
 ) -> None:
     """Create a study; if it exists and was created alike, nothing changes."""
     url = storage_url(storage)
-    options: dict[str, Any] = {
-        "domain": domain_of(domain, domain_json),
-        "horizon": None if horizon.strip().lower() == "unknown" else parsing.count("horizon", horizon),
-        "loss_range": parsing.pair("loss-range", loss_range),
-        "privacy": guarantee_of(epsilon, delta, rho, local, no_privacy, contributions),
-        "plan": plan,
-        "play": play,
-        "losses": losses,
-        "integral": integral,
-        "drift": drift,
+    making: dict[str, Any] = {
+        "domain": options.feasible_set,
+        "horizon": options.events,
+        "loss_range": options.clipping or (0.0, 1.0),
+        "privacy": options.guarantee,
+        # What is not given is as usual, and is compared with a study that exists.
+        "plan": "auto",
+        "exploration": None,
+        "mechanism": None,
+        **DecisionFacts().facts(),
+        **options.arguments,
+        **options.waiting,
     }
     created = not _exists(url, name)
-    if patience is not None:
-        options["patience"] = patience_of(patience)
     if deadline is not None:
-        options["deadline"] = deadline_of(deadline)
-    with Study.open(url, name=name, seed=seed, **options) as study:
+        making["deadline"] = deadline_of(deadline)
+    with Study.open(url, name=name, seed=options.seed, **making) as study:
         facts = {"study": name, "created": created, "privacy": study.privacy.headline, "remaining": study.remaining}
         word = "Created" if created else "There already is"
         show(as_json, facts, f"{word} study {name!r}.\n{study.privacy}\n\n{study.plan}")

@@ -10,20 +10,16 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce.cli import parsing
+from sottovoce.cli.options import Deadline, Patience
 from sottovoce.cli.study_output import Output
 from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
 from sottovoce.cli.study_stream import LineError, read_ids
 from sottovoce.errors import UnknownAction
 from sottovoce.studies import Study
 
-__all__ = ["deadline_of", "forget_command", "outstanding_command", "patience_of", "set_command"]
+__all__ = ["deadline_of", "forget_command", "outstanding_command", "set_command"]
 
 _BLOCK = 10_000  # ids of one transaction
-
-Patience = Annotated[
-    str | None, typer.Option(help="Events asked after a full round until it closes without missing losses; auto, none.")
-]
-Deadline = Annotated[str | None, typer.Option(help="The same in seconds; or none.")]
 
 
 def outstanding_command(
@@ -63,7 +59,7 @@ def forget_command(
     """Close actions whose loss will never come: each counts as the middle of the range. What is told is skipped."""
     if sum((bool(ids), file is not None, older_than is not None)) != 1:
         raise ValueError("pass ID..., --file or --older-than: one of them")
-    age = None if older_than is None else _whole("older-than", older_than)
+    age = None if older_than is None else parsing.whole("older-than", older_than)
     with Study.open(storage_url(storage), name=name) as study:
         if age is not None:
             found = study.outstanding()
@@ -139,7 +135,7 @@ def set_command(
     """Change how long rounds wait for losses, of a study that runs: all processes follow with their next call."""
     changes: dict[str, Any] = {}
     if patience is not None:
-        changes["patience"] = patience_of(patience)
+        changes["patience"] = parsing.patience(patience)
     if deadline is not None:
         changes["deadline"] = deadline_of(deadline)
     if not changes:
@@ -157,20 +153,6 @@ def _or_none(value: float | None, unit: str) -> str:
     return "none" if value is None else f"{value:,} {unit}"
 
 
-def patience_of(text: str) -> int | str | None:
-    """Read a patience: a count, auto, or none.
-
-    Examples
-    --------
-    >>> [patience_of(text) for text in ("10k", "0", "auto", "none")]
-    [10000, 0, 'auto', None]
-    """
-    plain = text.strip().lower()
-    if plain in ("auto", "none"):
-        return None if plain == "none" else "auto"
-    return _whole("patience", text, ", auto or none")
-
-
 def deadline_of(text: str) -> float | None:
     """Read a deadline: seconds, or none."""
     if text.strip().lower() == "none":
@@ -179,12 +161,3 @@ def deadline_of(text: str) -> float | None:
         return float(text)
     except ValueError:
         raise ValueError(f"deadline must be a number of seconds, or none, got {text!r}") from None
-
-
-def _whole(name: str, text: str, also: str = "") -> int:
-    if text.strip() == "0":
-        return 0
-    try:
-        return parsing.count(name, text)
-    except ValueError:
-        raise ValueError(f"{name} must be a whole number such as 0, 500 or 10k{also}, got {text!r}") from None

@@ -7,12 +7,24 @@ slate:items=40,slots=5       a name with settings
 
 import ast
 import inspect
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from sottovoce.problems import PROBLEMS, DecisionProblem
 
-__all__ = ["Named", "bare_name", "listed", "make_problem", "problem_name", "read", "read_settings", "split_names"]
+__all__ = [
+    "Named",
+    "bare_name",
+    "listed",
+    "make_problem",
+    "problem_name",
+    "read",
+    "read_settings",
+    "read_values",
+    "split",
+    "split_names",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +53,37 @@ class Named:
 
 def read(text: str, what: str = "problem") -> Named:
     """Read "slate:items=40,slots=5"; values are whole numbers, floats, true or false, or words."""
-    name, colon, written = (part.strip() for part in text.partition(":"))
-    settings = read_settings(written, f"{what} {text!r}") if colon else {}
+    name, pieces = split(text)
+    settings = _settings(pieces, f"{what} {text!r}")
     if not name or not all(settings) or not all(settings.values()):
         raise ValueError(f"{what} must be written like name or name:key=value,key=value, got {text!r}")
     return Named(name, tuple((key, _value(value)) for key, value in settings.items() if value))
+
+
+def read_values(text: str, what: str) -> dict[str, Any]:
+    """Read "items=40,slots=5", each key with a value; `what` is for the message if it is written otherwise.
+
+    Examples
+    --------
+    >>> read_values("rate=0.1, reuse=false", "choice")
+    {'rate': 0.1, 'reuse': False}
+    """
+    settings = read_settings(text, what)
+    if not all(settings) or not all(settings.values()):
+        raise ValueError(f"{what} must be written like key=value or key=value,key=value")
+    return {key: _value(value) for key, value in settings.items() if value}
+
+
+def split(text: str) -> tuple[str, list[str]]:
+    """Return a name, and the pieces that stand after its colon.
+
+    Examples
+    --------
+    >>> split("hypersimplex:20, 5"), split("slate")
+    (('hypersimplex', ['20', '5']), ('slate', []))
+    """
+    name, colon, rest = text.partition(":")
+    return name.strip(), listed(rest) if colon else []
 
 
 def bare_name(text: str) -> str:
@@ -56,7 +94,7 @@ def bare_name(text: str) -> str:
     >>> bare_name("slate:items=40"), bare_name("a file.toml")
     ('slate', 'a file.toml')
     """
-    return text.partition(":")[0].strip()
+    return split(text)[0]
 
 
 def listed(text: str) -> list[str]:
@@ -78,8 +116,12 @@ def read_settings(text: str, where: str) -> dict[str, str | None]:
     >>> read_settings("epsilon = 0.1, no-privacy", "variant")
     {'epsilon': '0.1', 'no-privacy': None}
     """
+    return _settings(listed(text), where)
+
+
+def _settings(pieces: list[str], where: str) -> dict[str, str | None]:
     settings: dict[str, str | None] = {}
-    for piece in listed(text):
+    for piece in pieces:
         key, equals, value = (part.strip() for part in piece.partition("="))
         if key in settings:
             raise ValueError(f"{key} is given twice in {where}: give it once")
@@ -142,6 +184,8 @@ def _accepted(kind: type[DecisionProblem]) -> list[str]:
 def _value(text: str) -> Any:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
+    if text.lower() == "inf":
+        return math.inf
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError):

@@ -8,14 +8,26 @@ line of `PlanChoices`. Tests compare both with what is asked at run time.
 
 import difflib
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, TypedDict, TypeVar
 
 from sottovoce._checks import choice, number
 from sottovoce.learning.planning.plan import Plan
 
-__all__ = ["NOT_PASSED", "DecisionFacts", "OptimizerOptions", "PlanChoices", "meant", "separate", "spelled_out"]
+__all__ = [
+    "NOT_PASSED",
+    "PLANS",
+    "DecisionFacts",
+    "OptimizerOptions",
+    "PlanChoices",
+    "meant",
+    "separate",
+    "spelled_out",
+]
+
+PLANS = ("auto", "paper")
+"""Plans that have a name."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -101,7 +113,7 @@ class _NotPassed:
 NOT_PASSED: Any = _NotPassed()
 
 
-def separate(options: OptimizerOptions) -> tuple[dict[str, Any], dict[str, Any]]:
+def separate(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return arguments (`plan` and facts of the decision), and single choices of the plan: all that is left.
 
     Examples

@@ -46,6 +46,8 @@ class BanditConfiguration(DecisionFacts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # A choice of None is no choice.
+        object.__setattr__(self, "choices", {name: one for name, one in self.choices.items() if one is not None})
         object.__setattr__(self, "patience", check_patience(self.patience))
 
     def problem(self) -> Problem:

@@ -16,7 +16,7 @@ from sottovoce.learning.explorations.kind import Check, Chosen
 from sottovoce.learning.explorations.paper import PAPER_CHOICES, paper_draft
 from sottovoce.learning.explorations.sphere import SPHERE
 from sottovoce.learning.oco.noisy_oco import METHODS
-from sottovoce.learning.options import meant
+from sottovoce.learning.options import PLANS, meant
 from sottovoce.learning.planning.plan import Alternative, Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_for, mechanism_named
@@ -49,7 +49,7 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
         if any(value is not None for value in overrides.values()):
             raise ValueError("single choices cannot override a ready Plan; make the plan with them, or leave them out")
         return plan
-    choice("plan", plan, ("auto", "paper"))
+    choice("plan", plan, PLANS)
     chosen = _checked(problem, overrides)
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen)
     return replace(best, notes=_notes(problem, best))

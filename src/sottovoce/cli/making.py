@@ -1,4 +1,4 @@
-"""From the options of `sottovoce study create` to what a study is made with."""
+"""From what options say to the domain and the guarantee that they ask for."""
 
 import json
 from pathlib import Path
@@ -30,36 +30,35 @@ def domain_of(text: str | None, file: Path | None) -> Domain:
 
 
 def guarantee_of(
-    epsilon: float | None,
-    delta: float | None,
-    rho: float | None,
-    local: bool,
-    no_privacy: bool,
-    contributions: int,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    local: bool = False,
+    no_privacy: bool = False,
+    contributions: int | None = None,
 ) -> Guarantee:
     """Return the promise that options ask for; they must not contradict each other.
 
     Examples
     --------
-    >>> print(guarantee_of(None, None, None, False, False, 1))
+    >>> print(guarantee_of())
     epsilon = 1, pure differential privacy
     """
-    asked = [
-        name for name, given in (("--rho", rho is not None), ("--local", local), ("--no-privacy", no_privacy)) if given
-    ]
-    if delta is not None:
-        asked.append("--delta")
-    if len(asked) > 1:
-        raise ValueError(f"{' and '.join(asked)} exclude each other")
+    asked = {"--delta": bool(delta), "--rho": rho is not None, "--local": local, "--no-privacy": no_privacy}
+    kinds = [name for name, given in asked.items() if given]
+    if len(kinds) > 1:
+        raise ValueError(f"{' and '.join(kinds)} exclude each other")
     if epsilon is not None and (no_privacy or rho is not None):
-        raise ValueError(f"--epsilon and {asked[0]} exclude each other")
+        raise ValueError(f"--epsilon and {kinds[0]} exclude each other")
     if no_privacy:
+        if contributions is not None:
+            raise ValueError("--contributions and --no-privacy exclude each other")
         return NoPrivacy()
+    most = 1 if contributions is None else contributions
     if rho is not None:
-        return ZCDP(rho, contributions=contributions)
+        return ZCDP(rho, contributions=most)
     budget = 1.0 if epsilon is None else epsilon
     if local:
-        return LocalDP(budget, contributions=contributions)
-    if delta is not None:
-        return ApproxDP(budget, delta, contributions=contributions)
-    return PureDP(budget, contributions=contributions)
+        return LocalDP(budget, contributions=most)
+    return ApproxDP(budget, delta, contributions=most) if delta else PureDP(budget, contributions=most)

@@ -1,0 +1,291 @@
+"""The options that say what is decided, how private, and by which plan: one set for `run`, `plan` and `study create`.
+
+What stands here, a command takes by a parameter `options: Options` under `@with_options()`. An argument that
+sottovoce.learning.options gets is one more field here, and a row for each command in docs/command-line.md.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Annotated, Any, Self, TypeVar, get_type_hints
+
+import typer
+
+from sottovoce._checks import choice, number, whole
+from sottovoce.cli import parsing
+from sottovoce.cli.making import domain_of, guarantee_of
+from sottovoce.domains import Domain
+from sottovoce.experiments.naming import read_values
+from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
+from sottovoce.learning.options import PLANS, DecisionFacts
+from sottovoce.privacy import MECHANISMS, Guarantee, mechanism_named
+
+__all__ = ["PRIVACY", "SWITCHES", "Deadline", "Options", "Patience", "displaced", "texts", "with_options"]
+
+_DECISION, _PRIVACY, _PLAN = "What is decided", "Privacy", "How it is learned"
+PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
+"""Options that say which guarantee is given; some exclude others."""
+_NOISY = tuple(one.name for one in MECHANISMS.values() if one.noised)
+_NUMBERS = ("epsilon", "delta", "rho", "lipschitz")
+SWITCHES = ("local", "no_privacy", "integral", "drift")
+"""Options that are on or off."""
+
+Patience = Annotated[
+    str | None,
+    typer.Option(
+        help="Events asked after a full round until it closes without missing losses; auto, none.",
+        rich_help_panel=_PLAN,
+    ),
+]
+
+Deadline = Annotated[str | None, typer.Option(help="The same in seconds; or none.", rich_help_panel=_PLAN)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What was given of the options that commands share, as it was written; None is what was not given.
+
+    Examples
+    --------
+    >>> given = Options(domain="simplex:4", rho=0.5, losses="linear", choose=("rate=0.1",))
+    >>> given.feasible_set, given.guarantee, given.arguments
+    (Simplex(4), ZCDP(rho=0.5, contributions=1), {'losses': 'linear', 'rate': 0.1})
+    """
+
+    domain: Annotated[
+        str | None,
+        typer.Option(
+            help="Such as ball:10, box:5, simplex:10 or hypersimplex:20,5; `sottovoce domains` lists all.",
+            rich_help_panel=_DECISION,
+        ),
+    ] = None
+    domain_json: Annotated[
+        Path | None,
+        typer.Option(
+            help="A file with a domain as sottovoce.domains.specification.specify writes it.",
+            rich_help_panel=_DECISION,
+        ),
+    ] = None
+    horizon: Annotated[
+        str | None,
+        typer.Option(
+            help="Events, such as 1000000, 1e6, 100k or 1M; for a study also: unknown.", rich_help_panel=_DECISION
+        ),
+    ] = None
+    loss_range: Annotated[
+        str | None, typer.Option(help="Losses are clipped to it, such as 0,1.", rich_help_panel=_DECISION)
+    ] = None
+    losses: Annotated[
+        str | None, typer.Option(help="convex, or linear: then only a few events report.", rich_help_panel=_DECISION)
+    ] = None
+    play: Annotated[
+        str | None, typer.Option(help="inside (every action feasible) or around.", rich_help_panel=_DECISION)
+    ] = None
+    integral: Annotated[
+        bool | None, typer.Option("--integral", help="Play vertices: 0/1 decisions.", rich_help_panel=_DECISION)
+    ] = None
+    drift: Annotated[
+        bool | None, typer.Option("--drift", help="What is best may change over time.", rich_help_panel=_DECISION)
+    ] = None
+    lipschitz: Annotated[
+        float | None, typer.Option(help="Lipschitz constant of the losses, if known.", rich_help_panel=_DECISION)
+    ] = None
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="Privacy budget; smaller is more private. 1 by default.", rich_help_panel=_PRIVACY),
+    ] = None
+    delta: Annotated[
+        float | None,
+        typer.Option(help="With epsilon: approximate differential privacy. 0 is pure.", rich_help_panel=_PRIVACY),
+    ] = None
+    rho: Annotated[
+        float | None,
+        typer.Option(help="Zero-concentrated differential privacy instead of epsilon.", rich_help_panel=_PRIVACY),
+    ] = None
+    local: Annotated[
+        bool | None,
+        typer.Option("--local", help="Owners privatise their losses and send reports.", rich_help_panel=_PRIVACY),
+    ] = None
+    channel: Annotated[
+        str | None, typer.Option(help="With local: one-bit or laplace reports.", rich_help_panel=_PRIVACY)
+    ] = None
+    no_privacy: Annotated[
+        bool | None, typer.Option("--no-privacy", help="Learn without any promise.", rich_help_panel=_PRIVACY)
+    ] = None
+    contributions: Annotated[
+        int | None, typer.Option(help="Events that one person is in, at most; 1 by default.", rich_help_panel=_PRIVACY)
+    ] = None
+    plan: Annotated[
+        str | None, typer.Option(help=f"{' or '.join(PLANS)}; a study refuses paper.", rich_help_panel=_PLAN)
+    ] = None
+    exploration: Annotated[
+        str | None, typer.Option(help=f"One of {', '.join(EXPLORATIONS)}.", rich_help_panel=_PLAN)
+    ] = None
+    mechanism: Annotated[str | None, typer.Option(help=f"One of {', '.join(_NOISY)}.", rich_help_panel=_PLAN)] = None
+    choose: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A single choice of the plan: batch_size=64. Repeatable.", rich_help_panel=_PLAN
+        ),
+    ] = None
+    patience: Patience = None
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Of the public coins, and of a simulated world; never of real noise.", rich_help_panel=_PLAN),
+    ] = None
+
+    def __post_init__(self) -> None:
+        for name in _NUMBERS:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number(name, getattr(self, name)))
+        for name in SWITCHES:
+            if not isinstance(getattr(self, name), bool | None):
+                raise TypeError(f"{name.replace('_', '-')} must be true or false, got {getattr(self, name)!r}")
+        if self.contributions is not None:
+            object.__setattr__(self, "contributions", parsing.count("contributions", self.contributions))
+        if self.domain_json is not None:
+            object.__setattr__(self, "domain_json", Path(self.domain_json))
+        object.__setattr__(self, "choose", texts("choose", self.choose or (), "'batch_size=64'"))
+        if self.seed is not None:
+            whole("seed", self.seed, least=0)
+        _ = self.guarantee, self.events, self.clipping, self.waiting, self.arguments  # each says what is wrong with it
+
+    @property
+    def feasible_set(self) -> Domain:
+        """The domain that is written, or in a file."""
+        return domain_of(self.domain, self.domain_json)
+
+    @property
+    def events(self) -> int | None:
+        """The horizon; None if it is unknown."""
+        unknown = self.horizon is None or str(self.horizon).strip().lower() == "unknown"
+        return None if unknown else parsing.count("horizon", self.horizon)
+
+    @property
+    def events_needed(self) -> int:
+        """The horizon, where there must be one."""
+        events = self.events
+        if events is None:
+            raise ValueError("horizon must be known here, such as 1000000, 1e6, 100k or 1M")
+        return events
+
+    @property
+    def clipping(self) -> tuple[float, float] | None:
+        """The range of losses, if one is given."""
+        return None if self.loss_range is None else parsing.pair("loss-range", self.loss_range)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The promise that is asked for."""
+        return guarantee_of(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            local=bool(self.local),
+            no_privacy=bool(self.no_privacy),
+            contributions=self.contributions,
+        )
+
+    @property
+    def waiting(self) -> dict[str, Any]:
+        """The patience, if one is given, as an argument."""
+        return {} if self.patience is None else {"patience": parsing.patience(self.patience)}
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What is given of `OptimizerOptions`, checked by name."""
+        facts = {one.name: getattr(self, one.name) for one in fields(DecisionFacts)}
+        given = {name: value for name, value in facts.items() if value is not None}
+        DecisionFacts(**given)
+        if self.plan is not None:
+            given["plan"] = choice("plan", self.plan, PLANS)
+        if self.exploration is not None:
+            given["exploration"] = exploration_named(self.exploration).name
+        if self.mechanism is not None:
+            given["mechanism"] = mechanism_named(self.mechanism).name
+        for text in self.choose or ():
+            for name, value in read_values(text, f"choose {text!r}").items():
+                if name in given or name in facts:
+                    raise ValueError(f"{name} is given twice, or has an option of its own: --{name}")
+                given[name] = value
+        return given
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Single choices as they were written."""
+        return tuple(self.choose or ())
+
+    def given(self) -> dict[str, Any]:
+        """Return what was given, by name."""
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) not in (None, ())}
+
+    def or_else(self, **defaults: Any) -> Self:
+        """Return the same with defaults for what was not given."""
+        return replace(self, **{**defaults, **{name: one for name, one in self.given().items() if name in defaults}})
+
+
+def texts(name: str, given: Any, such_as: str) -> tuple[str, ...]:
+    """Return a list of texts as a tuple; one text alone is not meant."""
+    if isinstance(given, str) or not all(isinstance(text, str) for text in given):
+        raise TypeError(f"{name} must be a list of texts such as {such_as}, got {given!r}")
+    return tuple(given)
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def with_options(*, without: tuple[str, ...] = ()) -> Callable[[Command], Callable[..., Any]]:
+    """Make a command of a function that takes `options: Options`: these stand in its help where that parameter stands.
+
+    Parameters
+    ----------
+    without
+        Options that mean nothing to the command.
+    """
+    hints = get_type_hints(Options, include_extras=True)
+    shared = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(Options)
+        if one.name not in without
+    ]
+
+    def decorate(function: Command) -> Callable[..., Any]:
+        shown: list[inspect.Parameter] = []
+        for one in inspect.signature(function, eval_str=True).parameters.values():
+            shown += shared if one.name == "options" else [one.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+
+        @functools.wraps(function)
+        def command(**given: Any) -> Any:
+            options = Options(**{one.name: given.pop(one.name) for one in shared})
+            return function(options=options, **given)
+
+        spelled: Any = command
+        spelled.__signature__ = inspect.Signature(shown)
+        spelled.__annotations__ = {one.name: one.annotation for one in shown}
+        return command
+
+    return decorate
+
+
+def displaced(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what an option that is given anew takes the place of: a budget that of no privacy, a file that of a name.
+
+    Examples
+    --------
+    >>> displaced({"rho": 0.5})
+    {'epsilon': None, 'delta': None, 'local': None, 'no_privacy': None}
+    """
+    others = {
+        "epsilon": ("rho", "no_privacy"),
+        "delta": ("rho", "local", "no_privacy"),
+        "local": ("delta", "rho", "no_privacy"),
+        "rho": ("epsilon", "delta", "local", "no_privacy"),
+        "no_privacy": ("epsilon", "delta", "rho", "local", "contributions"),
+        "contributions": ("no_privacy",),
+        "domain": ("domain_json",),
+        "domain_json": ("domain",),
+    }
+    found = [name for given, value in values.items() if value for name in others.get(given, ())]
+    return dict.fromkeys(name for name in found if name not in values)
