@@ -10,9 +10,11 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import align, audit, mechanisms_alone, shipped
+from sottovoce.cli import main
 from sottovoce.exploration import Frames
 from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind
 from sottovoce.learning.explorations.frames import FRAMES
+from sottovoce.learning.planning import outlook
 from sottovoce.learning.planning.plan import Options, Plan
 from sottovoce.privacy import MECHANISMS, Mechanism, ProbeSums, PureDP
 from sottovoce.privacy.noise import laplace_for
@@ -72,6 +74,31 @@ def test_it_is_audited(twice):
     assert align(configuration, most=12).passed
     assert audit(configuration, runs=400, noise_seed=1).passed
     assert mechanisms_alone(mechanism="twice")
+
+
+@pytest.fixture
+def command(monkeypatch, tmp_path, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
+    monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([*arguments, "--domain", "box:2", "--horizon", "200"])
+        printed = capsys.readouterr()
+        assert ended.value.code == 0, printed.err
+        return printed.out
+
+    return call
+
+
+def test_it_works_on_the_command_line(twice, command):
+    assert "with twice" in command("plan", "--mechanism", "twice")
+    assert "mechanism twice" in command("run", "moving-target", "--simulated-noise", "--mechanism", "twice")
+    made = command("study", "create", "toy", "--mechanism", "twice")
+    assert json.loads(made)["remaining"] == 200
+    with sv.Study.open("sqlite:///study.db", name="toy") as study:
+        assert study.plan.mechanism == "twice"
 
 
 def test_what_it_cannot_do_is_refused_with_the_reason(twice):
@@ -151,6 +178,15 @@ def test_a_way_of_exploring_that_is_registered_is_planned_run_stored_and_audited
         assert study.plan.exploration == "toy"
         assert study.verify().ok
         json.dumps(study.export())
+
+
+def test_a_way_of_exploring_works_on_the_command_line(toy_exploration, command):
+    chosen = ("--exploration", "toy", "--choose", "reach=0.2")
+    assert "one direction at a time, at 0.2" in command("plan", *chosen)
+    assert "exploration toy, reach=0.2" in command("run", "moving-target", "--simulated-noise", *chosen)
+    command("study", "create", "toy", *chosen)
+    with sv.Study.open("sqlite:///study.db", name="toy") as study:
+        assert study.plan.reach == 0.2
 
 
 def test_its_choices_are_its_own(toy_exploration):

@@ -139,14 +139,15 @@ def _simulate_all(console: Console, every: list[Settings], labels: list[str]) ->
     played: list[execute.Played] = []
     problem = every[0].make_problem()
     environment = every[0].make_environment() if problem is None else problem.environment
+    optimizers = [execute.optimizer_of(one, environment, problem) for one in every]  # errors come before anything runs
     with tables.progress_bars(console) as bars:
-        for settings, label in zip(every, labels, strict=True):
+        for settings, label, optimizer in zip(every, labels, optimizers, strict=True):
             task = bars.add_task(label, total=settings.events_needed, round=0)
 
             def show(done: int, total: int, rounds: int, task: Any = task) -> None:
                 bars.update(task, completed=done, total=total, round=rounds)
 
-            played.append(execute.carry_out(settings, environment, show, problem=problem))
+            played.append(execute.carry_out(optimizer, environment, show))
             if not played[-1].run.finished:
                 break
     return played

@@ -19,7 +19,7 @@ from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 from sottovoce.problems import DecisionProblem
 from sottovoce.simulation import Environment, Run, simulate
 
-__all__ = ["Played", "all_settings", "carry_out", "command_line", "labels_of", "write"]
+__all__ = ["Played", "all_settings", "carry_out", "command_line", "labels_of", "optimizer_of", "write"]
 
 Progress = Callable[[int, int, int], None]
 
@@ -48,20 +48,13 @@ def _what_counts(settings: Settings) -> tuple[Guarantee, Settings]:
     return settings.guarantee, replace(settings, **unsaid, simulated_noise=simulated, also=())
 
 
-def carry_out(
-    settings: Settings,
-    environment: Environment,
-    progress: Progress | None = None,
-    *,
-    problem: DecisionProblem | None = None,
-) -> Played:
-    """Build the optimizer and simulate it."""
-    optimizer = _optimizer(settings, environment, problem)
+def carry_out(optimizer: Any, environment: Environment, progress: Progress | None = None) -> Played:
+    """Simulate an optimizer that was built."""
     run = simulate(optimizer, environment, progress=progress)
     return Played(run, optimizer.plan, optimizer.point)
 
 
-def _optimizer(settings: Settings, environment: Environment, problem: DecisionProblem | None) -> Any:
+def optimizer_of(settings: Settings, environment: Environment, problem: DecisionProblem | None) -> Any:
     """Return an optimizer that is told what is known of the problem, unless the settings say otherwise."""
     known = {"loss_range": environment.loss_range, "lipschitz": environment.lipschitz}
     if problem is not None:

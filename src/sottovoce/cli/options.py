@@ -28,6 +28,7 @@ _DECISION, _PRIVACY, _PLAN = "What is decided", "Privacy", "How it is learned"
 PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""
 _NOISY = tuple(one.name for one in MECHANISMS.values() if one.noised)
+_OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
 _NUMBERS = ("epsilon", "delta", "rho", "lipschitz")
 SWITCHES = ("local", "no_privacy", "integral", "drift")
 """Options that are on or off."""
@@ -147,6 +148,8 @@ class Options:
             object.__setattr__(self, "contributions", parsing.count("contributions", self.contributions))
         if self.domain_json is not None:
             object.__setattr__(self, "domain_json", Path(self.domain_json))
+        if self.channel is not None and not self.local:
+            raise ValueError("--channel is how owners privatise their losses: it needs --local")
         object.__setattr__(self, "choose", texts("choose", self.choose or (), "'batch_size=64'"))
         if self.seed is not None:
             whole("seed", self.seed, least=0)
@@ -196,7 +199,8 @@ class Options:
     @property
     def arguments(self) -> dict[str, Any]:
         """What is given of `OptimizerOptions`, checked by name."""
-        facts = {one.name: getattr(self, one.name) for one in fields(DecisionFacts)}
+        # An argument that cannot be written on a command line has no option.
+        facts = {one.name: getattr(self, one.name, None) for one in fields(DecisionFacts)}
         given = {name: value for name, value in facts.items() if value is not None}
         DecisionFacts(**given)
         if self.plan is not None:
@@ -207,8 +211,10 @@ class Options:
             given["mechanism"] = mechanism_named(self.mechanism).name
         for text in self.choose or ():
             for name, value in read_values(text, f"choose {text!r}").items():
-                if name in given or name in facts:
-                    raise ValueError(f"{name} is given twice, or has an option of its own: --{name}")
+                if name in _OWN or name in facts:
+                    raise ValueError(f"{name} has an option of its own: --{name}")
+                if name in given:
+                    raise ValueError(f"{name} is chosen twice: choose it once")
                 given[name] = value
         return given
 
@@ -275,14 +281,14 @@ def displaced(values: Mapping[str, Any]) -> dict[str, Any]:
     Examples
     --------
     >>> displaced({"rho": 0.5})
-    {'epsilon': None, 'delta': None, 'local': None, 'no_privacy': None}
+    {'epsilon': None, 'delta': None, 'local': None, 'channel': None, 'no_privacy': None}
     """
     others = {
         "epsilon": ("rho", "no_privacy"),
-        "delta": ("rho", "local", "no_privacy"),
+        "delta": ("rho", "local", "channel", "no_privacy"),
         "local": ("delta", "rho", "no_privacy"),
-        "rho": ("epsilon", "delta", "local", "no_privacy"),
-        "no_privacy": ("epsilon", "delta", "rho", "local", "contributions"),
+        "rho": ("epsilon", "delta", "local", "channel", "no_privacy"),
+        "no_privacy": ("epsilon", "delta", "rho", "local", "channel", "contributions"),
         "contributions": ("no_privacy",),
         "domain": ("domain_json",),
         "domain_json": ("domain",),

@@ -1,0 +1,179 @@
+"""One set of options: what one command takes, the others take, under the same name, with the same words and errors."""
+
+import json
+from dataclasses import fields
+
+import pytest
+import typer
+
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.cli.app import app
+from sottovoce.cli.options import Options
+from sottovoce.learning.options import DecisionFacts
+from sottovoce.learning.planning import outlook
+
+PLAN = ("plan", "--out", "here")
+RUN = ("run", "moving-target", "--out", "here")
+CREATE = ("study", "create", "spring")
+ALL = [PLAN, RUN, CREATE]
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+def options_of(*words):
+    found = typer.main.get_command(app)
+    for word in words:
+        found = found.commands[word]
+    return {one.name: (one.opts, one.help) for one in found.params}
+
+
+def test_the_commands_have_the_same_options_with_the_same_words():
+    shared = {one.name for one in fields(Options)}
+    create = {name: one for name, one in options_of("study", "create").items() if name in shared}
+    assert set(create) == shared
+    assert {name: one for name, one in options_of("run").items() if name in shared} == create
+    for name in ("patience", "seed"):  # which no plan depends on
+        del create[name]
+    assert {name: one for name, one in options_of("plan").items() if name in shared} == create
+
+
+def test_every_fact_of_a_decision_has_an_option():
+    assert {one.name for one in fields(DecisionFacts)} <= {one.name for one in fields(Options)}
+
+
+SMALL = ("--domain", "box:2", "--horizon", "400")
+
+
+@pytest.mark.parametrize("words", ALL, ids=" ".join)
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (("--domain", "cube:3"), "domain must be written like one of"),
+        ((*SMALL, "--domain-json", "x.json"), "pass either --domain or --domain-json"),
+        ((*SMALL, "--horizon", "soon"), "horizon must be a whole number"),
+        ((*SMALL, "--epsilon", "1", "--rho", "1"), "--epsilon and --rho exclude each other"),
+        ((*SMALL, "--local", "--delta", "1e-6"), "--delta and --local exclude each other"),
+        ((*SMALL, "--no-privacy", "--contributions", "2"), "--contributions and --no-privacy exclude each other"),
+        ((*SMALL, "--channel", "laplace"), "it needs --local"),
+        ((*SMALL, "--losses", "cubic"), "losses must be one of 'convex', 'linear', got 'cubic'"),
+        ((*SMALL, "--plan", "best"), "plan must be one of 'auto', 'paper', got 'best'"),
+        ((*SMALL, "--mechanism", "magic"), "mechanism must be one of 'probe-sums'"),
+        ((*SMALL, "--exploration", "magic"), "exploration must be one of 'designs', 'frames', 'sphere'"),
+        ((*SMALL, "--exploration", "sphere", "--mechanism", "probe-sums"), "does not fit exploration 'sphere'"),
+        ((*SMALL, "--choose", "batchsize=4"), "did you mean batch_size?"),
+        ((*SMALL, "--choose", "batch_size"), "choose 'batch_size' must be written like key=value"),
+        ((*SMALL, "--choose", "losses=linear"), "losses has an option of its own: --losses"),
+        ((*SMALL, "--choose", "radius=0.1", "--choose", "radius=0.2"), "radius is chosen twice"),
+        ((*SMALL, "--loss-range", "1"), "loss-range must be two numbers such as 0,1"),
+        ((*SMALL, "--lipschitz", "-1"), "lipschitz must be greater than 0"),
+    ],
+)
+def test_errors_are_the_same_everywhere_and_nothing_is_done(words, options, error, command, tmp_path):
+    code, out, err = command(*words, *options)
+    assert (code, err.count("\n")) == (2, 1)
+    assert error in err
+    assert "wrote" not in out
+    assert not (tmp_path / "here").exists()
+
+
+CHOICES = [
+    (("--rho", "0.5"), "rho = 0.5"),
+    (("--local", "--epsilon", "2", "--channel", "laplace"), "epsilon = 2, local differential privacy"),
+    (("--delta", "1e-6", "--contributions", "2"), "2 events"),
+    (("--no-privacy",), "no privacy"),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), CHOICES)
+def test_every_guarantee_can_be_run_and_says_what_it_is(options, words, command, tmp_path):
+    code, out, err = command(*RUN, *SMALL, "--simulated-noise", *options)
+    assert (code, err) == (0, "")
+    (one,) = json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]
+    assert words in one["details"]["privacy_headline"]
+    assert "NOT PRIVATE" in one["details"]["privacy_headline"]  # owners of losses are simulated, too
+
+
+@pytest.mark.parametrize("options", [one for one, _ in CHOICES])
+def test_every_guarantee_can_be_planned_for(options, command):
+    code, out, err = command(*PLAN, *SMALL, *options)
+    assert (code, err) == (0, "")
+    assert "regret" in out
+
+
+CHOSEN = ("--exploration", "frames", "--mechanism", "tree", "--choose", "batch_size=8", "--choose", "radius=0.2")
+
+
+@pytest.mark.parametrize("name", ["plan", "run", "study"])
+def test_choices_reach_the_plan(name, command, tmp_path):
+    words = {"plan": PLAN, "run": RUN, "study": CREATE}[name]
+    code, out, err = command(*words, *SMALL, "--no-privacy", *CHOSEN[:2], *CHOSEN[4:])
+    assert (code, err) == (0, "")
+    if name == "plan":
+        assert "50 rounds of 8 events" in out
+        assert "0.2" in out
+    elif name == "run":
+        assert sv.Run.load(next((tmp_path / "here").glob("run-*.npz"))).details.rounds == 50
+    else:
+        with sv.Study.open("sqlite:///study.db", name="spring") as study:
+            assert (study.plan.batch_size, study.plan.radius) == (8, 0.2)
+
+
+def test_a_study_that_was_made_by_other_choices_is_not_alike(command):
+    assert command(*CREATE, *SMALL, "--mechanism", "probe-sums", "--lipschitz", "1")[0] == 0
+    assert command(*CREATE, *SMALL, "--mechanism", "probe-sums", "--lipschitz", "1")[0] == 0
+    for fewer in (("--lipschitz", "1"), ("--mechanism", "probe-sums")):
+        code, _, err = command(*CREATE, *SMALL, *fewer)
+        assert code == 2
+        assert "was created otherwise" in err
+
+
+def test_a_variant_may_choose_and_its_errors_come_before_anything_is_run(command, tmp_path, monkeypatch):
+    also = ("--also", "mechanism=probe-sums,choose=batch_size=8", "--also", "local", "--also", "no-privacy")
+    assert command(*RUN, *SMALL, "--contributions", "2", "--simulated-noise", *also)[0] == 0
+    labels = [one["label"] for one in json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]]
+    budget = "epsilon = 1, 2 contributions, simulated noise"
+    assert labels == [
+        budget,
+        f"{budget}, mechanism probe-sums, batch_size=8",
+        "epsilon = 1, local, 2 contributions, simulated noise",
+        "no privacy",
+    ]
+    monkeypatch.setattr("sottovoce.cli.execute.simulate", lambda *_, **__: pytest.fail("was run"))
+    assert "unknown choice speed" in command(*RUN, *SMALL, "--also", "choose=speed=2")[2]
+
+
+def test_a_file_says_what_options_say(command, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'domain = "box:2"\nhorizon = 400\nloss-range = [0, 2]\nrho = 0.5\nchoose = ["batch_size=8"]\nlosses = "convex"\n'
+        'simulated-noise = true\npatience = "none"\n'
+    )
+    assert command("run", "mine.toml", "--epsilon", "2", "--out", "here")[0] == 0  # in place of the file's rho
+    (one,) = json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]
+    assert one["details"]["privacy_headline"].startswith("epsilon = 2, pure")
+    assert one["details"]["rounds"] == 50
+
+
+def test_a_problem_in_a_file_brings_its_own_domain(command, tmp_path):
+    (tmp_path / "mine.toml").write_text(
+        'environment = "slate:items=6,slots=2"\nhorizon = 300\nsimulated-noise = true\n'
+    )
+    assert command("run", "mine.toml", "--out", "here")[0] == 0
