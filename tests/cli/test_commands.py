@@ -150,15 +150,15 @@ def test_without_arguments_the_help_is_shown(command):
 
 def interrupt_after(monkeypatch, rounds, *, run=0):
     """Press Ctrl-C, so to speak, within a run (counted from 0), before it asks for its next round."""
-    asked, made = [0], [-1]
+    asked, made = [0], []
     create, ask = sv.PrivateBandit.__init__, sv.PrivateBandit.ask_round
 
     def counted(self, *arguments, **options):
-        made[0] += 1
+        made.append(self)
         create(self, *arguments, **options)
 
     def interrupted(self, most=None):
-        if made[0] == run:
+        if self is made[run]:
             asked[0] += 1
             if asked[0] > rounds:
                 raise KeyboardInterrupt

@@ -4,7 +4,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,17 +35,17 @@ class Played:
 
 def all_settings(settings: Settings) -> list[Settings]:
     """Return the settings of the run itself and of its variants, each once."""
-    every: dict[tuple[Guarantee, Settings], Settings] = {}
+    every: dict[tuple[Guarantee, bool, str], Settings] = {}
     for one in (settings, *(variant(settings, text) for text in settings.also)):
         every.setdefault(_what_counts(one), one)
     return list(every.values())
 
 
-def _what_counts(settings: Settings) -> tuple[Guarantee, Settings]:
+def _what_counts(settings: Settings) -> tuple[Guarantee, bool, str]:
     """Return what makes a run another one: without privacy there is no noise, and its budget is its guarantee's."""
-    unsaid: dict[str, Any] = dict.fromkeys(PRIVACY)
     simulated = settings.simulated_noise and settings.guarantee.private
-    return settings.guarantee, replace(settings, **unsaid, simulated_noise=simulated, also=())
+    others = {name: one for name, one in settings.given().items() if name not in (*PRIVACY, "simulated_noise", "also")}
+    return settings.guarantee, simulated, repr(others)
 
 
 def carry_out(optimizer: Any, environment: Environment, progress: Progress | None = None) -> Played:
