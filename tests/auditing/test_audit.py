@@ -13,7 +13,14 @@ def ids(configurations):
     return [one.label for one in configurations]
 
 
-QUICK = [one for one in shipped(2.0) if one.kind == "optimizer" and one.horizon is not None]
+QUICK = [
+    one
+    for one in shipped(2.0)
+    if one.kind == "optimizer"
+    and one.horizon is not None
+    # Gaussian noise of running sums is audited below, with a delta; that of numbers once.
+    and ("zCDP" not in one.label or one.label == "frames, probe-sums, zCDP")
+]
 
 
 @pytest.mark.parametrize("configuration", QUICK, ids=ids(QUICK))
@@ -71,10 +78,10 @@ def test_a_mechanism_alone_with_real_noise():
 
 
 def test_a_bound_is_wrong_no_more_often_than_its_confidence_says():
-    """Of 200 audits at 90%, of a mechanism that spends all it claims, 37 false alarms would have probability 1e-4."""
+    """Of 100 audits at 90%, of a mechanism that spends all it claims, 24 false alarms would have probability 4e-5."""
     subject = MechanismAlone("fresh", sv.PureDP(1.0), rounds=1)
-    alarms = sum(not audit(subject, runs=800, confidence=0.9, noise_seed=seed).passed for seed in range(200))
-    assert alarms < 37
+    alarms = sum(not audit(subject, runs=800, confidence=0.9, noise_seed=seed).passed for seed in range(100))
+    assert alarms < 24
 
 
 def test_a_claim_below_the_truth_is_refuted():
@@ -102,7 +109,7 @@ def test_progress_counts_every_run():
 
 def test_more_contributions_are_all_used_by_the_person():
     """Twice the events under the noise for one: caught, so the person's events do add up."""
-    found = audit(SMALL, claimed=sv.PureDP(1.0, contributions=2), runs=4000, noise_seed=2)
+    found = audit(SMALL, claimed=sv.PureDP(1.0, contributions=2), runs=1600, noise_seed=2)
     assert found.epsilon_lower > 1.2
 
 

@@ -77,7 +77,7 @@ INTACT = [TWO_NUMBERS, tree(CONCENTRATED)]
 
 @pytest.mark.parametrize("configuration", INTACT)
 def test_the_intact_twins_are_not_refuted(configuration):
-    assert not caught(configuration, runs=1500)
+    assert not caught(configuration, runs=800)
 
 
 def test_a_scale_short_by_the_root_of_the_levels():

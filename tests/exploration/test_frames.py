@@ -130,11 +130,11 @@ class TestUnbiased:
         explorer = frames_on(stage, 2, size, play, middle=1.0)
         costs = np.linspace(-1.0, 2.0, stage.domain.dimension) + coins.standard_normal((size, stage.domain.dimension))
         levels = np.linspace(0.9, 1.1, size)
-        rows = []
+        point, rows = vertex_half_way(stage), []
+        played = stage.original(explorer._sphere.inside(point))
         for _ in range(ROUNDS):
-            exploration, draws = draw_round(explorer, vertex_half_way(stage), coins, blocks)
-            actions = np.concatenate([draw.actions for draw in draws])
-            offsets = actions - stage.original(explorer._sphere.inside(vertex_half_way(stage)))
+            exploration, draws = draw_round(explorer, point, coins, blocks)
+            offsets = np.concatenate([draw.actions for draw in draws]) - played
             rows.append(estimate(exploration, draws, levels + np.einsum("ij,ij->i", costs, offsets)))
         mean, error = mean_and_error(rows)
         expected = in_working(stage, costs.sum(axis=0))
@@ -148,11 +148,10 @@ class TestUnbiased:
         root = coins.standard_normal((n, n))
         matrix = root @ root.T
         explorer = frames_on(stage, 2, sum(blocks), play)
-        point = explorer._sphere.inside(vertex_half_way(stage))
-        played = stage.original(point)
-        rows = []
+        point, rows = vertex_half_way(stage), []
+        played = stage.original(explorer._sphere.inside(point))
         for _ in range(ROUNDS):
-            exploration, draws = draw_round(explorer, vertex_half_way(stage), coins, blocks)
+            exploration, draws = draw_round(explorer, point, coins, blocks)
             x = np.concatenate([draw.actions for draw in draws])
             losses = (np.einsum("ij,jk,ik->i", x, matrix, x) - played @ matrix @ played) / 2
             rows.append(estimate(exploration, draws, losses) / sum(blocks))
@@ -166,9 +165,9 @@ class TestUnbiased:
         stage = Stage(domain, sv.domains.Rounded(domain) if position == "rounded" else None, integral=True)
         coins, cost = np.random.default_rng(6), np.linspace(-1.0, 2.0, 5)
         explorer = frames_on(stage, 4, sum(blocks), share=0.9, middle=1.0)
-        rows = []
+        point, rows = vertex_half_way(stage), []
         for _ in range(ROUNDS):
-            exploration, draws = draw_round(explorer, vertex_half_way(stage), coins, blocks)
+            exploration, draws = draw_round(explorer, point, coins, blocks)
             actions = np.concatenate([draw.actions for draw in draws])
             assert set(np.unique(actions)) <= {0.0, 1.0}
             rows.append(estimate(exploration, draws, actions @ cost) / sum(blocks))

@@ -20,6 +20,7 @@ def linear(domain=CHOICES, *, integral=False, privacy=None, horizon=HORIZON, **c
         privacy=privacy or sv.PureDP(1.0),
         losses="linear",
         integral=integral,
+        exploration="designs",  # as it would be anyway, and quicker to plan
         seed=5,
         noise=sv.SimulatedNoise(5),
         **choices,

@@ -58,10 +58,9 @@ class TestPlan:
 
 
 class TestHorizonNeeded:
-    @pytest.mark.parametrize("epsilon", [10.0, 0.1])
     @pytest.mark.parametrize(
-        "options",
-        [{}, {"domain": sv.domains.Hypersimplex(6, 2), "losses": "linear", "integral": True}],
+        ("epsilon", "options"),
+        [(0.1, {}), (10.0, {"domain": sv.domains.Hypersimplex(6, 2), "losses": "linear", "integral": True})],
         ids=["convex", "linear"],
     )
     def test_it_is_the_least_whatever_the_search_starts_from(self, epsilon, options):

@@ -46,13 +46,14 @@ def linear(ids, x):
     return x @ np.linspace(1.0, -1.0, x.shape[1]) + 0.1 * np.sin(ids)
 
 
+LINEAR = {"exploration": "designs", "losses": "linear"}
 CONFIGURATIONS = [
     {"plan": "paper"},
     {"mechanism": "tree"},
     {"mechanism": "fresh"},
     {"exploration": "frames"},
     {"exploration": "frames", "position": "rounded"},
-    {"exploration": "designs", "losses": "linear"},
+    LINEAR,
 ]
 
 
@@ -90,10 +91,15 @@ def by_hand(domain, plan, play_mode):
     return explorer, NoisyOCO(stage.working, gradient=gradient, total=total, **options), losses
 
 
-@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
-@pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)], ids=str)
-@pytest.mark.parametrize("choices", CONFIGURATIONS, ids=str)
-@pytest.mark.parametrize("play_mode", ["inside", "around"])
+GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)]
+MIRRORED = [  # any two of them together at least once: a Latin square, and both ways of playing for each
+    (DOMAINS[column], GUARANTEES[(row + column) % 4], choices, ("inside", "around")[(row + column // 2) % 2])
+    for row, choices in enumerate(CONFIGURATIONS)
+    for column in range(4)
+]
+
+
+@pytest.mark.parametrize(("domain", "privacy", "choices", "play_mode"), MIRRORED, ids=str)
 def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
     """Assembled by hand from the plan's numbers and the library's parts, with the same coins and the same noise."""
     optimizer = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})
@@ -116,7 +122,7 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
 
 @pytest.mark.parametrize(
     "choices",
-    [{"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames", "batch_size": 21}, {"losses": "linear"}],
+    [{"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames", "batch_size": 21}, LINEAR],
     ids=str,
 )
 @pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(5.0)], ids=str)
@@ -196,7 +202,7 @@ def test_the_last_round_is_never_released():
 @settings(max_examples=20, deadline=None)
 def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index, linear_losses):
     """Probe sums, on the whole optimizer with its noise held fixed: the executable half of the privacy proof."""
-    options = {"plan": "auto", "losses": "linear"} if linear_losses else {"plan": "auto", "exploration": "frames"}
+    options = {"plan": "auto", **(LINEAR if linear_losses else {"exploration": "frames"})}
     before, after = (_released(DOMAINS[index], where, loss, options) for loss in (old, new))
     steps = make(DOMAINS[index], **options).plan.grids((-1.0, 3.0))[0].steps
     moved = [np.abs(ours - theirs) for ours, theirs in zip(before, after, strict=True)]
@@ -247,9 +253,7 @@ def test_public_coins_and_noise_never_share_a_stream():
     assert not np.intersect1d(noise_stream, coin_stream).size
 
 
-@pytest.mark.parametrize(
-    "options", [{"plan": "paper"}, {"plan": "auto"}, {"plan": "auto", "losses": "linear"}], ids=str
-)
+@pytest.mark.parametrize("options", [{"plan": "paper"}, {"plan": "auto"}, {"plan": "auto", **LINEAR}], ids=str)
 @pytest.mark.parametrize("where", ["estimate", "step"])
 def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypatch):
     """Ctrl-C after the noise was drawn: the round is passed over, and the run goes on."""

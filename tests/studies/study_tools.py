@@ -36,6 +36,7 @@ def sums(**changes):
         "privacy": sv.NoPrivacy(),
         "losses": "linear",
         "integral": True,
+        "exploration": "designs",  # as it would be anyway; the search for a plan need not weigh the others
         "reuse": True,
         "rate": 0.25,
         "probe_events": 3,

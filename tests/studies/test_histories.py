@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce._records import pack, unpack
 from sottovoce.studies.verifying.verification import verify_stored
 
-SEEDS = range(120 if SOAK else 2)
+SEEDS = range(120 if SOAK else 1)
 LOOKS = (15, 45) if SOAK else (8, 20)
 
 

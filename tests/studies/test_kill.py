@@ -15,7 +15,7 @@ from study_tools import SOAK, Look, ball, sums
 import sottovoce as sv
 from sottovoce.errors import RoundClosed
 
-KILLS = {"sqlite": 40 if SOAK else 20, "postgresql": 20 if SOAK else 8}
+KILLS = {"sqlite": 40 if SOAK else 12, "postgresql": 20 if SOAK else 5}
 STUDIES = range(15 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
 REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 9000, "time": 2000}
 

@@ -14,7 +14,7 @@ from sottovoce.studies.calls import closing
 from sottovoce.studies.database import storage
 from sottovoce.studies.database.storage import Storage
 
-CALLS = 40 if SOAK else 8
+CALLS = 40 if SOAK else 6
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -45,7 +45,7 @@ def hammer(url, seed):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("processes", [2, 4, 8])
+@pytest.mark.parametrize("processes", [2, 4, 8] if SOAK else [2, 6])
 def test_processes_share_a_study(processes, url, opened):
     opened(url, **sums()).close()
     children = [Child(hammer(url, seed)) for seed in range(processes)]

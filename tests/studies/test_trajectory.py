@@ -168,7 +168,7 @@ def _asked(optimizer, what, size):
     if what == "block":
         return optimizer.ask(size)
     one = optimizer.ask()
-    return sv.learning.rounds.Actions(np.array([one.id]), one.x[None], np.array([one.wants_loss]))
+    return sv.Actions(np.array([one.id]), one.x[None], np.array([one.wants_loss]))
 
 
 @pytest.mark.parametrize("case", FORMULA)

@@ -38,16 +38,16 @@ class Case:
 
 ARMS = sv.domains.Simplex(4)
 BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
-ROOT = 1 / 2 + math.log(math.log(8_000) / math.log(1_000)) / (2 * math.log(8))  # of sqrt(T log T), between the two
+ROOT = 1 / 2 + math.log(math.log(4_000) / math.log(500)) / (2 * math.log(8))  # of sqrt(T log T), between the two
 CASES = [
     Case("fkm", BALL, 3 / 4),
     Case("chen-zhang-karbasi", BALL, 4 / 5),
     Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
     Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
-    Case("smith-thakurta", DISC, 3 / 4, (500, 8_000), (8, 3), privacy=sv.PureDP(10.0)),
-    # Seeds that nothing was chosen on: with fewer of them, and on others, its limit came out at 0.67 to 0.74.
-    Case("agarwal-singh", DISC, ROOT, (1_000, 8_000), (16, 8), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
-    Case("agarwal-singh", SUBSETS, 2 / 3, (1_000, 30_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
+    Case("smith-thakurta", DISC, 3 / 4, (250, 4_000), (12, 4), privacy=sv.PureDP(10.0)),
+    # Seeds that nothing was chosen on.
+    Case("agarwal-singh", DISC, ROOT, (500, 4_000), (16, 8), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
+    Case("agarwal-singh", SUBSETS, 2 / 3, (1_000, 15_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
     Case("successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
     Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
     Case("linucb", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True),

@@ -127,7 +127,13 @@ class SphereDraft:
 
     @classmethod
     def of(
-        cls, problem: Problem, stage: Stage, batch_size: int, radius: float, mechanism: Mechanism = TREE
+        cls,
+        problem: Problem,
+        stage: Stage,
+        batch_size: int,
+        radius: float,
+        mechanism: Mechanism = TREE,
+        bits: int | None = None,
     ) -> "SphereDraft":
         """The usual choices."""
         return cls(
@@ -142,12 +148,14 @@ class SphereDraft:
             gap=1e-6 * stage.working.diameter**2,
             max_calls=10_000,
             baseline=problem.middle,
+            bits=bits,
         )
 
     def finish(self) -> Plan:
         """Derive noise, step and bound."""
         bits, noise, unit = self._noise()
-        bound, free = self._bound(noise, unit, bits), self._bound(None, unit, bits)
+        bound = self._bound(noise, unit, bits)
+        free = bound if noise is None else replace(bound, sum_noise=0.0, round_noise=0.0)
         # Where every round's noise is its own, the step follows the released gradients, at a factor of sqrt(2).
         adaptive = self.step is None and (noise is None or self.mechanism.releases == "rounds")
         step = bound.best_step() if self.step is None else self.step
@@ -195,7 +203,7 @@ class SphereDraft:
                 return bits, None, unit
             scale = max(noise.scale, self.least_noise / unit)
             if scale <= 2.0**55 or bits <= 2:  # a coarser grid loses nothing under noise as large as that
-                return bits, replace(noise, scale=scale), unit
+                return bits, noise if scale == noise.scale else replace(noise, scale=scale), unit
             bits -= 1
 
     def _bound(self, noise: Noise | None, unit: float, bits: int) -> SphereBound:
@@ -236,7 +244,7 @@ def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, batch_size: int 
     for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
         bits = finest_bits(problem, in_force, rounds=math.ceil(problem.horizon / batch), dimension=dimension)
         for radius in radii(problem, stage):
-            yield replace(SphereDraft.of(problem, stage, batch, radius, mechanism), bits=bits)
+            yield SphereDraft.of(problem, stage, batch, radius, mechanism, bits)
 
 
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:

@@ -127,7 +127,7 @@ def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> P
     best_draft: Any = None
     for draft in drafts:
         fields = {name: value for name, value in chosen.items() if name != "mechanism" and hasattr(draft, name)}
-        draft = replace(draft, **fields)
+        draft = replace(draft, **fields) if fields else draft
         plan: Plan = draft.finish()
         if best is None or plan.bound < best.bound:
             best, best_draft = plan, draft
