@@ -183,7 +183,7 @@ RUNS = {
 @pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0)], ids=["free", "private"])
 @pytest.mark.parametrize("alternating", [False, True], ids=["by lot", "alternating"])
 def test_no_run_breaks_its_bound(choices, privacy, alternating):
-    domain, horizon, rng = sv.domains.Hypersimplex(4, 2), 6_000, np.random.default_rng(1)
+    domain, horizon, rng = sv.domains.Hypersimplex(4, 2), 3_000, np.random.default_rng(1)
     for name, costs in sequences(domain, horizon).items():
         optimizer = sv.PrivateBandit(
             domain,

@@ -31,7 +31,7 @@ CONFIGURATIONS = {
     "fresh": (SIMPLEX, {"mechanism": "fresh", "batch_size": 4}),
     "none": (SIMPLEX, {"privacy": sv.NoPrivacy(), "batch_size": 4}),
     "local": (SIMPLEX, {"privacy": sv.LocalDP(1.0), "batch_size": 4}),
-    "doubling": (SIMPLEX, {"horizon": None, "batch_size": 7}),
+    "doubling": (SIMPLEX, {"horizon": None, "batch_size": 7, "exploration": "frames"}),  # each cut plans again
 }
 PLANNING = ("accounting.py", "calibration.py", "gaussian.py", "grid.py", "guarantees.py", "table.py")
 MANY = 50  # times that one line is tried in one call: a plan goes through some of its lines thousands of times

@@ -17,7 +17,6 @@ Tests: tests/privacy/test_gaussian.py (against dp-accounting, and by summing the
 import math
 from collections.abc import Callable
 
-import numpy as np
 from scipy.special import log_ndtr
 
 from sottovoce._checks import number
@@ -96,7 +95,7 @@ def rounding_delta(sigma: float, numbers: int, epsilon: float) -> float:
 
 def _last_true(holds: Callable[[float], bool], good: float, bad: float) -> float:
     """Bisect between a point where `holds` is true and one where it is not; return a point where it is true."""
-    while not np.isclose(good, bad, rtol=1e-13, atol=0):
+    while abs(good - bad) > 1e-13 * abs(bad):
         middle = (good + bad) / 2
         if middle in (good, bad):
             break

@@ -105,6 +105,11 @@ class FrameDraft:
     step: float | None = None
     step_multiplier: float = 1.0
 
+    @property
+    def bound(self) -> float:
+        """The bound alone: most drafts of a search are asked for no more."""
+        return self._bound(self.noise.deviation).value()
+
     def finish(self) -> Plan:
         """Derive the bound."""
         return Plan(
@@ -115,7 +120,7 @@ class FrameDraft:
             step_multiplier=self.step_multiplier,
             delay=self.delay,
             method=self.method,
-            bound=self._bound(self.noise.deviation).value(),
+            bound=self.bound,
             bound_without_privacy=self._bound(0.0).value(),
             no_learning=no_learning(self.problem, self.stage),
         )

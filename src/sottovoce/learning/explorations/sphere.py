@@ -123,7 +123,7 @@ class SphereDraft:
     step: float | None = None  # None: the best for the bound
     least_noise: float = 0.0  # in gradient units
     padding: bool = False
-    bits: int | None = None  # of the finest grids, if they are known already: they do not depend on the radius
+    noised: tuple[int, Noise | None] | None = None  # bits of the finest grids and noise, if known: any radius has them
 
     @classmethod
     def of(
@@ -133,7 +133,7 @@ class SphereDraft:
         batch_size: int,
         radius: float,
         mechanism: Mechanism = TREE,
-        bits: int | None = None,
+        noised: tuple[int, Noise | None] | None = None,
     ) -> "SphereDraft":
         """The usual choices."""
         return cls(
@@ -148,17 +148,21 @@ class SphereDraft:
             gap=1e-6 * stage.working.diameter**2,
             max_calls=10_000,
             baseline=problem.middle,
-            bits=bits,
+            noised=noised,
         )
+
+    @property
+    def bound(self) -> float:
+        """The bound alone: most drafts of a search are asked for no more."""
+        bits, noise, unit = self._noise()
+        return self._worth(self._bound(noise, unit, bits), self._adaptive(noise))
 
     def finish(self) -> Plan:
         """Derive noise, step and bound."""
         bits, noise, unit = self._noise()
         bound = self._bound(noise, unit, bits)
         free = bound if noise is None else replace(bound, sum_noise=0.0, round_noise=0.0)
-        # Where every round's noise is its own, the step follows the released gradients, at a factor of sqrt(2).
-        adaptive = self.step is None and (noise is None or self.mechanism.releases == "rounds")
-        step = bound.best_step() if self.step is None else self.step
+        adaptive = self._adaptive(noise)
         problem, mechanism = self.problem, mechanism_for(self.problem.privacy, self.mechanism)
         return Plan(
             name=self.name,
@@ -166,7 +170,7 @@ class SphereDraft:
             position=position_of(self.stage),
             horizon=problem.horizon,
             batch_size=self.batch_size,
-            step=None if adaptive else step,
+            step=None if adaptive else self._step(bound),
             delay=self.delay,
             method=self.method,
             gap=self.gap,
@@ -176,10 +180,20 @@ class SphereDraft:
             noise=noise,
             noise_in_loss_units=noise.scale * unit / self._scale if noise else 0.0,
             options=SphereOptions(self.radius, self.padding and "padding" in mechanism.options),
-            bound=bound.adaptive_value() if adaptive else bound.value(step),
-            bound_without_privacy=free.adaptive_value() if adaptive else free.value(self.step or free.best_step()),
+            bound=self._worth(bound, adaptive),
+            bound_without_privacy=self._worth(free, adaptive),
             no_learning=no_learning(problem, self.stage),
         )
+
+    def _adaptive(self, noise: Noise | None) -> bool:
+        """Where every round's noise is its own, the step follows the released gradients, at a factor of sqrt(2)."""
+        return self.step is None and (noise is None or self.mechanism.releases == "rounds")
+
+    def _step(self, bound: SphereBound) -> float:
+        return bound.best_step() if self.step is None else self.step
+
+    def _worth(self, bound: SphereBound, adaptive: bool) -> float:
+        return bound.adaptive_value() if adaptive else bound.value(self._step(bound))
 
     @property
     def _scale(self) -> float:
@@ -193,18 +207,16 @@ class SphereDraft:
         """Return the bits of the grids, the noise, and the worth of one step of the product grid in gradient units."""
         dimension = self.stage.working.dimension
         mechanism = mechanism_for(self.problem.privacy, self.mechanism)
-        bits = self.bits
-        if bits is None:
-            bits = finest_bits(self.problem, mechanism, rounds=self._rounds, dimension=dimension)
+        bits, noise = self.noised or _finest(self.problem, mechanism, self._rounds, dimension)
         while True:
             unit = self._scale * self.problem.width * 4.0**-bits
-            noise = needed_noise(self.problem, mechanism, bits=bits, rounds=self._rounds, dimension=dimension)
             if noise is None:
                 return bits, None, unit
             scale = max(noise.scale, self.least_noise / unit)
             if scale <= 2.0**55 or bits <= 2:  # a coarser grid loses nothing under noise as large as that
                 return bits, noise if scale == noise.scale else replace(noise, scale=scale), unit
             bits -= 1
+            noise = needed_noise(self.problem, mechanism, bits=bits, rounds=self._rounds, dimension=dimension)
 
     def _bound(self, noise: Noise | None, unit: float, bits: int) -> SphereBound:
         problem, working = self.problem, self.stage.working
@@ -242,9 +254,14 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[
 def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, batch_size: int | None) -> Iterator[SphereDraft]:
     in_force, dimension = mechanism_for(problem.privacy, mechanism), stage.working.dimension
     for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
-        bits = finest_bits(problem, in_force, rounds=math.ceil(problem.horizon / batch), dimension=dimension)
+        noised = _finest(problem, in_force, math.ceil(problem.horizon / batch), dimension)
         for radius in radii(problem, stage):
-            yield SphereDraft.of(problem, stage, batch, radius, mechanism, bits)
+            yield SphereDraft.of(problem, stage, batch, radius, mechanism, noised)
+
+
+def _finest(problem: Problem, mechanism: Mechanism, rounds: int, dimension: int) -> tuple[int, Noise | None]:
+    bits = finest_bits(problem, mechanism, rounds=rounds, dimension=dimension)
+    return bits, needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
 
 
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:

@@ -123,19 +123,23 @@ def _fitting(kind: ExplorationKind, mechanism: Mechanism) -> Mechanism:
 
 
 def _cheapest(kind: ExplorationKind, drafts: Iterable[Any], chosen: Chosen) -> Plan | None:
-    best: Plan | None = None
-    best_draft: Any = None
-    for draft in drafts:
-        fields = {name: value for name, value in chosen.items() if name != "mechanism" and hasattr(draft, name)}
-        draft = replace(draft, **fields) if fields else draft
-        plan: Plan = draft.finish()
-        if best is None or plan.bound < best.bound:
-            best, best_draft = plan, draft
+    best = min((_as_chosen(draft, chosen) for draft in drafts), key=_bound_of, default=None)
+    if best is None:
+        return None
     late = {name: value for name, value in kind.settled.items() if name not in chosen}
-    if best is None or not late:
-        return best
-    settled: Plan = replace(best_draft, **late).finish()
-    return settled
+    plan: Plan = (replace(best, **late) if late else best).finish()
+    return plan
+
+
+def _as_chosen(draft: Any, chosen: Chosen) -> Any:
+    fields = {name: value for name, value in chosen.items() if name != "mechanism" and hasattr(draft, name)}
+    return replace(draft, **fields) if fields else draft
+
+
+def _bound_of(draft: Any) -> float:
+    """Return what a draft promises: drafts of long searches say so without the rest of the plan."""
+    alone = getattr(draft, "bound", None)
+    return float(draft.finish().bound if alone is None else alone)
 
 
 def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
