@@ -6,12 +6,14 @@ import math
 import dp_accounting
 import numpy as np
 import pytest
+from scipy import optimize
 
 import sottovoce as sv
 from sottovoce.errors import DomainError
 from sottovoce.learning.baselines._phases import PrivatelyPhased
 from sottovoce.learning.baselines._vertices import few_vertices
 from sottovoce.learning.baselines.adap_ucb import DoublingUCB
+from sottovoce.learning.baselines.phased_elimination import DesignElimination
 from sottovoce.learning.baselines.successive_elimination import Elimination
 from sottovoce.privacy import LossGrid
 
@@ -155,10 +157,11 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
     rest = learner.ask_round()  # of the round that was begun meanwhile
     assert not rest.wants_loss.any()
     assert learner.round > 1
-    if not isinstance(learner._algorithm, DoublingUCB):
-        np.testing.assert_array_equal(learner.ask_round().x, np.tile([1.0, 0.0, 0.0], (60_000 - len(phase) - 1_024, 1)))
+    following = learner.ask_round()
+    if kind is sv.baselines.SuccessiveElimination:  # whose first epoch was enough
+        np.testing.assert_array_equal(following.x, np.tile([1.0, 0.0, 0.0], (60_000 - len(phase) - 1_024, 1)))
     else:
-        assert learner.ask_round().wants_loss.all()
+        assert following.wants_loss.all()
 
 
 @pytest.mark.parametrize("kind", PHASED)
@@ -269,3 +272,87 @@ def test_privacy_makes_the_index_more_hopeful_by_its_noise():
     known = quiet.learn(quiet.start(), np.array([0.5, 0.1, 0.9])).known
     more = quiet.index(known) - noisy.index(known)
     np.testing.assert_allclose(more, 5.0 * 3.1 * math.log(4) / known.newest)
+
+
+# ---------------------------------------------------------------------- phased elimination
+
+
+def in_phase(algorithm, number):
+    """The belief before phase `number`, as long as nothing is dropped."""
+    return algorithm._belief(number, np.arange(len(algorithm.vertices)))
+
+
+@pytest.mark.parametrize("domain", [sv.domains.Simplex(5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
+def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
+    """Kiefer and Wolfowitz: x' V^-1 x is at most r/q^i; r is the dimension of the features, by their rank."""
+    vertices = few_vertices(domain)
+    algorithm = DesignElimination(vertices, 10**5, middle=0.5, width=1.0, scale=1.0)
+    rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(vertices)), vertices]))
+    for number in (5, 8):
+        phase, left = in_phase(algorithm, number)
+        played = np.column_stack([np.ones(len(phase.actions)), phase.actions])
+        every = np.column_stack([np.ones(len(vertices)), vertices])
+        inverse = np.linalg.pinv((played.T * phase.counts) @ played)
+        worst = np.einsum("ij,jk,ik->i", every, inverse, every).max()
+        assert worst <= 1.01 * rank / algorithm.growth**number
+        assert left.rows.shape == (len(vertices), rank)
+        assert phase.size <= algorithm.growth**number + rank * (rank + 1) / 2
+
+
+def test_estimates_are_least_squares_and_exact_without_errors():
+    vertices = few_vertices(sv.domains.Birkhoff(3))
+    algorithm = DesignElimination(vertices, 10**5, middle=0.5, width=1.0, scale=1.0)
+    coins = np.random.default_rng(0)
+    means = 0.3 + vertices @ coins.uniform(-0.05, 0.1, size=9)
+    phase, left = in_phase(algorithm, 7)
+    truth = dict(zip(map(tuple, vertices.tolist()), means, strict=True))
+    exact = np.array([truth[tuple(one)] for one in phase.actions.tolist()])
+    estimates, _ = algorithm.estimate(left, phase.counts, phase.counts * exact)
+    np.testing.assert_allclose(estimates, means - 0.5, atol=1e-9)
+    noisy = phase.counts * exact + coins.normal(0, 5, size=len(exact))
+    rows = np.column_stack([np.ones(len(exact)), phase.actions])
+    scaled = np.sqrt(phase.counts)
+    theta = np.linalg.lstsq(scaled[:, None] * rows, scaled * (noisy / phase.counts - 0.5), rcond=None)[0]
+    estimates, _ = algorithm.estimate(left, phase.counts, noisy)
+    np.testing.assert_allclose(estimates, np.column_stack([np.ones(6), vertices]) @ theta, atol=1e-9)
+
+
+def test_errors_bound_sums_of_laplace_noise():
+    """Against the moment generating function itself, minimised numerically: Chernoff's bound is never above e^-L."""
+    coins = np.random.default_rng(0)
+    for size in (1, 3, 12):
+        for logarithm in (0.5, 3.0, 25.0):
+            w = coins.standard_normal(size)
+            bound = max(np.linalg.norm(w) * math.sqrt(8 * logarithm), np.abs(w).max() * math.sqrt(8) * logarithm)
+
+            def exponent(s, w=w, bound=bound):
+                return -np.log1p(-((s * w) ** 2)).sum() - s * bound
+
+            least = optimize.minimize_scalar(exponent, bounds=(0, (1 - 1e-9) / np.abs(w).max()), method="bounded").fun
+            assert least <= -logarithm
+            assert least > -12 * logarithm - 4  # and it is not far too careful
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_vertices_leave_and_the_best_one_stays(epsilon):
+    domain = sv.domains.Hypersimplex(5, 2)
+    cost, vertices = np.array([0.1, 0.4, 0.2, 0.6, 0.5]), few_vertices(domain)
+    for seed in range(3):
+        learner = sv.baselines.PhasedElimination(
+            domain,
+            horizon=200_000,
+            loss_range=(0.0, 1.5),
+            privacy=sv.PureDP(epsilon),
+            seed=seed,
+            noise=sv.SimulatedNoise(seed),
+        )
+        coins, left = np.random.default_rng(seed), []
+        while learner.remaining:
+            actions = learner.ask_round()
+            active = learner._epoch.explorer.knowledge().belief.known.active
+            left.append(len(active))
+            assert any((vertices[one] == [1, 0, 1, 0, 0]).all() for one in active)
+            learner.tell(actions.ids, (coins.random(len(actions)) < actions.x @ cost).astype(float))
+        assert left == sorted(left, reverse=True)
+        assert left[0] == 10
+        assert left[-1] <= (2 if epsilon == 1.0 else 6)

@@ -31,6 +31,7 @@ class Case:
     linear: bool = False
     tolerance: float = 0.1
     first_seed: int = 0
+    gap: float = 0.5  # of linear losses; at a half they have no noise of their own
 
     def __str__(self) -> str:
         return f"{self.name}-{self.domain}"
@@ -39,6 +40,7 @@ class Case:
 ARMS = sv.domains.Simplex(4)
 BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
 ROOT = 1 / 2 + math.log(math.log(4_000) / math.log(500)) / (2 * math.log(8))  # of sqrt(T log T), between the two
+TIMES_LOG = 1 / 2 + math.log(math.log(300_000) / math.log(3_000)) / math.log(100)  # of sqrt(T) log T, likewise
 CASES = [
     Case("fkm", BALL, 3 / 4),
     Case("chen-zhang-karbasi", BALL, 4 / 5),
@@ -48,17 +50,20 @@ CASES = [
     # Seeds that nothing was chosen on.
     Case("agarwal-singh", DISC, ROOT, (500, 4_000), (16, 8), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
     Case("agarwal-singh", SUBSETS, 2 / 3, (1_000, 15_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
-    Case("successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
-    Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True),
-    Case("linucb", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True),
-    Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True),
+    Case(
+        "successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1
+    ),
+    Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1),
+    Case("phased-elimination", SUBSETS, 1 / 2, (60_000, 900_000), (4, 3), privacy=sv.PureDP(1.0), linear=True, gap=0.3),
+    Case("linucb", SUBSETS, TIMES_LOG, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
+    Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
     Case("online-frank-wolfe", SUBSETS, 3 / 4, (1_000, 10_000), (6, 3)),
 ]
 
 
 def run_of(case, horizon, seed):
     if case.linear:
-        environment = sv.simulation.NoisyLinear(case.domain, gap=0.5, seed=seed)
+        environment = sv.simulation.NoisyLinear(case.domain, gap=case.gap, seed=seed)
     else:
         environment = sv.simulation.MovingTarget(case.domain, drift=0.0, seed=seed)
     kind = sv.baselines.BASELINES[case.name]
