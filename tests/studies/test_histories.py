@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce._records import pack, unpack
 from sottovoce.studies.verifying.verification import verify_stored
 
-SEEDS = range(120 if SOAK else 1)
+SEEDS = range(120 if SOAK else 2)
 LOOKS = (15, 45) if SOAK else (8, 20)
 
 
@@ -22,7 +22,7 @@ def test_an_honest_history_has_no_fault_at_any_moment(case, shelf):
         assert not [str(one) for one in found if not one.ok], f"seed {seed}"
         released += found[-1].released
         tally("a random history", "sqlite", "no fault invented")
-    assert released >= len(SEEDS)
+    assert released > len(SEEDS)
 
 
 def late_losses(url, rounds, late):
