@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import traceback
 from pathlib import Path
 
@@ -18,40 +17,6 @@ from sottovoce.cli.study_stream import LineError, read_ids
 
 URL = "sqlite:///study.db"
 SECRET = "0.123456789"
-
-
-@pytest.fixture(autouse=True)
-def place(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("SOTTOVOCE_STORAGE", URL)
-    base = Path("/dev/shm")
-    with tempfile.TemporaryDirectory(dir=base if os.access(base, os.W_OK) else None) as folder:
-        monkeypatch.chdir(folder)
-        yield Path(folder)
-        monkeypatch.undo()
-
-
-@pytest.fixture
-def command(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(["study", *map(str, arguments)])
-        printed = capsys.readouterr()
-        assert SECRET not in printed.out + printed.err
-        return ended.value.code, printed.out, printed.err
-
-    return call
-
-
-@pytest.fixture
-def found(command):
-    def call(*arguments):
-        code, out, err = command(*arguments)
-        assert (code, err) == (0, "")
-        return json.loads(out)
-
-    return call
 
 
 @pytest.fixture

@@ -1,0 +1,49 @@
+"""A folder of its own for every test, and `sottovoce study` called in it; nothing may echo a loss."""
+
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from sottovoce.cli import main
+
+SECRET = "0.123456789"  # tests tell this loss
+
+
+@pytest.fixture(autouse=True)
+def place(monkeypatch):
+    """A folder in memory where there is any (disks are slow), with the storage named by the environment."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
+    base = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=base if os.access(base, os.W_OK) else None) as folder:
+        monkeypatch.chdir(folder)
+        yield Path(folder)
+        monkeypatch.undo()
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["study", *map(str, arguments)])
+        printed = capsys.readouterr()
+        assert SECRET not in printed.out + printed.err
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def found(command):
+    """Call a command that succeeds, and return the JSON that it prints."""
+
+    def call(*arguments):
+        code, out, err = command(*arguments)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+    return call

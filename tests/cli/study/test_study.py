@@ -1,0 +1,229 @@
+"""Studies from a shell: made, looked at, checked and restored; errors of use are one line."""
+
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.domains.specification import specify
+
+SECRET = 0.123456789  # a loss that nothing may echo
+
+SMALL = ("--domain", "hypersimplex:6,2", "--horizon", "1k", "--seed", "3")
+
+
+def test_words_for_people(command, found, place):
+    code, out, err = command("create", "spring", *SMALL, "--text")
+    assert (code, err) == (0, "")
+    assert out.startswith("Created study 'spring'.\nPrivacy: epsilon = 1, pure differential privacy\n")
+    assert command("create", "spring", *SMALL, "--text")[1].startswith("There already is study 'spring'.")
+    _, out, _ = command("ask", "spring", "--text")
+    assert out.startswith("1.0.0.")
+    assert "1 outstanding" in command("status", "spring", "--text")[1]
+    assert command("verify", "spring", "--text")[1].startswith("Study 'spring': ok\n")
+    assert command("export", "spring", "--out", "here.json", "--text")[1] == "wrote here.json: 0 rounds\n"
+
+
+def test_every_domain_can_come_from_a_file(found, place):
+    (place / "domain.json").write_text(json.dumps(specify(sv.domains.Birkhoff(3))))
+    found("create", "ranks", "--domain-json", "domain.json", "--losses", "linear", "--integral", "--horizon", "1000")
+    (one,) = found("ask", "ranks")["actions"]
+    assert sorted(set(one["x"])) == [0.0, 1.0]
+
+
+GUARANTEES = [
+    ((), sv.PureDP(1.0)),
+    (("--epsilon", "0.5", "--contributions", "2"), sv.PureDP(0.5, contributions=2)),
+    (("--epsilon", "2", "--delta", "1e-6"), sv.ApproxDP(2.0, 1e-6)),
+    (("--rho", "0.1"), sv.ZCDP(0.1)),
+    (("--local", "--epsilon", "2"), sv.LocalDP(2.0)),
+    (("--no-privacy",), sv.NoPrivacy()),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), GUARANTEES)
+def test_every_guarantee_can_be_asked_for(options, expected, found):
+    found("create", "spring", *SMALL, *options)
+    with sv.Study.open("sqlite:///study.db", name="spring", privacy=expected) as study:  # refused if it is another
+        assert study.horizon == 1000
+
+
+def test_all_options_reach_the_study(found):
+    options = ("--losses", "linear", "--drift", "--play", "around", "--deadline", "60", "--loss-range", "0,2")
+    found("create", "spring", "--domain", "ball:3", "--horizon", "unknown", *options, "--plan", "auto", "--seed", "5")
+    with sv.Study.open(
+        "sqlite:///study.db",
+        name="spring",
+        domain=sv.domains.Ball(3),
+        horizon=None,
+        loss_range=(0.0, 2.0),
+        losses="linear",
+        drift=True,
+        play="around",
+        plan="auto",
+        deadline=60.0,
+        seed=5,
+    ) as study:
+        assert study.remaining is None
+
+
+def test_creating_again_changes_nothing_and_creating_otherwise_is_refused(found, command):
+    assert found("create", "spring", *SMALL)["created"] is True
+    assert found("create", "spring", *SMALL)["created"] is False
+    code, out, err = command("create", "spring", "--domain", "ball:3", "--horizon", "1k")
+    assert (code, out) == (2, "")
+    assert "was created otherwise: domain is Hypersimplex(6, 2), not Ball(3" in err
+    assert err.count("\n") == 1
+
+
+BAD_USE = [
+    (("create", "a", "--domain", "ball:3", "--rho", "1", "--epsilon", "1"), "--epsilon and --rho exclude each other"),
+    (("create", "a", "--domain", "ball:3", "--local", "--no-privacy"), "--local and --no-privacy exclude each other"),
+    (("create", "a", "--domain", "ball:3", "--epsilon", "-1"), "epsilon"),
+    (("create", "a", "--domain", "ball:3", "--horizon", "soon"), "horizon must be a whole number"),
+    (("create", "a"), "pass either --domain or --domain-json"),
+    (("create", "a", "--domain", "ball:3", "--loss-range", "1"), "loss-range must be two numbers"),
+    (("create", "a", "--domain", "ball:3", "--plan", "paper"), "keeps un-noised sums"),
+    (("ask", "spring", "--size", "0"), "size must be"),
+    (("ask", "spring", "--size", "2", "--round"), "exclude each other"),
+    (("ask", "spring", "--size", "2000"), "1000 of horizon=1000 are left"),
+    (("ask", "autumn"), "no such study"),
+    (("verify", "autumn"), "no such study"),
+    (("status", "spring", "--storage", "mysql://here"), "url must be like"),
+    (("status", "spring", "--storage", "sqlite:///none.db"), "none.db: check the path, or create the study first"),
+    (("tell", "spring"), "pass ID and LOSS, or --file"),
+    (("tell", "spring", "1.0.0.ab"), "pass ID and LOSS, two arguments, got 1"),
+    (("tell", "spring", "1.0.0.ab", SECRET), "the id is not one of this study's"),
+    (("tell", "spring", "1.0.0.000000000000", SECRET), "id '1.0.0.000000000000' was not handed out by this study"),
+    (("tell", "spring", "--file", "none.csv"), "error: there is no file none.csv"),
+    (("create", "a", "--domain-json", "none.json"), "error: there is no file none.json"),
+    (("tell", "spring", SECRET, "1.0.0.ab"), "LOSS is not a number"),
+    (("tell", "spring", "1.0.0.ab", SECRET, SECRET), "two arguments, got 3"),
+    (("tell", "spring", "1.0.0.ab", f"{SECRET},"), "LOSS is not a number"),
+    (("tell", "spring", "1.0.0.ab", f"--{SECRET}"), "LOSS is not a number"),
+    (("tell", "spring", "--file", "x.csv", "--refused", "maybe"), "refused must be stop or skip"),
+    (("tell", "spring", "--file", "x.csv", "--block", "0"), "block must be at least 1"),
+    (("tell", "spring", "a", "1", "--repeat", "maybe"), "repeat"),
+    (("restore", "spring"), "pass --yes"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD_USE, ids=[" ".join(map(str, one[0])) for one in BAD_USE])
+def test_bad_use_is_one_line_and_code_2(arguments, words, command, found):
+    found("create", "spring", *SMALL)
+    code, out, err = command(*arguments)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert err.count("\n") == 1
+    assert words in err
+    assert found("status", "spring")["told"] == 0
+
+
+@pytest.mark.parametrize("name", ["ask", "status", "verify"])
+def test_a_study_that_is_not_there_points_to_the_command_that_creates_it(name, command, found):
+    found("create", "spring", *SMALL)
+    code, _, err = command(name, "sprng")
+    assert code == 2
+    assert err.strip().endswith("; see `sottovoce study create`")
+    assert "loss_range" not in err
+    assert name == "verify" or "it has 'spring'" in err
+
+
+def test_a_storage_must_be_named(command, monkeypatch):
+    monkeypatch.delenv("SOTTOVOCE_STORAGE")
+    code, _, err = command("status", "spring")
+    assert code == 2
+    assert "SOTTOVOCE_STORAGE" in err
+
+
+def test_the_option_wins_over_the_environment(found):
+    found("create", "spring", *SMALL, "--storage", "sqlite:///other.db")
+    assert os.path.exists("other.db")
+    assert not os.path.exists("study.db")
+
+
+def test_an_export_to_lines_and_one_to_a_file_agree(found, command):
+    found("create", "spring", *SMALL)
+    actions = found("ask", "spring", "--round")["actions"]
+    found("forget", "spring", *(one["id"] for one in actions))
+    assert found("export", "spring", "--out", "a.json") == {"study": "spring", "written": "a.json", "rounds": 1}
+    found("export", "spring", "--out", "a.jsonl")
+    whole = json.loads(Path("a.json").read_text())
+    head, *rounds = map(json.loads, Path("a.jsonl").read_text().splitlines())
+    assert {**head, "rounds": rounds} == whole
+    _, out, _ = command("export", "spring", "--lines")
+    assert list(map(json.loads, out.splitlines())) == [head, *rounds]
+
+
+def test_verify_ends_with_code_1_and_the_faults(command, found):
+    found("create", "spring", *SMALL)
+    found("ask", "spring")
+    connection = sqlite3.connect("study.db")
+    with connection:
+        connection.execute("UPDATE sottovoce_heads SET told = 7")
+    connection.close()
+    code, out, err = command("verify", "spring")
+    assert (code, err) == (1, "")
+    assert json.loads(out)["faults"] == ["the counters fail their checksum"]
+    assert "fault    the counters fail" in command("verify", "spring", "--text")[1]
+    assert command("status", "spring")[0] == 2
+
+
+def test_restore_drops_what_is_not_released_and_refuses_old_ids(command, found):
+    found("create", "spring", *SMALL)
+    one, other = found("ask", "spring", "--size", 2)["actions"]
+    found("tell", "spring", one["id"], 0.5)
+    restored = found("restore", "spring", "--yes")
+    assert restored["generation"] > 1
+    assert restored["outstanding"] == 0
+    assert "before the storage was restored" in command("tell", "spring", other["id"], SECRET)[2]
+    assert found("verify", "spring")["ok"]
+
+
+@pytest.mark.parametrize("name", ["\udcff", "a\x00b", "two\nlines", "x" * 201])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("create", "--domain", "simplex:3", "--horizon", "1000"),
+        ("ask",),
+        ("tell", "1.0.0.aa", "0.5"),
+        ("forget", "1.0.0.aa"),
+        ("status",),
+        ("export",),
+        ("verify",),
+        ("restore", "--yes"),
+    ],
+)
+def test_a_name_that_cannot_be_stored_is_an_error_of_use(name, words, command, place):
+    (place / "study.db").touch()
+    code, out, error = command(words[0], name, *words[1:])
+    assert (code, out) == (2, "")
+    assert "name must be 1 to 200 letters" in error
+    error.encode("ascii")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"made": ["domains", "Product", {"factors": [' * 30_000])
+def test_json_that_is_nested_too_deeply_is_an_error_of_use(text, command, place):
+    (place / "deep.json").write_text(text)
+    code, out, error = command("create", "spring", "--domain-json", place / "deep.json", "--horizon", "1000")
+    assert (code, out) == (2, "")
+    assert "does not hold a domain" in error
+    command("create", "spring", "--domain", "simplex:3", "--horizon", "1000")
+    (place / "deep.jsonl").write_text('{"id": ' + "[" * 100_000 + "\n")
+    code, _, error = command("tell", "spring", "--file", place / "deep.jsonl")
+    assert code == 2
+    assert "line 1: it is not a JSON object" in error
+
+
+def test_arguments_of_any_bytes_end_in_words(place):
+    """Not in a traceback: neither a name nor a path that is no text."""
+    for words in ([b"status", b"\xff"], [b"status", b"spring", b"--storage", b"sqlite:///\xff/x.db"]):
+        done = subprocess.run([sys.executable.encode(), b"-m", b"sottovoce", b"study", *words], capture_output=True)
+        assert done.returncode == 2
+        assert done.stderr.startswith(b"error:")
+        assert b"Traceback" not in done.stderr

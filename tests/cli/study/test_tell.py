@@ -1,0 +1,244 @@
+"""Losses from a shell: one, a file, a pipe. A bad line is named, never what it holds; what was told is on record."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from sottovoce.cli import study_stream
+from sottovoce.cli.study_stream import LineError, StreamReport, read_lines
+
+SECRET = 0.123456789  # a loss that nothing may echo
+
+SMALL = ("--domain", "hypersimplex:6,2", "--horizon", "1k", "--seed", "3")
+
+
+def write(path, actions, losses, kind):
+    with open(path, "w") as file:
+        if kind == "csv":
+            file.write("id,loss\n")
+        for action, loss in zip(actions, losses, strict=True):
+            line = f"{action['id']},{loss}" if kind == "csv" else json.dumps({**action, "loss": loss})
+            file.write(line + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_round_trip_in_json(kind, found, place):
+    made = found("create", "spring", *SMALL)
+    assert made == {
+        "study": "spring",
+        "created": True,
+        "privacy": "epsilon = 1, pure differential privacy",
+        "remaining": 1000,
+    }
+    actions = found("ask", "spring", "--size", 200)["actions"]
+    assert len({one["id"] for one in actions}) == 200
+    assert all(abs(sum(one["x"]) - 2) < 1e-9 and one["wants_loss"] is True for one in actions)
+    file = write(place / f"losses.{kind}", actions, np.linspace(0, 1, 200), kind)
+    told = found("tell", "spring", "--file", file, "--block", 64)
+    assert told == {"study": "spring", "accepted": 200, "without_loss": 0, "refused": 0}
+    status = found("status", "spring")
+    assert (status["asked"], status["told"], status["outstanding"]) == (200, 200, 0)
+    assert status["round"] > 0
+    exported = found("export", "spring")
+    assert exported["status"] == status
+    assert len(exported["rounds"]) == status["round"]
+    verified = found("verify", "spring")
+    assert verified["ok"] is True
+    assert verified["released"] == status["round"]
+
+
+def test_one_at_a_time_and_the_rest_of_a_round(found):
+    found("create", "spring", *SMALL)
+    (one,) = found("ask", "spring")["actions"]
+    assert found("tell", "spring", one["id"], 0.5)["accepted"] == 1
+    rest = found("ask", "spring", "--round")["actions"]
+    found("forget", "spring", *(action["id"] for action in rest))
+    status = found("status", "spring")
+    assert (status["told"], status["forgotten"], status["round"]) == (1, len(rest), 1)
+
+
+def test_a_negative_loss_is_no_option(found):
+    found("create", "spring", *SMALL, "--loss-range", "-1,1")
+    (one,) = found("ask", "spring")["actions"]
+    assert found("tell", "spring", one["id"], "-0.5")["accepted"] == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "option", "words"),
+    [
+        ("id,value", (), "line 1: no column loss; columns are id, value."),
+        ("id,loss", ("--report",), "line 1: no column report; columns are id, loss."),
+        (f"id,{SECRET},wants_loss", (), "line 1: no column loss; columns are id, (not a name), wants_loss."),
+    ],
+)
+def test_a_missing_column_is_blamed_on_the_line_that_names_them(header, option, words, command, found, place):
+    found("create", "spring", *SMALL)
+    one = found("ask", "spring")["actions"][0]["id"]
+    (place / "losses.csv").write_text(f"{header}\n{one},{SECRET},true\n")
+    code, _, err = command("tell", "spring", "--file", "losses.csv", *option)
+    assert code == 2
+    assert words in err
+    assert found("status", "spring")["told"] == 0
+
+
+def test_a_column_of_losses_may_be_missing_where_none_is_wanted():
+    counts = StreamReport()
+    assert list(read_lines(["id,wants_loss", "1.0.0.ab,false"], "loss", counts)) == []
+    assert counts.without_loss == 1
+
+
+BAD_LINES = [
+    ("csv", f"{{ids[3]}},{SECRET}x", "its loss is not a number"),
+    ("csv", "{ids[3]},", "it has no loss"),
+    ("csv", f",{SECRET}", "it has no id"),
+    ("csv", f"{SECRET},{{ids[3]}}", "its loss is not a number"),
+    ("csv", "{ids[3]},nan", "finite"),
+    ("csv", f"{{ids[0]}},{SECRET}", "has its loss already"),
+    ("csv", f"1.0.0.000000000000,{SECRET}", "was not handed out by this study"),
+    ("jsonl", f'{{{{"id": "{{ids[3]}}", "loss": {SECRET}', "it is not a JSON object"),
+    ("jsonl", f"[{SECRET}]", "it is not a JSON object"),
+    ("jsonl", f'{{{{"id": "{{ids[3]}}", "loss": [{SECRET}]}}}}', "its loss is not a number"),
+    ("jsonl", '{{"id": "{ids[3]}"}}', "it has no loss"),
+    ("jsonl", f'{{{{"loss": {SECRET}}}}}', "it has no id"),
+    ("jsonl", '{{"id": "{ids[3]}", "loss": NaN}}', "finite"),
+]
+
+
+@pytest.mark.parametrize("block", [2, 1000])
+@pytest.mark.parametrize(("kind", "bad", "words"), BAD_LINES, ids=[f"{one[0]} {one[2]}" for one in BAD_LINES])
+def test_a_bad_line_is_named_and_what_stands_before_it_is_on_record(kind, bad, words, block, command, found, place):
+    found("create", "spring", *SMALL)
+    actions = found("ask", "spring", "--size", 8)["actions"]
+    ids = [one["id"] for one in actions]
+    lines = write(place / "losses", actions[:3], [0.5] * 3, kind).read_text().splitlines()
+    after = write(place / "after", actions[4:], [0.5] * 4, kind).read_text().splitlines()[kind == "csv" :]
+    (place / "losses").write_text("\n".join([*lines, bad.format(ids=ids), *after]) + "\n")
+    code, out, err = command("tell", "spring", "--file", "losses", "--block", block)
+    assert (code, out) == (2, "")
+    assert f"line {len(lines) + 1}: " in err
+    assert words in err
+    assert err.strip().endswith("3 losses are on record")
+    assert found("status", "spring")["told"] == 3
+    # Mended, the stream is told again from its beginning.
+    (place / "losses").write_text("\n".join([*lines, *after]) + "\n")
+    assert command("tell", "spring", "--file", "losses")[0] == 2
+    assert found("tell", "spring", "--file", "losses", "--repeat", "ignore")["accepted"] == 7
+    assert found("status", "spring")["told"] == 7
+
+
+def test_refused_lines_can_be_skipped(found, place):
+    found("create", "spring", *SMALL)
+    actions = found("ask", "spring", "--round")["actions"]
+    found("forget", "spring", *(one["id"] for one in actions[:2]))
+    found("tell", "spring", "--file", write(place / "first.csv", actions[2:], [0.5] * len(actions[2:]), "csv"))
+    more = found("ask", "spring", "--size", 4)["actions"]
+    file = write(place / "late.csv", [*more[:2], *actions[:2], *more[2:]], [0.5] * 6, "csv")  # two come too late
+    assert found("tell", "spring", "--file", file, "--refused", "skip") == {
+        "study": "spring",
+        "accepted": 4,
+        "without_loss": 0,
+        "refused": 2,
+    }
+
+
+def test_lines_of_actions_come_back_with_losses(found, command, place):
+    """The losses of actions that want none may be left out."""
+    found("create", "spring", *SMALL, "--losses", "linear")
+    code, out, _ = command("ask", "spring", "--size", 300, "--lines")
+    assert code == 0
+    actions = [json.loads(line) for line in out.splitlines()]
+    wanted = sum(one["wants_loss"] for one in actions)
+    assert 0 < wanted < 300
+    lines = [json.dumps({**one, **({"loss": 0.5} if one["wants_loss"] else {})}) for one in actions]
+    (place / "lines.jsonl").write_text("\n".join(lines) + "\n\n")
+    told = found("tell", "spring", "--file", "lines.jsonl")
+    assert (told["accepted"], told["without_loss"]) == (wanted, 300 - wanted)
+    assert found("status", "spring")["told"] == wanted
+
+
+def test_other_columns_and_a_mark_of_byte_order_do_no_harm(found, place):
+    found("create", "spring", *SMALL)
+    (one,) = found("ask", "spring")["actions"]
+    (place / "wide.csv").write_text(f"\ufeffID ,when, Loss\n{one['id']}, now, 0.5\n", encoding="utf-8")
+    assert found("tell", "spring", "--file", "wide.csv")["accepted"] == 1
+
+
+def test_what_is_not_text_or_has_no_header_is_refused(command, found, place):
+    found("create", "spring", *SMALL)
+    (place / "bytes.csv").write_bytes(b"id,loss\n\xff\xfe,1\n")
+    assert "not text in UTF-8" in command("tell", "spring", "--file", "bytes.csv")[2]
+    (place / "headless.csv").write_text(f"1.0.0.ab,{SECRET}\n")
+    assert "line 1: the first line must name the columns" in command("tell", "spring", "--file", "headless.csv")[2]
+    (place / "empty.csv").write_text("")
+    assert found("tell", "spring", "--file", "empty.csv")["accepted"] == 0
+
+
+def test_reports_under_local_privacy(found, command, place):
+    found("create", "spring", *SMALL, "--local")
+    actions = found("ask", "spring", "--size", 3)["actions"]
+    assert "raw loss is refused" in command("tell", "spring", actions[0]["id"], 0.5)[2]
+    assert found("tell", "spring", actions[0]["id"], 1, "--report")["accepted"] == 1
+    lines = [f"{one['id']},-1" for one in actions[1:]]
+    (place / "reports.csv").write_text("\n".join(["id,report", *lines]))
+    assert found("tell", "spring", "--file", "reports.csv", "--report")["accepted"] == 2
+
+
+def test_an_interrupt_says_how_much_is_on_record(command, found, place, monkeypatch):
+    found("create", "spring", *SMALL)
+    actions = found("ask", "spring", "--size", 6)["actions"]
+    file = write(place / "losses.csv", actions, [0.5] * 6, "csv")
+
+    def interrupted(*arguments, **options):
+        yield from list(read_lines(*arguments, **options))[:4]
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sottovoce.cli.study_tell.read_lines", interrupted)
+    code, out, _ = command("tell", "spring", "--file", file, "--block", 2)
+    assert code == 130
+    assert json.loads(out)["accepted"] == 4
+    assert found("status", "spring")["told"] == 4
+
+
+def test_blocks_are_told_in_one_transaction_each(found, place, monkeypatch):
+    found("create", "spring", *SMALL)
+    actions = found("ask", "spring", "--size", 10)["actions"]
+    sizes = []
+
+    class Watched(study_stream.Study):
+        def tell(self, ids, *arguments, **options):
+            sizes.append(len(ids))
+            super().tell(ids, *arguments, **options)
+
+    monkeypatch.setattr("sottovoce.cli.study_tell.Study", Watched)
+    found("tell", "spring", "--file", write(place / "losses.csv", actions, [0.5] * 10, "csv"), "--block", 4)
+    assert sizes == [4, 4, 2]
+
+
+def test_the_real_command_reads_a_pipe_and_prints_json(found):
+    """Through processes, as a script would do it."""
+
+    def run(*arguments, **options):
+        command = [sys.executable, "-m", "sottovoce", "study", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+    found("create", "spring", *SMALL)
+    asked = run("ask", "spring", "--size", "40", "--lines").stdout.splitlines()
+    lines = "".join(json.dumps({**json.loads(line), "loss": SECRET}) + "\n" for line in asked)
+    told = run("tell", "spring", "--file", "-", input=lines + lines.splitlines()[0])
+    assert (told.stdout, told.returncode) == ("", 2)
+    assert told.stderr.startswith("error: line 41: action 0 of round 0 has its loss already")
+    assert str(SECRET) not in told.stderr
+    assert found("status", "spring")["told"] == 40
+
+
+def test_lines_are_numbered_as_an_editor_would():
+    report = StreamReport()
+    lines = ["\n", "id,loss\n", "a,1\n", '"b\n', 'c",2\n', "d,x\n"]
+    reading = read_lines(lines, "loss", report)
+    assert [next(reading).number, next(reading).number] == [3, 5]
+    with pytest.raises(LineError, match="line 6: "):
+        next(reading)
