@@ -132,7 +132,7 @@ def test_bad_choices_are_refused(choice, value):
 def test_unknown_choices_are_refused():
     with pytest.raises(TypeError, match="unknown choice zeta; known are exploration, mechanism"):
         make_plan(problem(), "paper", zeta=1.0)
-    with pytest.raises(ValueError, match="plan must be one of 'auto', 'paper', got 'best'"):
+    with pytest.raises(ValueError, match="plan must be one of 'auto', 'worst-case', 'paper', got 'best'"):
         make_plan(problem(), "best")
 
 

@@ -148,6 +148,9 @@ class Explorer(ABC):
     def resume(self, point: Floats, record: Record) -> Exploration:
         """Return the round around a point that `record` was taken of."""
 
+    def follow(self, earlier: "Explorer", events: int) -> None:  # noqa: B027
+        """Begin with what was learned in an epoch of `events` events before this one; nothing, unless overridden."""
+
     def memory(self) -> Record:
         """Return what was learned from released values; nothing, unless an explorer says otherwise."""
         return {}

@@ -26,7 +26,7 @@ __all__ = [
     "spelled_out",
 ]
 
-PLANS = ("auto", "paper")
+PLANS = ("auto", "worst-case", "paper")
 """Plans that have a name."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -89,6 +89,10 @@ class PlanChoices(TypedDict, total=False):
     reuse: bool | None
     memory: float | None
     step_multiplier: float | None
+    probes: int | None
+    least_events: int | None
+    temper: float | None
+    sentinel: bool | None
 
 
 class OptimizerOptions(PlanChoices, total=False):

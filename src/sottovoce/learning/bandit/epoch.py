@@ -9,7 +9,9 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import part
 from sottovoce.exploration import Draw, Explorer, Record, Spheres, Stage
+from sottovoce.exploration.posterior import PosteriorProbes
 from sottovoce.learning.bandit._reports import ReportGrid
+from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
 from sottovoce.learning.bandit.rounds import Block, OpenRound
@@ -33,7 +35,7 @@ class Parts(NamedTuple):
     """What a run is made of."""
 
     explorer: Explorer
-    learner: NoisyOCO
+    learner: NoisyOCO | Believer
     stage: Stage
     mechanism: ExactSum | ProbeSums | FreshSums | RunningSums
 
@@ -44,17 +46,20 @@ def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats |
     Algorithm 1: NoisyGrad is the one-point estimate summed over a batch, the sum is TreeBasedAgg, NoisyMap is
     conditional gradient (or Wolfe's method) on the regularised sum. The projection of c - step*s descends; the paper's
     line 14 has the sign of an ascent. Frames and designs: NoisyGrad releases each round by itself; the sum is plain.
+    Posterior probes take no step: what is released goes into what is believed, and that draws the next decisions.
     """
     check_plan(problem, plan)
     stage = problem.stage(plan.position)
     grid = loss_grid(problem, plan)
     kind, release = exploration_named(plan.exploration), mechanism_named(plan.mechanism)
     explorer = kind.build(problem, plan, stage)
-    point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
-    build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
     moves = moves_of(problem, kind.gives, bits=plan.bits, rounds=plan.rounds, dimension=stage.working.dimension)
     own = {name: getattr(plan.options, name) for name in release.options}
     mechanism = release.start(moves, None if plan.noise is None else source.sampler(plan.noise), **own)
+    if isinstance(explorer, PosteriorProbes):
+        return Parts(explorer, Believer(explorer, FreshGradient(mechanism, grid)), stage, mechanism)
+    point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
+    build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
     if release.releases == "rounds":
         learner = build(gradient=FreshGradient(mechanism, grid))
     else:
@@ -112,10 +117,15 @@ class Epoch:
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
-    def exchange(self, explorer: Explorer, learner: NoisyOCO) -> None:
+    def exchange(self, explorer: Explorer, learner: NoisyOCO | Believer) -> None:
         """Let others find points and actions, before anything is drawn; how losses are released stays as it is."""
         self.explorer, self.learner = explorer, learner
         self._learned = learner.knowledge(), explorer.knowledge()
+
+    def follow(self, previous: "Epoch") -> None:
+        """Begin with what the epoch before this one has learned, as far as it is of use."""
+        self.explorer.follow(previous.explorer, previous.plan.horizon)
+        self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
     @property
     def exhausted(self) -> bool:
@@ -201,7 +211,10 @@ class Epoch:
         sums = complete.complete()
         if self._mechanism.round > before:  # it was drawn, and cut short before it was kept: no second noise
             return ReleasedRound(sums.exploration, self._mechanism.last, sums.weights)
-        part = self.learner.total if self.keeps_secrets else self.learner.gradient
+        part: Any = self.learner.gradient
+        if self.keeps_secrets:
+            assert isinstance(self.learner, NoisyOCO)
+            part = self.learner.total
         assert isinstance(part, FreshGradient | RunningTotal)
         return part.release(sums)
 
@@ -210,6 +223,7 @@ class Epoch:
 
         What an attempt that was cut short has left half learned is undone first.
         """
+        knowledge: Any
         knowledge, of_explorer = self._learned
         self.learner.go_back(knowledge)
         self.explorer.go_back(of_explorer)
@@ -271,9 +285,12 @@ def next_epoch(
     center, earlier = None, 0
     if previous is not None:
         earlier = previous.earlier + previous.counts[1]
-        if previous.plan.position == plan.position:
+        if plan.options.steps and previous.plan.position == plan.position:
             center = previous.last_point()
-    return Epoch(problem, plan, source, first=first, center=center, earlier=earlier)
+    epoch = Epoch(problem, plan, source, first=first, center=center, earlier=earlier)
+    if previous is not None:
+        epoch.follow(previous)
+    return epoch
 
 
 def public_coins(seed: int | None) -> np.random.Generator:

@@ -102,8 +102,12 @@ class FreshGradient:
     def __call__(self, round_: CompleteRound | ReleasedRound, point: Floats | None = None) -> Floats:
         """Release a round, once, unless it is released already; return its gradient estimate."""
         released = self.release(round_) if isinstance(round_, CompleteRound) else round_
+        return released.exploration.estimate(*self.sums(released))
+
+    def sums(self, released: ReleasedRound) -> tuple[Floats, Floats]:
+        """Return the released sums of w f, in units of loss, and those of w."""
         sums = self._grid.step * np.asarray(released.numbers, dtype=np.float64) + self._grid.low * released.weights
-        return released.exploration.estimate(sums, released.weights.astype(np.float64))
+        return sums, released.weights.astype(np.float64)
 
     def release(self, complete: CompleteRound) -> ReleasedRound:
         """Draw the noise of a round, once."""

@@ -7,11 +7,12 @@ from sottovoce._checks import choice
 from sottovoce.learning.explorations.designs import DESIGNS
 from sottovoce.learning.explorations.frames import FRAMES
 from sottovoce.learning.explorations.kind import ExplorationKind
+from sottovoce.learning.explorations.posterior import POSTERIOR
 from sottovoce.learning.explorations.sphere import SPHERE
 
 __all__ = ["EXPLORATIONS", "ExplorationKind", "exploration_named"]
 
-EXPLORATIONS: dict[str, ExplorationKind] = {one.name: one for one in (DESIGNS, FRAMES, SPHERE)}
+EXPLORATIONS: dict[str, ExplorationKind] = {one.name: one for one in (POSTERIOR, DESIGNS, FRAMES, SPHERE)}
 """Every way of exploring there is, by name."""
 
 

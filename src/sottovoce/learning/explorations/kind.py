@@ -50,6 +50,10 @@ class ExplorationKind:
         For which losses it is meant.
     why_not
         What to say when the losses are of another kind.
+    bounded
+        Whether its plans hold against any sequence of losses.
+    serves
+        Which problems it is for, of those with such losses.
     preferred
         Whether it is taken, where it fits, whatever the bounds of others are.
     worth
@@ -65,6 +69,8 @@ class ExplorationKind:
     build: Callable[[Problem, Plan, Stage], Explorer]
     losses: tuple[str, ...] = ("convex", "linear")
     why_not: str = ""
+    bounded: bool = True
+    serves: Callable[[Problem], bool] = lambda problem: True
     preferred: bool = False
     worth: float = 1.0
     settled: Mapping[str, Any] = field(default_factory=dict)

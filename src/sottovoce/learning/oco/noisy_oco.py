@@ -224,6 +224,11 @@ class NoisyOCO:
             self._solved = index, self.point_map(self._duals[index - self.observed - 1])
         return self._solved[1]
 
+    @property
+    def course(self) -> Vector:
+        """What the point after all that was observed follows from: its dual vector."""
+        return self._duals[-1]
+
     def observe(self, feedback: Any, point: Vector | None = None) -> None:
         """Take in the next round's feedback; `point` is what that round played (the current point by default)."""
         played = self.point() if point is None else point

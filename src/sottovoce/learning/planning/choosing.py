@@ -1,8 +1,9 @@
 """Choosing the parameters of a run, and saying why.
 
-`plan="paper"` is Algorithm 1 to the letter, with its errors mended. `plan="auto"` minimises explicit bounds over ways
-of exploring (explorations/), mechanisms, positions and their parameters, with the noise that the sensitivity argument
-of each mechanism requires and no more.
+`plan="auto"` takes posterior probes, which learn fastest where the world stays or drifts. `plan="worst-case"` minimises
+explicit bounds, against any sequence of losses, over ways of exploring (explorations/), mechanisms, positions and their
+parameters. Both have the noise that the sensitivity argument of each mechanism requires and no more. `plan="paper"` is
+Algorithm 1 to the letter, with its errors mended.
 """
 
 from collections.abc import Iterable
@@ -51,8 +52,8 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
         return plan
     choice("plan", plan, PLANS)
     chosen = _checked(problem, overrides)
-    best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen)
-    return replace(best, notes=_notes(problem, best))
+    best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen, bounded=plan == "worst-case")
+    return replace(best, name=plan, notes=_notes(problem, best))
 
 
 def _papers(problem: Problem, chosen: Chosen) -> Plan:
@@ -67,10 +68,10 @@ def _papers(problem: Problem, chosen: Chosen) -> Plan:
     return made
 
 
-def _best(problem: Problem, chosen: Chosen) -> Plan:
+def _best(problem: Problem, chosen: Chosen, *, bounded: bool) -> Plan:
     families = [
         _cheapest(kind, drafts, chosen)
-        for kind, mechanism in _pairs(problem, chosen)
+        for kind, mechanism in _pairs(problem, chosen, bounded=bounded)
         for drafts in kind.drafts(problem, mechanism, chosen)
     ]
     plans = sorted((plan for plan in families if plan is not None), key=_rank)
@@ -79,7 +80,8 @@ def _best(problem: Problem, chosen: Chosen) -> Plan:
             f"no plan fits {', '.join(f'{name}={value!r}' for name, value in chosen.items())}; leave some out"
         )
     best = plans[0]
-    _refuse_others(f"exploration {best.exploration!r}", chosen, (*_COMMON, *EXPLORATIONS[best.exploration].choices))
+    common = _COMMON if best.options.steps else ("exploration", "mechanism")
+    _refuse_others(f"exploration {best.exploration!r}", chosen, (*common, *EXPLORATIONS[best.exploration].choices))
     _refuse_foreign_options(best, chosen)
     others = tuple(
         Alternative(plan.what, plan.bound / plan.horizon, plan.bound_without_privacy / plan.horizon) for plan in plans
@@ -93,12 +95,20 @@ def _rank(plan: Plan) -> tuple[bool, float]:
     return not kind.preferred, plan.bound / kind.worth
 
 
-def _pairs(problem: Problem, chosen: Chosen) -> Iterable[tuple[ExplorationKind, Mechanism]]:
-    """Yield ways of exploring with mechanisms: all that serve the guarantee and fit each other, or what was chosen."""
+def _pairs(problem: Problem, chosen: Chosen, *, bounded: bool) -> list[tuple[ExplorationKind, Mechanism]]:
+    """Return ways of exploring with mechanisms: all that serve the guarantee and fit each other, or what was chosen.
+
+    Those without a bound come first, and then nothing else is looked at: what others would need to know of the set can
+    take longer than a run.
+    """
     wanted = chosen.get("exploration")
-    for kind in EXPLORATIONS.values() if wanted is None else [EXPLORATIONS[wanted]]:
-        if problem.losses in kind.losses:
-            yield from ((kind, mechanism) for mechanism in _mechanisms(problem, kind, chosen.get("mechanism")))
+    pairs = [
+        (kind, mechanism)
+        for kind in (EXPLORATIONS.values() if wanted is None else [EXPLORATIONS[wanted]])
+        if problem.losses in kind.losses and kind.serves(problem) and (kind.bounded or wanted is not None)
+        for mechanism in _mechanisms(problem, kind, chosen.get("mechanism"))
+    ]
+    return [pair for pair in pairs if not pair[0].bounded] or pairs
 
 
 def _mechanisms(problem: Problem, kind: ExplorationKind, wanted: str | None) -> list[Mechanism]:
@@ -157,6 +167,8 @@ def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
         kind = EXPLORATIONS[chosen["exploration"]]
         if problem.losses not in kind.losses:
             raise ValueError(f"exploration={kind.name!r} needs losses={kind.losses[0]!r}: {kind.why_not}")
+        if not kind.serves(problem):
+            raise ValueError(f"exploration={kind.name!r} does not serve here: {kind.why_not}")
         if "mechanism" in chosen:
             _fitting(kind, MECHANISMS[chosen["mechanism"]])
     return chosen

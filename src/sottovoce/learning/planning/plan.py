@@ -18,6 +18,9 @@ class Options:
     order_only: ClassVar[bool] = False
     """Whether the bound of such a plan is an order of magnitude, not a guarantee."""
 
+    steps: ClassVar[bool] = True
+    """Whether such a plan takes steps along gradients, and projects."""
+
     _kinds: ClassVar[dict[str, type["Options"]]] = {}
 
     def __init_subclass__(cls, exploration: str) -> None:
@@ -35,9 +38,18 @@ class Options:
         """Return plain data that JSON can hold: None for infinity."""
         return {name: None if one == math.inf else one for name, one in asdict(self).items()}
 
+    @property
+    def rests_on(self) -> str:
+        """What has to be true for such a plan to do well, for people."""
+        return "nothing: it holds for any sequence of losses"
+
     def words(self) -> str:
         """How such a plan explores, for people."""
         raise NotImplementedError
+
+    def pace(self, horizon: int, batch_size: int) -> str:
+        """How long rounds are, for people."""
+        return f"{math.ceil(horizon / batch_size):,} of {batch_size:,} events ({horizon:,} in all)"
 
 
 @dataclass(frozen=True)
@@ -56,7 +68,7 @@ class Plan:
     Attributes
     ----------
     name
-        "auto" or "paper".
+        "auto", "worst-case" or "paper".
     mechanism
         What releases the sums: "probe-sums", "fresh", "tree", "honaker", "toeplitz"; "local" if losses come in
         privatised; "none" without privacy.
@@ -112,7 +124,7 @@ class Plan:
 
     @property
     def exploration(self) -> str:
-        """The way of exploring: "sphere" (the paper's), "frames" (any convex loss) or "designs" (linear losses)."""
+        """The way of exploring: "posterior", "frames" (any convex loss), "designs" (linear), "sphere" (the paper's)."""
         return self.options.exploration
 
     def __getattr__(self, name: str) -> Any:
@@ -180,12 +192,13 @@ class Plan:
         """What it says: names and texts, without the alternatives."""
         return (
             ("method", self.what),
-            ("rounds", f"{self.rounds:,} of {self.batch_size:,} events ({self.horizon:,} in all)"),
+            ("rounds", self.options.pace(self.horizon, self.batch_size)),
             ("explore", self.options.words()),
-            ("step", self._stepping()),
+            *((("step", self._stepping()),) if self.options.steps else ()),
             ("noise", self._noising()),
-            ("point", f"{self.method}, to a gap of {self.gap:.3g}"),
+            *((("point", f"{self.method}, to a gap of {self.gap:.3g}"),) if self.options.steps else ()),
             ("regret", self._costing()),
+            ("rests on", self.options.rests_on),
             *(("note", note) for note in self.notes),
         )
 

@@ -62,6 +62,11 @@ class Problem(DecisionFacts):
         """The middle of the loss range."""
         return (self.loss_range[0] + self.loss_range[1]) / 2
 
+    @property
+    def effective_dimension(self) -> int:
+        """Coordinates that losses can depend on."""
+        return self.domain.dimension
+
     def stage(self, position: str) -> Stage:
         """Where the play takes place, worked on in plain or rounded position."""
         return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral)

@@ -20,18 +20,20 @@ class Points:
     ----------
     epoch
         That has learned again.
-    duals
-        What it had come to after 0, 1, 2, ... rounds.
+    courses
+        What its points follow from after 0, 1, 2, ... rounds: dual vectors, or the points themselves.
     """
 
-    def __init__(self, epoch: Epoch, duals: list[Floats]) -> None:
-        assert isinstance(epoch.learner.point_map, MirrorStep)
+    def __init__(self, epoch: Epoch, courses: list[Floats]) -> None:
         self._map, self._delay = epoch.learner.point_map, epoch.learner.delay
-        self._duals, self._found = duals, dict[int, tuple[Floats, float]]()
-        self._rounding = _ROUNDING * epoch.stage.working.diameter
-        formula = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
-        self._exact = formula and not isinstance(self._map.domain, _FORMULA_CAME_LATER)
-        self.count = len(duals)
+        self._courses, self._found = courses, dict[int, tuple[Floats, float]]()
+        if isinstance(self._map, MirrorStep):
+            self._rounding = _ROUNDING * epoch.stage.working.diameter
+            formula = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
+            self._exact = formula and not isinstance(self._map.domain, _FORMULA_CAME_LATER)
+        else:
+            self._rounding = _ROUNDING * max(1.0, *(float(np.linalg.norm(course)) for course in courses))
+        self.count = len(courses)
         self.tolerance = self._rounding  # the largest that was granted so far
 
     def index(self, learned: int, before: int) -> int:
@@ -61,8 +63,10 @@ class Points:
         return nearest, None
 
     def _after(self, index: int) -> tuple[Floats, float]:
+        if not isinstance(self._map, MirrorStep):
+            return self._courses[index], self._rounding
         if index not in self._found:
-            point = self._map(self._duals[index])
+            point = self._map(self._courses[index])
             # By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
             # strongly convex function. One that ran out of oracle calls has a larger gap, and so had the other.
             error = 0.0 if self._exact else self._map.gap

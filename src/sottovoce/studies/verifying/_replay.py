@@ -48,6 +48,7 @@ class Replay:
     distance: float = 0.0  # of a stored point from the one that is computed again, at most
     tolerance: float = 0.0
     _points: dict[int, Points] = field(default_factory=dict)
+    _known: dict[int, tuple[Epoch, list[Any]]] = field(default_factory=dict)  # after 0, 1, 2, ... rounds, by epoch
     _says_learned: bool = False  # whether the last round has said how many rounds were learned from when it began
     _mine: dict[int, list[Any]] = field(default_factory=dict)  # rows of rounds, by epoch
 
@@ -70,23 +71,38 @@ class Replay:
         if not self._check_plan(number, problem, plan):
             return
         center = np.array(learned["center"])
-        epoch = Epoch(problem, plan, SimulatedNoise(0), first=made["first"], center=center)  # no noise is drawn
+        middle = center if len(center) else None
+        epoch = Epoch(problem, plan, SimulatedNoise(0), first=made["first"], center=middle)  # no noise is drawn
+        self._follow(number, epoch)
         self._center(number, epoch, center)
         local = isinstance(problem.privacy, LocalDP)
         steps = None if local else plan.grids(problem.loss_range)[0].steps
-        RoundFacts(self.examiner, epoch, steps).check(self._mine.get(number, []))
-        duals = [epoch.learner._duals[-1]]
+        courses, known = [epoch.learner.course], [epoch.explorer.knowledge()]
         for row in self._mine.get(number, []):
             if row.state in (RELEASED, DROPPED):
                 self._take_in(epoch, row, self.examiner.public[row.number])
-                duals.append(epoch.learner._duals[-1])
+                courses.append(epoch.learner.course)
+                known.append(epoch.explorer.knowledge())
         for row in self._mine.get(number, []):
             if row.state == UNRELEASED and epoch.learner.observed < learned["learner.observed"]:
                 epoch.take_in(None, center)  # never to be released, and passed over by a restoration
-                duals.append(epoch.learner._duals[-1])
-        self._points[number] = Points(epoch, duals)
+                courses.append(epoch.learner.course)
+                known.append(epoch.explorer.knowledge())
+        self._points[number], self._known[number] = Points(epoch, courses), (epoch, known)
+        RoundFacts(self.examiner, epoch, known, steps).check(self._mine.get(number, []))
         self._compare(number, {**epoch.state(), **self._chain(number, learned)}, learned)
         self._solved(number, learned)
+
+    def _follow(self, number: int, epoch: Epoch) -> None:
+        """Let an epoch begin with what the one before it had learned by then."""
+        after = self.examiner.made[number].get("after")
+        if after is None or number - 1 not in self._known:
+            return
+        previous, known = self._known[number - 1]
+        if after < len(known):
+            previous.explorer.go_back(known[after])
+            epoch.follow(previous)
+            previous.explorer.go_back(known[-1])
 
     def _check_design(self, number: int, plan: Plan, made: Record) -> bool:
         """Check that the coordinates of an epoch are those of a design: S its covariance, W S W' = 1 and W F = 1."""
@@ -155,12 +171,15 @@ class Replay:
 
     def _solved(self, number: int, learned: Record) -> None:
         """Check the point that was computed last: the next round plays it if nothing is learned until then."""
-        points, index = self._points[number], learned["learner.solved"]
+        points, index = self._points[number], learned.get("learner.solved", -1)
         fits = index == -1 or (0 <= index < points.count and points.distance(learned["learner.point"], index)[1])
         self.examiner.expect(fits, f"epoch {number}: learner.point does not follow from the released rounds")
 
     def _center(self, number: int, epoch: Epoch, center: Floats) -> None:
         """Check that an epoch began where it had to: in the middle, or at a point of the epoch before it."""
+        if not epoch.plan.options.steps:
+            self.examiner.expect(not len(center), f"epoch {number} has a centre that its plan does not need")
+            return
         made, middle, before = self.examiner.made[number], epoch.stage.working.center, self._points.get(number - 1)
         after, mine = made.get("after"), self._mine.get(number, [])
         if mine and "learned" in self.examiner.public[mine[0].number]:

@@ -32,13 +32,15 @@ class RoundFacts:
     examiner
         That has looked at the rows.
     epoch
-        With nothing learned.
+        That has learned again.
+    known
+        What its explorer knew after 0, 1, 2, ... rounds: lengths of rounds may follow from it.
     steps
         The largest integer of a loss; None if reports have no bounds.
     """
 
-    def __init__(self, examiner: Examiner, epoch: Epoch, steps: int | None) -> None:
-        self._examiner, self._epoch, self._steps = examiner, epoch, steps
+    def __init__(self, examiner: Examiner, epoch: Epoch, known: list[Any], steps: int | None) -> None:
+        self._examiner, self._epoch, self._known, self._steps = examiner, epoch, known, steps
         self._signs: NoiseSigns | None = None
         if epoch.plan.noise is not None and steps is not None and not examiner.simulated:  # which may come again
             self._signs = NoiseSigns(epoch.plan.noise, steps)
@@ -50,7 +52,7 @@ class RoundFacts:
             what, public = f"round {row.number}", self._examiner.public[row.number]
             exploration = resumed(self._epoch, public)
             expect(exploration.is_possible(), f"{what} has probes that its plan does not draw")
-            due = min(self._epoch.explorer.round_size(passed), horizon - passed)
+            due = min(self._round_size(passed, public.get("learned")), horizon - passed)
             self._check_size(what, row, due, last=passed + due == horizon)
             self._check_losses(what, self._examiner.losses.get(row.number, []))
             planned = getattr(self._epoch.plan.options, "directions", exploration.numbers)
@@ -64,6 +66,14 @@ class RoundFacts:
                 self._check_release(what, exploration, public, self._examiner.released[row.number])
             passed += public["size"]
         self._examiner.faults += [] if self._signs is None else self._signs.faults()
+
+    def _round_size(self, passed: int, learned: int | None) -> int:
+        """Return how many events a round has that began after so many, with so many rounds learned from."""
+        explorer, known = self._epoch.explorer, self._known
+        explorer.go_back(known[min(learned or 0, len(known) - 1)])
+        size = explorer.round_size(passed)
+        explorer.go_back(known[-1])
+        return size
 
     def _check_losses(self, what: str, pieces: list[Integers]) -> None:
         for integers in pieces:

@@ -1,0 +1,187 @@
+"""Gaussian beliefs about a few or many coefficients, given noisy linear measurements of them.
+
+Measurements y_j = <x_j, beta> + noise of precision w_j; beta ~ N(mean_0, C). Two forms of the same posterior:
+
+- by coefficients: precision P = C^-1 + sum_j w_j x_j x_j^T, a matrix as large as there are coefficients;
+- by measurements: Gram matrix X C X^T + diag(1/w), a matrix as large as there are measurements; a sample is one of the
+  prior, corrected by what the measurements say of it (Matheron's rule): theta + C X^T (X C X^T + 1/w)^-1 (y - y').
+
+Tests: tests/exploration/test_posterior_gaussian.py.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+
+from sottovoce._arrays import Floats
+
+__all__ = ["ByCoefficients", "ByMeasurements", "Fitted", "Spread"]
+
+
+class Fitted(Protocol):
+    """What is believed of the coefficients."""
+
+    @property
+    def mean(self) -> Floats:
+        """The posterior mean."""
+        ...
+
+    def sample(self, coins: np.random.Generator, size: int, temper: float = 1.0) -> Floats:
+        """Draw coefficients, one row each; deviations from the mean are multiplied by `temper`."""
+        ...
+
+    def predict(self, rows: Any) -> tuple[Floats, Floats]:
+        """Return mean and covariance of <row, beta> for each row."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ByCoefficients:
+    """The posterior as a precision matrix.
+
+    Parameters
+    ----------
+    precision, pull
+        C^-1 + sum w x x^T, and C^-1 mean_0 + sum w y x.
+
+    Examples
+    --------
+    >>> fitted = ByCoefficients(np.array([[4.0]]), np.array([2.0]))
+    >>> fitted.mean, fitted.predict(np.array([[2.0]]))
+    (array([0.5]), (array([1.]), array([[1.]])))
+    """
+
+    precision: Floats
+    pull: Floats
+
+    @cached_property
+    def _root(self) -> Floats:
+        return np.asarray(cholesky(self.precision, lower=True, check_finite=False))
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The posterior mean."""
+        return np.asarray(cho_solve((self._root, True), self.pull, check_finite=False))
+
+    def sample(self, coins: np.random.Generator, size: int, temper: float = 1.0) -> Floats:
+        """Draw coefficients: with P = L L^T, the inverse of L^T times a standard normal has covariance P^-1."""
+        normal = coins.standard_normal((size, len(self.pull)))
+        steps = solve_triangular(self._root, normal.T, lower=True, trans=1, check_finite=False)
+        return np.asarray(self.mean + temper * steps.T)
+
+    def predict(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return mean and covariance of <row, beta> for each row."""
+        half = solve_triangular(self._root, rows.T, lower=True, check_finite=False)
+        return rows @ self.mean, half.T @ half
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A prior covariance scale^2 I + F F^T that is never written out; `factor` is None if there is no F."""
+
+    scale: float
+    dimension: int
+    factor: Floats | None = None
+
+    def times(self, vectors: Floats) -> Floats:
+        """C times a matrix of shape (n, k)."""
+        product = self.scale**2 * vectors
+        return product if self.factor is None else product + self.factor @ (self.factor.T @ vectors)
+
+    def gram(self, one: Any, other: Any) -> Floats:
+        """X C Y^T, for rows X and Y, sparse or not."""
+        product = one @ other.T
+        product = self.scale**2 * (product if isinstance(product, np.ndarray) else product.toarray())
+        return product if self.factor is None else product + (one @ self.factor) @ (other @ self.factor).T
+
+    def sample(self, coins: np.random.Generator, size: int) -> Floats:
+        """Draw coefficients of the prior, one column each."""
+        drawn = self.scale * coins.standard_normal((self.dimension, size))
+        if self.factor is None:
+            return drawn
+        return np.asarray(drawn + self.factor @ coins.standard_normal((self.factor.shape[1], size)))
+
+    def matrix(self) -> Floats:
+        """C, written out."""
+        plain = self.scale**2 * np.eye(self.dimension)
+        return plain if self.factor is None else plain + self.factor @ self.factor.T
+
+
+class ByMeasurements:
+    """The posterior of (theta, level) by its measurements: mean loss of decision v is <theta, v - center> + level.
+
+    Parameters
+    ----------
+    spread, level
+        Prior covariance of theta, and deviation of the level.
+    center
+        What decisions are measured from.
+    rows
+        (U, n) decisions, sparse.
+    weights, pulls
+        (U,) the precision of each decision's mean, and precision times mean.
+    """
+
+    def __init__(self, spread: Spread, level: float, center: Floats, rows: Any, weights: Floats, pulls: Floats) -> None:
+        self._spread, self._level, self._center = spread, level, center
+        counted = weights > 0
+        self._rows, self._weights = rows[np.flatnonzero(counted)], weights[counted]
+        self._values = pulls[counted] / self._weights
+
+    @cached_property
+    def _far(self) -> Floats:
+        """C times the centre, once."""
+        return self._spread.times(self._center[:, None]).ravel()
+
+    def _gram(self, one: Any, other: Any) -> Floats:
+        """Prior covariance of the mean losses of two lists of decisions."""
+        middle = float(self._center @ self._far)
+        left, right = one @ self._far, other @ self._far
+        return np.asarray(self._spread.gram(one, other) - left[:, None] - right + middle + self._level**2)
+
+    @cached_property
+    def _root(self) -> Floats:
+        return np.asarray(
+            cholesky(self._gram(self._rows, self._rows) + np.diag(1 / self._weights), lower=True, check_finite=False)
+        )
+
+    def _solve(self, values: Floats) -> Floats:
+        return np.asarray(cho_solve((self._root, True), values, check_finite=False))
+
+    def _correction(self, solved: Floats) -> Floats:
+        """Columns of coefficients, theta and level, that follow from solved measurements."""
+        offsets = self._rows.T @ solved - np.outer(self._center, solved.sum(axis=0))
+        return np.vstack([self._spread.times(offsets), self._level**2 * solved.sum(axis=0)])
+
+    @cached_property
+    def _weighed(self) -> Floats:
+        return self._solve(self._values)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The posterior mean of theta, followed by the level."""
+        if not len(self._weights):
+            return np.zeros(len(self._center) + 1)
+        return np.asarray(self._correction(self._weighed[:, None]).ravel())
+
+    def sample(self, coins: np.random.Generator, size: int, temper: float = 1.0) -> Floats:
+        """Draw coefficients by Matheron's rule, one row each."""
+        prior = np.vstack([self._spread.sample(coins, size), self._level * coins.standard_normal((1, size))])
+        if not len(self._weights):
+            return np.asarray(temper * prior.T)
+        noise = coins.standard_normal((len(self._weights), size)) / np.sqrt(self._weights)[:, None]
+        seen = self._rows @ prior[:-1] - self._center @ prior[:-1] + prior[-1] + noise
+        deviation = prior - self._correction(self._solve(seen))
+        return np.asarray(self.mean + temper * deviation.T)
+
+    def predict(self, rows: Any) -> tuple[Floats, Floats]:
+        """Return mean and covariance of the mean losses of decisions."""
+        prior = self._gram(rows, rows)
+        if not len(self._weights):
+            return np.zeros(rows.shape[0]), prior
+        across = self._gram(self._rows, rows)
+        half = solve_triangular(self._root, across, lower=True, check_finite=False)
+        return across.T @ self._weighed, prior - half.T @ half

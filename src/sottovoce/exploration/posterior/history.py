@@ -1,0 +1,123 @@
+"""What was released of probes: all that a belief rests on, as one value that nothing changes later."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._records import Record
+
+__all__ = ["History", "Numbers"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Numbers:
+    """What one round has released: the mean loss of each probe, the events behind it, and when the round was over."""
+
+    probes: Floats  # (m, n)
+    means: Floats  # (m,)
+    counts: Floats  # (m,)
+    end: int  # events passed, this round's included
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """Released means, oldest first; a decision that was played more than once is kept once.
+
+    Attributes
+    ----------
+    decisions
+        (U, n), a row for each decision that was played; sparse where there are many coordinates.
+    index, means, counts, ends
+        (N,): which decision, its mean loss in that round, the events behind it, and when its round was over.
+
+    Examples
+    --------
+    >>> history = History.empty(3).add(Numbers(np.eye(3)[[0, 1, 0]], np.array([0.5, 0.4, 0.6]), np.full(3, 8.0), 24))
+    >>> history.decisions.shape, history.index.tolist(), len(history)
+    ((2, 3), [0, 1, 0], 3)
+    """
+
+    decisions: Any
+    index: Integers
+    means: Floats
+    counts: Floats
+    ends: Floats
+    _places: Mapping[bytes, int] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def empty(cls, dimension: int, *, many: bool = False) -> Self:
+        """Return the history of nothing; `many` coordinates are kept sparse."""
+        rows = sparse.csr_array((0, dimension)) if many else np.empty((0, dimension))
+        none = np.empty(0)
+        return cls(rows, np.empty(0, dtype=np.int64), none, none, none)
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def add(self, numbers: Numbers) -> "History":
+        """Return the history with one more round."""
+        places, index, fresh = dict(self._places), [], []
+        for row in numbers.probes:
+            key = row.tobytes()
+            if key not in places:
+                places[key] = len(places)
+                fresh.append(row)
+            index.append(places[key])
+        return History(
+            self._joined(fresh),
+            np.append(self.index, np.array(index, dtype=np.int64)),
+            np.append(self.means, numbers.means),
+            np.append(self.counts, numbers.counts),
+            np.append(self.ends, np.full(len(index), float(numbers.end))),
+            places,
+        )
+
+    def _joined(self, fresh: list[Floats]) -> Any:
+        if not fresh:
+            return self.decisions
+        if isinstance(self.decisions, np.ndarray):
+            return np.vstack([self.decisions, *fresh])
+        return sparse.vstack([self.decisions, sparse.csr_array(np.array(fresh))], format="csr")
+
+    def earlier_by(self, events: int) -> "History":
+        """Return the same history, as it is seen from so many events later."""
+        return replace(self, ends=self.ends - events)
+
+    def pooled(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Return, for each decision, the sum of the weights of its numbers, and of weight times mean."""
+        size = self.decisions.shape[0]
+        summed: Floats = np.bincount(self.index, weights, minlength=size).astype(np.float64)
+        return summed, np.bincount(self.index, weights * self.means, minlength=size).astype(np.float64)
+
+    def record(self) -> Record:
+        """Return it as plain arrays."""
+        plain = {"index": self.index, "means": self.means, "counts": self.counts, "ends": self.ends}
+        if isinstance(self.decisions, np.ndarray):
+            return plain | {"decisions": self.decisions}
+        rows = self.decisions
+        parts = {"columns": rows.indices.astype(np.int64), "starts": rows.indptr.astype(np.int64), "entries": rows.data}
+        return plain | parts | {"dimension": rows.shape[1]}
+
+    @classmethod
+    def from_record(cls, record: Record) -> Self:
+        """Return what `record` returned."""
+        if "decisions" in record:
+            rows: Any = np.array(record["decisions"])
+            dense = rows
+        else:
+            shape = (len(record["starts"]) - 1, int(record["dimension"]))
+            parts = (np.array(record[name]) for name in ("entries", "columns", "starts"))
+            rows = sparse.csr_array(tuple(parts), shape=shape)
+            dense = None
+        keys = [row.tobytes() for row in dense] if dense is not None else _keys(rows)
+        index, means, counts, ends = (np.array(record[name]) for name in ("index", "means", "counts", "ends"))
+        return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(keys)})
+
+
+def _keys(rows: Any) -> list[bytes]:
+    """The bytes of each row written out in full: one row at a time, for all of them may not fit into memory."""
+    return [rows[[place]].toarray().ravel().tobytes() for place in range(rows.shape[0])]

@@ -1,0 +1,398 @@
+"""Beliefs about linear losses: mean loss of decision v is level + <theta, v - c>, theta and level Gaussian.
+
+Prior: theta is isotropic in the coordinates of the set (or follows features), scaled so that <theta, v - c> deviates by
+B/(4 sqrt(H)) over random vertices, H the entries of a vertex that are not 0; the level is the middle of the range, give
+or take B/4. Nothing else is asked of the set: a few dozen oracle calls.
+
+Memories: the posterior under several discounts of the past, exp(-age/reach). The one that predicted the newest numbers
+best is in use, the one that forgets nothing being ahead by a margin. If a round's numbers surprise even that one, all
+is forgotten; the limit doubles each time, so that this happens a few times at most.
+
+The variance of a loss comes from decisions that were drawn twice in a round: their means differ by noise alone.
+
+Tests: tests/exploration/test_posterior_linear.py.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from sottovoce._arrays import Floats
+from sottovoce._records import Record, part
+from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings
+from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, Spread
+from sottovoce.exploration.posterior.history import History, Numbers
+
+__all__ = ["LinearBelief", "Oracle"]
+
+Oracle = Callable[[Floats], Floats]
+REACHES = (math.inf, 1 / 3, 1 / 10)
+"""How far memories reach back, in horizons."""
+_AHEAD = 3.0  # nats by which the memory that forgets nothing is ahead
+_FADE, _FLOOR = 0.9, math.log(1e-6)  # of the evidence for a memory
+_LIMIT = 4.0  # mean squared surprise of a round at which all is forgotten, at first
+_OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
+_ENOUGH = 6  # numbers of a round that may surprise
+_FLAT = 0.05  # losses at the very ends of their range vary by this share of what they can vary by in its middle
+_VARIANCE_WEIGHT = 6.0  # of what is believed of the variance at first, in numbers
+_SENTINEL_FROM, _SENTINEL_EVERY = 0.1, 4
+_MANY = 600  # coordinates from which the posterior is kept by measurements
+_VERTICES = 64  # random ones that set the prior's scale
+_PLAIN = ("since", "limit", "resets", "squares", "weight", "place")  # numbers that are learned
+_KEPT = 0.3  # of what an earlier run knew, as a share of its precision: the world may have moved since
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What was learned: replaced as a whole."""
+
+    history: History
+    scores: Floats  # evidence for each memory, the best at 0
+    since: int = 0
+    limit: float = _LIMIT
+    resets: int = 0
+    squares: float = 0.0  # of decisions that were drawn twice: a weighed sum of squares,
+    weight: float = 0.0  # the sum of the weights,
+    place: float = 0.0  # and that of weight times mean loss, where the variance was measured
+
+
+class LinearBelief(Belief):
+    """What is believed about linear losses over the vertices of a set.
+
+    Parameters
+    ----------
+    oracle, dimension
+        The set.
+    settings
+        What is known beforehand.
+    features
+        (n, k) a row for each coordinate: coordinates of like features have like losses. None if there are none.
+    earlier
+        What an earlier run has released of the same decisions.
+
+    Examples
+    --------
+    >>> settings = Settings(1000, 1.0, 0.5, 0.0, (1 / 400, 1 / 8, 1 / 4), 6, 8, 0.1, 0.02, 1.0)
+    >>> belief = LinearBelief(lambda cost: np.eye(3)[cost.argmin()], 3, settings)
+    >>> belief.learn(Numbers(np.eye(3), np.array([0.9, 0.1, 0.9]), np.full(3, 100.0), 300))
+    >>> belief.leader
+    array([0., 1., 0.])
+    """
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        dimension: int,
+        settings: Settings,
+        *,
+        features: Floats | None = None,
+        earlier: History | None = None,
+    ) -> None:
+        self.oracle, self.dimension, self.settings = oracle, dimension, settings
+        self.many = dimension > _MANY
+        coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
+        vertices = np.array([oracle(coins.standard_normal(dimension)) for _ in range(_VERTICES)])
+        self.center = np.asarray(vertices.mean(axis=0))
+        self.spread = _spread(vertices, self.center, settings.width, features)
+        self.level = settings.width / 4
+        self._earlier = earlier
+        self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(REACHES)))
+        self._fits: tuple[_Known, list[Fitted]] | None = None
+        self._led: tuple[_Known, Floats] | None = None
+
+    # ------------------------------------------------------------------ what is believed
+
+    @property
+    def history(self) -> History:
+        """What it rests on, since all was forgotten last."""
+        return self._known.history
+
+    @property
+    def resets(self) -> int:
+        """How often all was forgotten."""
+        return self._known.resets
+
+    @property
+    def memory_in_use(self) -> int:
+        """Which of the memories predicts best."""
+        ahead = np.zeros(len(REACHES))
+        ahead[0] = _AHEAD
+        return int(np.argmax(self._known.scores + ahead))
+
+    @property
+    def pace(self) -> Pace:
+        """What the lengths of rounds follow from."""
+        return Pace(self._known.since, REACHES[self.memory_in_use] * self.settings.horizon)
+
+    @property
+    def variance(self) -> float:
+        """Variance of one loss at one decision."""
+        least, first, largest = self.settings.variances
+        known = self._known
+        found = (_VARIANCE_WEIGHT * first + known.squares) / (_VARIANCE_WEIGHT + known.weight)
+        return min(max(found, least), largest)
+
+    def number_variance(self, counts: Floats, raised: Floats | float = 1.0) -> Floats:
+        """Variance of released means of so many losses."""
+        variance = np.minimum(self.variance * raised, self.settings.variances[2])
+        return np.asarray(variance / counts + (self.settings.noise / counts) ** 2)
+
+    @property
+    def fits(self) -> list[Fitted]:
+        """The posterior under each memory."""
+        if self._fits is None or self._fits[0] is not self._known:
+            self._fits = self._known, self._all_fits()
+        return self._fits[1]
+
+    @property
+    def best_fit(self) -> Fitted:
+        """The posterior that is in use."""
+        return self.fits[self.memory_in_use]
+
+    def _all_fits(self) -> list[Fitted]:
+        """Fit every memory: once with one variance for all numbers, then with that of each decision."""
+        history = self.history
+        variances = self.number_variance(history.counts)
+        if len(history):
+            expected = self._expected(self._fitted(math.inf, variances))
+            variances = self.number_variance(history.counts, self._raised(expected)[history.index])
+        return [self._fitted(reach * self.settings.horizon, variances) for reach in REACHES]
+
+    def _expected(self, fit: Fitted) -> Floats:
+        """Return what is expected of each decision of the history."""
+        rows = self.history.decisions
+        if self.many:
+            return np.asarray(rows @ fit.mean[:-1] - self.center @ fit.mean[:-1] + fit.mean[-1])
+        return np.asarray(self.features(rows) @ fit.mean)
+
+    def _raised(self, expected: Floats) -> Floats:
+        """How much larger the variance of losses is at decisions, compared with where it was measured.
+
+        Losses near the ends of their range vary less: as f (B - f), for the most part. Never smaller: too large a
+        variance costs a little exploring, too small a one can cost everything.
+        """
+        if not self._known.weight:
+            return np.ones(len(expected))
+        here = self._bulge(np.array([self._known.place / self._known.weight]))
+        return np.asarray(np.maximum(1.0, self._bulge(expected) / here))
+
+    def _bulge(self, means: Floats) -> Floats:
+        half = self.settings.width / 2
+        return np.asarray(np.maximum(half**2 - np.clip(means, -half, half) ** 2, _FLAT * half**2))
+
+    def _fitted(self, reach: float, variances: Floats) -> Fitted:
+        history = self.history
+        now = float(history.ends[-1]) if len(history) else 0.0
+        weights = np.exp((history.ends - now) / reach) / variances
+        summed, pulled = history.pooled(weights)
+        rows = history.decisions
+        if self.many:
+            if self._prior_data is not None:
+                rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
+            return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled)
+        features = self.features(rows)
+        precision, pull = self._prior
+        return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
+
+    def features(self, decisions: Floats) -> Floats:
+        """Return what the mean losses of decisions are linear in."""
+        return np.column_stack([decisions - self.center, np.ones(len(decisions))])
+
+    @cached_property
+    def _plain_prior(self) -> Floats:
+        precision = np.zeros((self.dimension + 1, self.dimension + 1))
+        spread = self.spread
+        if spread.factor is None:
+            np.fill_diagonal(precision, spread.scale**-2)
+        else:
+            precision[:-1, :-1] = np.linalg.inv(spread.matrix())
+        precision[-1, -1] = self.level**-2
+        return precision
+
+    @property
+    def _prior_data(self) -> tuple[Any, Floats, Floats] | None:
+        """What an earlier run knew, until all is forgotten: decisions, precisions, and precision times mean."""
+        if self._earlier is None or self.resets:
+            return None
+        earlier = self._earlier
+        weights = _KEPT / self.number_variance(earlier.counts)
+        return earlier.decisions, *earlier.pooled(weights)
+
+    @property
+    def _prior(self) -> tuple[Floats, Floats]:
+        precision, pull = self._plain_prior, np.zeros(self.dimension + 1)
+        if self._prior_data is not None:
+            rows, summed, pulled = self._prior_data
+            features = self.features(rows)
+            precision = precision + (features * summed[:, None]).T @ features
+            pull = features.T @ pulled
+        return precision, pull
+
+    # ------------------------------------------------------------------ decisions
+
+    @property
+    def leader(self) -> Floats:
+        """The best decision for the posterior mean."""
+        if self._led is None or self._led[0] is not self._known:
+            self._led = self._known, np.asarray(self.oracle(self.best_fit.mean[: self.dimension]))
+        return self._led[1]
+
+    def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
+        """Draw decisions, each the best for one sample of the posterior."""
+        settings = self.settings
+        drawn = self.best_fit.sample(coins, count, settings.temper)
+        on_guard = settings.sentinel and passed >= _SENTINEL_FROM * settings.horizon
+        if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
+            drawn[0] = self.fits[1].sample(coins, 1, settings.temper)[0]
+        return np.array([self.oracle(row[: self.dimension]) for row in drawn])
+
+    # ------------------------------------------------------------------ learning
+
+    def learn(self, numbers: Numbers) -> None:
+        """Take in what a round has released: judge the memories by it, then let all of them know."""
+        known, settings = self._known, self.settings
+        centred = replace(numbers, means=numbers.means - settings.middle)
+        outcomes = [self._evidence(fit, centred) for fit in self.fits]
+        surprise = outcomes[self.memory_in_use][1]
+        scores = _FADE * known.scores + np.array([evidence for evidence, _ in outcomes])
+        scores = np.maximum(scores - scores.max(), _FLOOR)
+        squares, weight, place = self._duplicates(centred)
+        known = replace(
+            known,
+            squares=known.squares + squares,
+            weight=known.weight + weight,
+            place=known.place + place,
+            scores=scores,
+        )
+        if surprise > known.limit and len(numbers.means) >= _ENOUGH:
+            known = replace(
+                known,
+                history=History.empty(self.dimension, many=self.many),
+                scores=np.zeros(len(REACHES)),
+                since=numbers.end - round(float(numbers.counts.sum())),
+                limit=2 * known.limit,
+                resets=known.resets + 1,
+            )
+        self._known = replace(known, history=known.history.add(centred))
+
+    def _evidence(self, fit: Fitted, numbers: Numbers) -> tuple[float, float]:
+        """Return the log-likelihood of a round's numbers, as they were predicted, and their mean squared surprise."""
+        if isinstance(fit, ByMeasurements):
+            expected, covariance = fit.predict(_sparse(numbers.probes))
+        else:
+            expected, covariance = fit.predict(self.features(numbers.probes))
+        variances = self.number_variance(numbers.counts, self._raised(expected))
+        covariance = covariance + np.diag(variances)
+        residual = numbers.means - expected
+        root = np.linalg.cholesky(covariance)
+        squares = solve_triangular(root, residual, lower=True) ** 2
+        evidence = -float(squares.sum()) / 2 - float(np.log(np.diag(root)).sum())
+        # Laplace noise has outliers, which are no news: one number alone does not make a surprise.
+        private = float(np.mean((self.settings.noise / numbers.counts) ** 2 / variances))
+        most = _OUTLIER / private if private and self.settings.heavy else math.inf
+        return evidence, float(np.minimum(squares, most).mean())
+
+    def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
+        """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
+        _, group = np.unique(numbers.probes, axis=0, return_inverse=True)
+        group, counts = group.ravel(), numbers.counts
+        size = np.bincount(group)
+        means = np.bincount(group, numbers.means * counts) / np.bincount(group, counts)
+        freedom = len(group) - len(size)
+        squares = float((counts * (numbers.means - means[group]) ** 2).sum())
+        privacy = float((counts * (self.settings.noise / counts) ** 2).mean())
+        # Rounds where the noise of privacy dominates say little about the losses.
+        weight = float(np.mean(self.variance / counts / self.number_variance(counts))) ** 2
+        place = float(numbers.means[size[group] > 1].mean()) if freedom else 0.0
+        return weight * (squares - freedom * privacy), weight * freedom, weight * freedom * place
+
+    # ------------------------------------------------------------------ looking
+
+    def misfit(self) -> Misfit:
+        """Compare the released numbers with the posterior that forgets nothing."""
+        history = self.history
+        if not len(history):
+            return Misfit.of(0.0, 0.0, 0.0)
+        variances = self.number_variance(history.counts)
+        fit, rows = self.fits[0], history.decisions
+        expected, covariance = fit.predict(rows if self.many else self.features(rows))
+        residual = history.means - expected[history.index]
+        summed, _ = history.pooled(1 / variances)
+        freedom = len(history) - float(summed @ np.diag(covariance))
+        noisy = ((self.settings.noise / history.counts) ** 2 / variances) ** 2 if self.settings.heavy else np.zeros(1)
+        return Misfit.of(float((residual**2 / variances).sum()), freedom, 3 * float(noisy.sum()))
+
+    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
+        """Draw from the posterior, and see how often, and by how much, another decision is better."""
+        fit, coins = self.best_fit, np.random.default_rng(1)
+        drawn = fit.sample(coins, draws)[:, : self.dimension]
+        best = np.array([self.oracle(row) for row in drawn])
+        gaps = np.maximum(0.0, np.einsum("ij,ij->i", drawn, decision - best))
+        same = np.abs(best - decision).max(axis=1) < 1e-9
+        row = decision[None, :]
+        mean, variance = fit.predict(_sparse(row) if self.many else self.features(row))
+        shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
+        loss = float(self.settings.middle + mean[0])
+        return Certainty(float(same.mean()), shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
+
+    # ------------------------------------------------------------------ keeping
+
+    def knowledge(self) -> Any:
+        """Return what was learned, as one value."""
+        return self._known
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned."""
+        self._known = knowledge
+
+    def memory(self) -> Record:
+        """Return what was learned: the released numbers, and what follows from those that are forgotten."""
+        known = self._known
+        plain = {name: getattr(known, name) for name in ("scores", *_PLAIN)}
+        return plain | {f"history.{name}": value for name, value in known.history.record().items()}
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        self._known = _Known(
+            History.from_record(part(memory, "history")),
+            np.array(memory["scores"]),
+            **{name: memory[name] for name in _PLAIN},
+        )
+
+    def carry_over(self, earlier: "LinearBelief", events: int) -> None:
+        """Begin with what another belief knows, `events` before this one's first."""
+        known = earlier._known
+        self._known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
+
+
+def _spread(vertices: Floats, center: Floats, width: float, features: Floats | None) -> Spread:
+    """Return the prior covariance, scaled to how far losses of random vertices should lie apart."""
+    offsets = vertices - center
+    size = max(1.0, float(np.count_nonzero(vertices, axis=1).mean()))
+    wanted = (width / 4) ** 2 / size
+    if features is None:
+        return Spread(math.sqrt(wanted / float((offsets**2).sum(axis=1).mean())), len(center))
+    # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
+    own = 0.3
+    factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
+    spread = float((own**2 * (offsets**2).sum(axis=1) + ((offsets @ factor) ** 2).sum(axis=1)).mean())
+    scale = math.sqrt(wanted / spread)
+    return Spread(own * scale, len(center), factor * scale)
+
+
+def _sparse(rows: Floats) -> Any:
+    from scipy.sparse import csr_array
+
+    return csr_array(rows)
+
+
+def _stacked(rows: Any, summed: Floats, pulled: Floats, earlier: tuple[Any, Floats, Floats]) -> tuple[Any, ...]:
+    from scipy.sparse import csr_array, vstack
+
+    before = csr_array(earlier[0])
+    return vstack([rows, before], format="csr"), np.append(summed, earlier[1]), np.append(pulled, earlier[2])

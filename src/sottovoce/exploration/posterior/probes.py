@@ -1,0 +1,136 @@
+"""Posterior probes: every event plays a decision that may be the best; each decision's losses are one number.
+
+A round draws m decisions from what is believed and deals its events out among them, in passes over all decisions, each
+in an order of its own: who plays what is decided by public coins. The round's released numbers change what is believed.
+One event is in one number. The length of a round follows from released numbers and positions alone.
+
+Tests: tests/exploration/test_posterior_probes.py.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.exploration.posterior.belief import Belief
+from sottovoce.exploration.posterior.history import Numbers
+from sottovoce.exploration.stage import Stage
+
+__all__ = ["PosteriorExploration", "PosteriorProbes"]
+
+
+class PosteriorProbes(Explorer):
+    """Rounds whose decisions are drawn from what is believed.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place.
+    belief
+        What is believed.
+    """
+
+    def __init__(self, stage: Stage, belief: Belief) -> None:
+        self.stage, self.belief = stage, belief
+
+    def round_size(self, passed: int) -> int:
+        """Events of a probe, times the probes."""
+        settings = self.belief.settings
+        return self.belief.pace.events(settings, passed) * settings.probes
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
+        """Draw the round's decisions."""
+        events = self.belief.pace.events(self.belief.settings, passed)
+        count = min(self.belief.settings.probes, max(1, size // events))
+        probes = self.belief.draw(count, passed, passed // max(1, size), coins)
+        return PosteriorExploration(self, probes, passed + size)
+
+    def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
+        """Return the round that `record` was taken of."""
+        exploration = PosteriorExploration(self, np.array(record["probes"]), int(record["end"]))
+        exploration.progress = np.asarray(record["waiting"], dtype=np.int64).ravel()
+        return exploration
+
+    def follow(self, earlier: Explorer, events: int) -> None:
+        """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way."""
+        if isinstance(earlier, PosteriorProbes) and type(earlier.belief) is type(self.belief):
+            self.belief.carry_over(earlier.belief, events)
+
+    def memory(self) -> Record:
+        """Return what was learned."""
+        return self.belief.memory()
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        self.belief.remember(memory)
+
+    def knowledge(self) -> Any:
+        """Return what was learned, as one value."""
+        return self.belief.knowledge()
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned."""
+        self.belief.go_back(knowledge)
+
+
+class PosteriorExploration(Exploration):
+    """One round: a few decisions, and who plays which."""
+
+    def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
+        self._explorer, self._probes, self._end = explorer, probes, end
+        self.numbers = len(probes)
+        self.progress: Integers = np.empty(0, dtype=np.int64)  # decisions of the events that come next
+
+    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+        """Return the next events: passes over the decisions, each in an order of its own."""
+        waiting = self.progress
+        if size > len(waiting):
+            passes = -(-(size - len(waiting)) // self.numbers)
+            order = coins.permuted(np.tile(np.arange(self.numbers), (passes, 1)), axis=1).ravel()
+            waiting = np.concatenate([waiting, order])
+        index = waiting[:size]
+        self.progress = waiting[size:]
+        return Draw(self._probes[index], None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
+
+    def learn(self, sums: Floats, weights: Floats) -> None:
+        """Let the belief know what was released."""
+        played = weights > 0
+        counts = weights[played]
+        self._explorer.belief.learn(Numbers(self._probes[played], sums[played] / counts, counts, self._end))
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """There is no gradient here: what is released goes into the belief."""
+        raise TypeError("posterior probes estimate no gradient; use `learn`")
+
+    def record(self) -> Record:
+        """Return the decisions, and those of events that come next."""
+        return {"probes": self._probes, "end": self._end, "waiting": self.progress}
+
+    def is_possible(self) -> bool:
+        """Whether the decisions are of the set."""
+        domain = self._explorer.stage.domain
+        known = {row.tobytes(): row for row in self._probes}
+        return self.numbers <= self._explorer.belief.settings.probes and all(
+            domain.contains(row, 1e-6) for row in known.values()
+        )
+
+    def can_draw(self, draw: Draw, first: int) -> bool:
+        """Whether they play the round's decisions, as often as passes do, each counted for its own."""
+        weights = draw.weights
+        if not isinstance(weights, Probed) or weights.numbers != self.numbers or draw.wants_loss is not None:
+            return False
+        if not (weights.sign == 1).all() or not np.array_equal(draw.actions, self._probes[weights.index]):
+            return False
+        start = -first % self.numbers
+        index = weights.index[start : start + (len(weights.index) - start) // self.numbers * self.numbers]
+        passes = np.sort(index.reshape(-1, self.numbers), axis=1)
+        return bool((passes == np.arange(self.numbers)).all())
+
+    def can_weigh(self, weights: Integers, size: int) -> bool:
+        """Whether every event counts, and decisions as often as each other, but for the last pass."""
+        return int(weights.sum()) == size and int(weights.max() - weights.min()) <= 1
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
+        """All losses count with a plus, and the weights say how many there are."""
+        return np.zeros(self.numbers, dtype=np.int64), weights
