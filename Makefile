@@ -11,7 +11,7 @@ demo: $(READY)  ## run a private bandit, print what happened, draw a figure (res
 	$(BIN)/sottovoce run demo --out results/demo
 
 test: $(READY)  ## run the whole test suite, docstring examples included
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 soak: $(READY)  ## kill studies thousands of times, on SQLite and PostgreSQL, and count what becomes of them
 	mkdir -p results && rm -f results/soak.jsonl

@@ -48,19 +48,21 @@ def test_an_audit_shows_a_table_and_writes_findings_that_agree(command, tmp_path
     assert {one["kind"] for one in written["checks"]} == {"alignment"}
 
 
-def test_simulated_noise_can_be_repeated_and_says_so(command, tmp_path):
+SMALL = Configuration(
+    sv.domains.Simplex(2), sv.PureDP(1.0), 8, {"exploration": "frames", "batch_size": 4}, label="small"
+)
+
+
+def test_simulated_noise_can_be_repeated_and_says_so(command, monkeypatch, tmp_path):
+    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
+    monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
     for out in ("a", "b"):
-        code, printed, _ = command("--mechanism", "fresh", "--runs", "400", "--simulated-noise", "4", "--out", out)
+        code, printed, _ = command("--runs", "400", "--simulated-noise", "4", "--out", out)
         assert code == 0
         assert "(simulated noise)" in printed
     first, second = ((tmp_path / out / "audit.json").read_text() for out in ("a", "b"))
     assert first == second
     assert json.loads(first)["audits"][0]["simulated_noise"]
-
-
-SMALL = Configuration(
-    sv.domains.Simplex(2), sv.PureDP(1.0), 8, {"exploration": "frames", "batch_size": 4}, label="small"
-)
 
 
 class FarTooLittleNoise:

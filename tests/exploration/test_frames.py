@@ -13,7 +13,7 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.exploration import Frames, Probed, Spheres, Stage, haar_frame
 
-ROUNDS = 1600
+ROUNDS = 1000
 GRID = 2.0**-30  # losses are summed as integers
 
 
