@@ -1,15 +1,16 @@
 """Private algorithms in phases: a few actions, each played so often, and one released sum for each of them.
 
 What is released: for every phase, one noisy integer per action, the sum of the losses of the events that played it
-(privacy/probe_sums.py, where the proof stands). An event is in one number of one phase, so the whole run is as private
-as one number, however a phase depends on earlier ones. Which event plays which action is drawn by public coins.
+(privacy/mechanisms/probe_sums.py, where the proof stands). An event is in one number of one phase, so the whole run is
+as private as one number, however a phase depends on earlier ones. Which event plays which action is drawn by public
+coins.
 
 What an algorithm believes is one value, replaced as a whole, and a function of released sums: so is every phase.
 
 A phase that is not told to its end does not keep others waiting: events that are asked meanwhile play its actions, by
 lot, and are not read.
 
-Tests: tests/learning/baselines/test_arms.py, test_privacy.py.
+Tests: tests/learning/baselines/test_arms.py, tests/learning/baselines/test_privacy.py.
 """
 
 from abc import ABC, abstractmethod
