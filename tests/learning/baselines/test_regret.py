@@ -57,6 +57,7 @@ CASES = [
     Case("phased-elimination", SUBSETS, 1 / 2, (60_000, 900_000), (4, 3), privacy=sv.PureDP(1.0), linear=True, gap=0.3),
     Case("linucb", SUBSETS, TIMES_LOG, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
     Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
+    Case("agarwal-singh-full", BALL, 1 / 2, (500, 5_000), (8, 4), sv.PureDP(10.0), linear=True, gap=0.1),
     Case("online-frank-wolfe", SUBSETS, 3 / 4, (1_000, 10_000), (6, 3)),
 ]
 

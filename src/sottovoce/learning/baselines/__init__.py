@@ -3,6 +3,7 @@
 from sottovoce.learning.baselines._registry import catalogue as _catalogue
 from sottovoce.learning.baselines.adap_ucb import AdaPUCB as AdaPUCB
 from sottovoce.learning.baselines.agarwal_singh import AgarwalSingh as AgarwalSingh
+from sottovoce.learning.baselines.agarwal_singh_full import AgarwalSinghFull as AgarwalSinghFull
 from sottovoce.learning.baselines.best_fixed import BestFixed as BestFixed
 from sottovoce.learning.baselines.chen_zhang_karbasi import ChenZhangKarbasi as ChenZhangKarbasi
 from sottovoce.learning.baselines.fkm import FKM as FKM
