@@ -1,11 +1,12 @@
 """The arguments of an optimizer stand in one place, and everything that takes them takes the same."""
 
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import pytest
 
 import sottovoce as sv
+from sottovoce.auditing import Configuration
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.explorations import EXPLORATIONS
 from sottovoce.learning.options import DecisionFacts, OptimizerOptions, PlanChoices
@@ -68,3 +69,18 @@ def test_a_record_from_before_an_argument_existed_takes_its_default():
     del record["channel"]
     assert BanditConfiguration.from_record(record).channel == "one-bit"
     assert BanditConfiguration.from_record(record).losses == "linear"
+
+
+def test_configurations_that_differ_in_anything_are_not_equal():
+    one = BanditConfiguration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0))
+    assert one != replace(one, horizon=2000)
+    assert one != replace(one, losses="linear")
+    audited = Configuration(sv.domains.Ball(2), sv.PureDP(1.0), 100)
+    assert audited != replace(audited, horizon=200)
+
+
+@pytest.mark.parametrize("fact", [{"losses": "linear"}, {"play": "around"}, {"drift": True}])
+def test_what_is_audited_is_what_was_configured(fact):
+    small = Configuration(sv.domains.Box(0.0, 1.0, 2), sv.PureDP(1.0), 200, **fact)
+    ((name, value),) = fact.items()
+    assert getattr(small(0, sv.SimulatedNoise(0))._problem, name) == value

@@ -32,7 +32,7 @@ PLANS = ("auto", "worst-case", "paper")
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)  # a record that adds to it says itself what makes it equal
 class DecisionFacts:
     """What may be said of a decision besides its domain, horizon, loss range and privacy; see `PrivateBandit`.
 

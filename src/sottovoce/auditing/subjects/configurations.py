@@ -7,19 +7,20 @@ from typing import Any
 
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan, PrivateBandit
+from sottovoce.learning.options import DecisionFacts
 from sottovoce.privacy import Guarantee, NoiseSource, SimulatedNoise
 
 __all__ = ["Configuration"]
 
 
 @dataclass(frozen=True, eq=False)
-class Configuration:
+class Configuration(DecisionFacts):
     """All that decides an optimizer, as a value: called with a seed and a source of noise it makes a fresh one.
 
     Parameters
     ----------
-    domain, privacy, horizon, loss_range, losses, integral, channel
-        As for `PrivateBandit`.
+    domain, privacy, horizon, loss_range, losses, integral, channel, ...
+        As for `PrivateBandit`: all that `sottovoce.learning.options.DecisionFacts` lists.
     choices
         Single choices of the plan, by name.
     patience
@@ -39,9 +40,6 @@ class Configuration:
     privacy: Guarantee
     horizon: int | None
     choices: Mapping[str, Any] = field(default_factory=dict)
-    losses: str = "convex"
-    integral: bool = False
-    channel: str = "one-bit"
     loss_range: tuple[float, float] = (0.0, 1.0)
     label: str | None = None
     patience: int | str | None = None
@@ -67,11 +65,8 @@ class Configuration:
             horizon=self.horizon,
             loss_range=self.loss_range,
             privacy=self.privacy,
-            losses=self.losses,
-            integral=self.integral,
-            channel=self.channel,
             patience=self.patience,
             seed=seed,
             noise=noise,
-            **planned,
+            **{**self.facts(), **planned},
         )

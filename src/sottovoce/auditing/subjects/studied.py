@@ -79,11 +79,9 @@ class Studied:
             horizon=configuration.horizon,
             loss_range=configuration.loss_range,
             privacy=configuration.privacy,
-            losses=configuration.losses,
-            integral=configuration.integral,
             patience=configuration.patience,
             seed=seed,
-            **configuration.planned,
+            **{**configuration.facts(), **configuration.planned},
         )
 
     def _open(self, **options: Any) -> Study:
