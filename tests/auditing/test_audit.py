@@ -4,6 +4,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Audit, Configuration, MechanismAlone, audit, shipped
+from sottovoce.learning.explorations import EXPLORATIONS
 from sottovoce.privacy import GDP, MECHANISMS
 
 SURE = 1 - 1e-6  # a false alarm in at most one of a million audits
@@ -50,7 +51,7 @@ def test_the_real_optimizer_with_real_noise_keeps_approximate_privacy(configurat
 def test_every_mechanism_is_among_the_configurations():
     audited = {one.plan.mechanism for one in shipped(1.0, 0.05) + shipped(1.0)}
     assert audited == set(MECHANISMS) - {"none"}
-    assert {one.plan.exploration for one in shipped()} == {"frames", "designs", "sphere"}
+    assert {one.plan.exploration for one in shipped()} == set(EXPLORATIONS)
 
 
 ALONE = [

@@ -264,3 +264,9 @@ def test_a_problem_that_makes_no_sense_is_refused(command, arguments, words):
     code, _, error = command("run", *arguments)
     assert code == 2
     assert words in error
+
+
+def test_a_command_starts_without_what_few_commands_need():
+    """Figures, statistics and noise take longer to import than most commands take to run."""
+    look = "import sys, sottovoce.cli; print({'matplotlib', 'scipy.stats', 'opendp'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", look], capture_output=True, text=True).stdout == "set()\n"
