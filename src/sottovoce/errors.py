@@ -13,6 +13,7 @@ __all__ = [
     "InvalidLoss",
     "LedgerConflict",
     "LedgerExceeded",
+    "RefusedCall",
     "RoundClosed",
     "SottovoceError",
     "StateRefused",
@@ -24,8 +25,23 @@ __all__ = [
 ]
 
 
+UNRECORDED = "nothing of this call was recorded"
+"""What follows from a refusal, for the caller of that one call."""
+
+
 class SottovoceError(Exception):
     """Base of every error that this library defines."""
+
+
+class RefusedCall(SottovoceError):
+    """A call that was refused as a whole.
+
+    `fact` is why; what holds for that one call only (that nothing of it was recorded, say) follows it in the message.
+    """
+
+    def __init__(self, fact: str, consequence: str = "") -> None:
+        super().__init__(f"{fact}; {consequence}" if consequence else fact)
+        self.fact = fact
 
 
 class DomainError(SottovoceError, ValueError):
@@ -36,11 +52,11 @@ class HorizonReached(SottovoceError, RuntimeError):
     """More actions were asked for than the horizon holds."""
 
 
-class UnknownAction(SottovoceError, LookupError):
+class UnknownAction(RefusedCall, LookupError):
     """An id that was never handed out, or whose round is closed."""
 
 
-class AlreadyTold(SottovoceError, ValueError):
+class AlreadyTold(RefusedCall, ValueError):
     """A second loss for one action."""
 
 
@@ -56,7 +72,7 @@ class ForkRefused(SottovoceError, RuntimeError):
     """Used in a forked child: parent and child would release the same losses under two noises."""
 
 
-class RoundClosed(SottovoceError, ValueError):
+class RoundClosed(RefusedCall, ValueError):
     """A loss for a round that was closed without it."""
 
 

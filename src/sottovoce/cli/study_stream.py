@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sottovoce.errors import (
     AlreadyTold,
     InvalidLoss,
+    RefusedCall,
     RoundClosed,
     SottovoceError,
     StorageError,
@@ -240,7 +241,7 @@ def tell_stream(
 
 def _reason(problem: Exception) -> str:
     """Say why, without what holds for the single call only: lines before this one are on record."""
-    return re.sub(r"[;.] nothing of this call was recorded$", "", str(problem), flags=re.IGNORECASE)
+    return problem.fact if isinstance(problem, RefusedCall) else str(problem)
 
 
 def _emptied(waiting: list[Line], tell: Callable[[list[Line]], None]) -> list[Line]:

@@ -93,8 +93,7 @@ def _one_by_one(study: Study, block: list[tuple[int, str]]) -> int:
         try:
             done += study.forget(one)
         except UnknownAction as problem:
-            reason = str(problem).removesuffix("; nothing of this call was recorded")
-            raise ValueError(f"line {number}: {reason}. Those before it are forgotten") from None
+            raise ValueError(f"line {number}: {problem.fact}. Those before it are forgotten") from None
     return done
 
 

@@ -122,6 +122,7 @@ def test_a_bad_line_is_named_and_what_stands_before_it_is_on_record(kind, bad, w
     assert f"line {len(lines) + 1}: " in err
     assert words in err
     assert err.strip().endswith("3 losses are on record")
+    assert "of this call" not in err  # which says of one call what is not true of the whole stream
     assert found("status", "spring")["told"] == 3
     # Mended, the stream is told again from its beginning.
     (place / "losses").write_text("\n".join([*lines, *after]) + "\n")

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sottovoce.errors import UnknownAction
+from sottovoce.errors import UNRECORDED, UnknownAction
 from sottovoce.learning.bandit.open_rounds import refuse_actions
 
 __all__ = ["Place", "places_of", "sign"]
@@ -51,7 +51,7 @@ def _place(key: bytes, one: Any) -> Place:
         parts = body.split(".")
         if len(parts) == 3 and tag == _tag(key, body):  # signed, so the parts are numbers
             return Place(int(parts[0], 16), int(parts[1], 16), int(parts[2], 16))
-    raise UnknownAction(f"{_refusal(one)}; nothing of this call was recorded")
+    raise UnknownAction(_refusal(one), UNRECORDED)
 
 
 def _tag(key: bytes, body: str) -> str:

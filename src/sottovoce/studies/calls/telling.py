@@ -8,7 +8,7 @@ from sqlalchemy import Connection, select
 
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
-from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
+from sottovoce.errors import UNRECORDED, AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
 from sottovoce.learning.bandit.rounds import PENDING, TOLD
 from sottovoce.studies.calls.ids import Place
 from sottovoce.studies.database.rows import read
@@ -81,7 +81,8 @@ def _check_life(state: StudyState, places: list[Place]) -> None:
     if any(place.generation < counters.generation for place in places):
         raise UnknownAction(
             "an id was handed out before the storage was restored; its loss is refused, as it may have been released "
-            "already. Nothing of this call was recorded"
+            "already",
+            UNRECORDED,
         )
 
 
@@ -101,9 +102,7 @@ def _wanted(live: StudyRound, slots: Integers, repeat: str) -> NDArray[np.bool_]
     first[np.unique(slots, return_index=True)[1]] = True
     if repeat == "error" and ((states == TOLD) | (waiting & ~first)).any():
         slot = int(slots[(states == TOLD) | (waiting & ~first)][0])
-        raise AlreadyTold(
-            f"action {slot} of round {live.number} has its loss already; nothing of this call was recorded"
-        )
+        raise AlreadyTold(f"action {slot} of round {live.number} has its loss already", UNRECORDED)
     return np.asarray(waiting & first)
 
 
@@ -112,8 +111,8 @@ def _in_time(number: int, slots: Integers, missing: Integers, late: str) -> NDAr
     given_up = np.isin(slots, missing)
     if late == "error" and given_up.any():
         raise RoundClosed(
-            f"action {int(slots[given_up][0])} of round {number} was closed without its loss, which now comes too "
-            "late; nothing of this call was recorded"
+            f"action {int(slots[given_up][0])} of round {number} was closed without its loss, which now comes too late",
+            UNRECORDED,
         )
     return ~given_up
 
@@ -130,6 +129,4 @@ def _check_closed(
     wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
     wanted = wanted[_in_time(number, wanted, closed["missing"], late)]
     if len(wanted) and repeat == "error":
-        raise AlreadyTold(
-            f"action {int(wanted[0])} of round {number} has its loss already; nothing of this call was recorded"
-        )
+        raise AlreadyTold(f"action {int(wanted[0])} of round {number} has its loss already", UNRECORDED)
