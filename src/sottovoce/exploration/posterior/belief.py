@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record
@@ -90,7 +90,7 @@ class Misfit:
         if expected < 1:
             return cls(statistic, max(expected, 0.0), 1.0)
         scale = 1 + excess / (2 * expected)
-        return cls(statistic, expected, float(chi2.sf(statistic / scale, expected / scale)))
+        return cls(statistic, expected, float(chdtrc(expected / scale, statistic / scale)))
 
 
 @dataclass(frozen=True)
