@@ -35,7 +35,10 @@ def compare_command(
         ),
     ],
     algorithms: Annotated[
-        str, typer.Option(help=f"Some of {', '.join(ALGORITHMS)}, with commas between them.")
+        str,
+        typer.Option(
+            help=f"Some of {', '.join(ALGORITHMS)}, with commas between them; with options: default:mechanism=tree."
+        ),
     ] = "default,no-privacy,paper-gaussian",
     epsilon: Annotated[str, typer.Option(help="Privacy budgets, such as 0.1,1.")] = "1",
     horizon: Annotated[str, typer.Option(help="Events, such as 1e4,1e5 or 10k,100k.")] = "100k",

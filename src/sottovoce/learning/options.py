@@ -147,7 +147,7 @@ def spelled_out(function: Function) -> Function:
     before = list(shown.parameters.values())[:-1]
     types = OptimizerOptions.__annotations__
     named = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types[name])
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=types.get(name, Any))
         for name, default in _ARGUMENTS.items()
     ]
     choices = inspect.Parameter("choices", inspect.Parameter.VAR_KEYWORD, annotation=PlanChoices)
