@@ -55,6 +55,7 @@ CASES = [
     ),
     Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1),
     Case("phased-elimination", SUBSETS, 1 / 2, (60_000, 900_000), (4, 3), privacy=sv.PureDP(1.0), linear=True, gap=0.3),
+    Case("private-linucb", ARMS, TIMES_LOG, (10_000, 1_000_000), (6, 3), sv.ApproxDP(10.0, 1e-6), linear=True, gap=0.2),
     Case("linucb", SUBSETS, TIMES_LOG, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
     Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
     Case("agarwal-singh-full", BALL, 1 / 2, (500, 5_000), (8, 4), sv.PureDP(10.0), linear=True, gap=0.1),

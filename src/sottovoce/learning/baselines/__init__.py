@@ -12,6 +12,7 @@ from sottovoce.learning.baselines.lin_ucb import LinUCB as LinUCB
 from sottovoce.learning.baselines.online_frank_wolfe import OnlineFrankWolfe as OnlineFrankWolfe
 from sottovoce.learning.baselines.phased_elimination import PhasedElimination as PhasedElimination
 from sottovoce.learning.baselines.plans import BaselinePlan as BaselinePlan
+from sottovoce.learning.baselines.private_lin_ucb import PrivateLinUCB as PrivateLinUCB
 from sottovoce.learning.baselines.smith_thakurta import SmithThakurta as SmithThakurta
 from sottovoce.learning.baselines.successive_elimination import SuccessiveElimination as SuccessiveElimination
 from sottovoce.learning.baselines.thompson_sampling import ThompsonSampling as ThompsonSampling

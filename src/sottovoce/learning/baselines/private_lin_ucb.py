@@ -1,0 +1,395 @@
+"""Shariff & Sheffet: LinUCB on a private tree.
+
+What is released: after every round but the last, the running sum of (loss times features) of all rounds so far, from a
+binary tree whose every node has noise (privacy/mechanisms/tree.py, where the proof stands). All else, the matrix V and
+the lengths of rounds included, is public or follows from released sums.
+
+Tests: tests/learning/baselines/test_private_lin_ucb.py.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar, NamedTuple, NoReturn
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import whole
+from sottovoce.domains import Domain
+from sottovoce.errors import StateRefused
+from sottovoce.exploration import Draw, Exploration, Explorer, Record, Weighted
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.estimates import CompleteRound, ReleasedRound, RunningTotal
+from sottovoce.learning.baselines._linear import Features, most_hopeful
+from sottovoce.learning.baselines._phases import OwnPlan
+from sottovoce.learning.baselines._vertices import few_vertices
+from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
+from sottovoce.learning.explorations.sphere import SphereOptions
+from sottovoce.learning.oco.noisy_oco import NoisyOCO
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.planning.sensitivity import finest_bits, needed_noise
+from sottovoce.privacy import TREE, DirectionGrid, Guarantee, LossGrid, Noise, NoiseSource
+
+__all__ = ["ConfidencePlan", "PrivateLinUCB", "UnitFeatures"]
+
+_STARTS = 8  # of climbs, where vertices are not listed
+
+
+@dataclass(frozen=True, eq=False)
+class UnitFeatures(Features):
+    """Features of length 1 at most, as many as the set has coordinates: (x - origin)/longest.
+
+    The origin is 0 where the affine hull misses it: there every affine function is linear. Otherwise it is the set's
+    centre, where the loss is then taken to be the middle of its range.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> UnitFeatures.of(sv.domains.Simplex(3))(np.eye(3)[:1]), UnitFeatures.of(sv.domains.Ball(2)).level
+    (array([[1., 0., 0.]]), inf)
+    """
+
+    origin: Floats
+    longest: float
+    level: float  # distance of the affine hull from the origin; infinite if the centre is the origin
+    off: float  # distance of the centre from the hull's point that is nearest to the origin
+
+    @classmethod
+    def of(cls, domain: Domain) -> "UnitFeatures":
+        """Return the features of a set."""
+        along = domain.tangent(domain.center)
+        level, off = float(np.linalg.norm(domain.center - along)), float(np.linalg.norm(along))
+        if level < 1e-6 * domain.outer_radius:
+            return cls(domain, domain.center, domain.outer_radius, math.inf, 0.0)
+        return cls(domain, np.zeros(domain.dimension), math.hypot(level, off + domain.outer_radius), level, off)
+
+    def __call__(self, actions: Floats) -> Floats:
+        """Return the features of actions, one a row."""
+        return np.asarray((actions - self.origin) / self.longest)
+
+    @property
+    def size(self) -> int:
+        """Their number."""
+        return self.domain.dimension
+
+    def cost(self, theta: Floats) -> Floats:
+        """Return the cost whose cheapest vertex is that of a parameter."""
+        return np.asarray(theta / self.longest)
+
+    def largest_parameter(self, slope: float, half: float) -> float:
+        """Bound the length of the parameter of a loss with this Lipschitz constant, within `half` of the middle (S)."""
+        constant = 0.0 if math.isinf(self.level) else (half + slope * self.off) / self.level
+        return self.longest * math.hypot(slope, constant)
+
+
+@dataclass(frozen=True)
+class ConfidencePlan:
+    """What the confidence ellipsoid needs, all of it public and known before the first event.
+
+    Attributes
+    ----------
+    bits, noise, rounds
+        Of the integer grids; of a coordinate of a node; how many rounds the tree has room for, a power of 2.
+    ridge
+        rho: lambda, shifted up to what the noise needs.
+    length
+        gamma: no released sum's noise is longer, in all rounds together with probability 1 - 1/(2T).
+    largest
+        S.
+    deviation
+        B/2.
+    horizon, dimension
+        T, and that of the features' span.
+    """
+
+    bits: int
+    noise: Noise
+    rounds: int
+    ridge: float
+    length: float
+    largest: float
+    deviation: float
+    horizon: int
+    dimension: int
+
+    @property
+    def most_growth(self) -> float:
+        """Largest log det(V/rho) there can be."""
+        return self.dimension * math.log1p(self.horizon / (self.ridge * self.dimension))
+
+    @property
+    def most_rounds(self) -> int:
+        """Return how many rounds there can be if each, but for the last, doubles det V."""
+        return math.floor(self.most_growth / math.log(2)) + 1
+
+    def width(self, growth: float) -> float:
+        """Return the width of the ellipsoid, with `growth` = log det(V/rho)."""
+        root = math.sqrt(self.ridge)
+        own = self.deviation * math.sqrt(2 * math.log(2 * self.horizon) + growth)
+        return own + root * self.largest + self.length / root
+
+    @property
+    def bound(self) -> float:
+        """Bound on the expected regret."""
+        events = math.sqrt(2 * self.horizon * self.most_growth)
+        return 2 * math.sqrt(2) * self.width(self.most_growth) * events + 2 * self.deviation
+
+
+def confidence(problem: Problem, features: UnitFeatures) -> ConfidencePlan:
+    """Return the smallest tree that is large enough for the rounds that its own noise leads to."""
+    largest = features.largest_parameter(problem.lipschitz_in(problem.stage("plain")), problem.width / 2)
+    plans = (_with_levels(problem, features, largest, levels) for levels in range(1, 40))
+    return next(plan for plan in plans if plan.most_rounds <= plan.rounds)
+
+
+def _with_levels(problem: Problem, features: UnitFeatures, largest: float, levels: int) -> ConfidencePlan:
+    size, rounds = features.size, 2**levels
+    bits = finest_bits(problem, TREE, rounds=rounds, dimension=size)
+    noise = needed_noise(problem, TREE, bits=bits, rounds=rounds, dimension=size)
+    assert noise is not None
+    scale = noise.scale * LossGrid(*problem.loss_range, bits=bits).step * DirectionGrid(bits=bits).step
+    length = scale * _length_of_noise(noise.family, size, levels, rounds * problem.horizon)
+    deviation = problem.width / 2
+    return ConfidencePlan(
+        bits=bits,
+        noise=noise,
+        rounds=rounds,
+        ridge=max(length / largest, (deviation / largest) ** 2),
+        length=length,
+        largest=largest,
+        deviation=deviation,
+        horizon=problem.horizon,
+        dimension=min(size, problem.domain.affine_dimension + 1),
+    )
+
+
+def _length_of_noise(family: str, size: int, levels: int, trials: int) -> float:
+    """Bound the length of `size` sums of `levels` noises of scale 1, but for a probability of 1/(2 trials).
+
+    Gaussian: the length is a function with Lipschitz constant 1 of normal variables, so it exceeds its mean by t with
+    probability at most exp(-t^2/2). Laplace: Chernoff's bound in each coordinate, as in phased_elimination.py.
+    """
+    if family == "gaussian":
+        return math.sqrt(levels) * (math.sqrt(size) + math.sqrt(2 * math.log(2 * trials)))
+    logarithm = math.log(4 * size * trials)
+    return math.sqrt(size) * math.sqrt(8 * logarithm) * max(math.sqrt(levels), math.sqrt(logarithm))
+
+
+class PrivateLinUCB(PrivatelyPlanned):
+    """Private LinUCB (Shariff & Sheffet), for linear losses: confidence ellipsoids around what a private tree releases.
+
+    With features phi of length 1 at most and V = rho I + sum of phi phi^T, a tree releases u = sum of phi (f - middle)
+    plus noise h of length at most gamma. Then theta = V^-1 u has ||theta - truth||_V at most (B/2) sqrt(2 log(2T) +
+    log det(V/rho)) + sqrt(rho) S + gamma/sqrt(rho), at all times, with probability 1 - 1/T; rho = gamma/S balances the
+    last two. The vertex whose loss could be least is played until det V has doubled (see `LinUCB`, also for how that
+    vertex is found). Regret grows as d sqrt(T) log T (1 + sqrt(gamma)), with gamma of order sqrt(d) log(T)/epsilon
+    for Gaussian noise: on short runs the ellipsoid is wider than the losses' range, and nothing is learned.
+
+    Source: "Differentially private contextual linear bandits" (NeurIPS 2018): LinUCB with a regulariser that is shifted
+    for noise, and the tree. Verified against its abstract. The form of the ellipsoid (their changing perturbations) is
+    from memory; rho, gamma and the bound are derived here, as above, and tested in simulation.
+
+    Privacy: as `privacy` says, Laplace noise for PureDP, Gaussian for ApproxDP (theirs) and ZCDP. Replacing one loss
+    moves one round's integer vector by at most B |phi|, and a round is in log2(rounds) nodes of the tree
+    (privacy/mechanisms/tree.py).
+
+    Differences: contexts are private there, and V has noise, too; here an action is public, so V is exact, which helps
+    this comparison. Theirs updates after every event, on a tree over all of them; here only when det V has doubled, at
+    most d log2(1 + T/(rho d)) times: the tree is over these rounds, lower, and has less noise.
+
+    Parameters
+    ----------
+    domain, horizon, loss_range, privacy, lipschitz, seed, noise
+        As for `PrivateBandit`. Losses must be linear in the action; on sets whose affine hull holds the origin (balls,
+        boxes), the loss at the centre should be the middle of the range.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> learner = sv.baselines.PrivateLinUCB(
+    ...     sv.domains.Simplex(3), horizon=10**6, loss_range=(0.0, 1.0), privacy=sv.ApproxDP(1.0, 1e-6), seed=1
+    ... )
+    >>> learner.plan.mechanism, learner.plan.rounds
+    ('tree', 64)
+    """
+
+    name: ClassVar[str] = "private-linucb"
+    linear_only: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        horizon: int,
+        loss_range: tuple[float, float],
+        privacy: Guarantee,
+        lipschitz: float | None = None,
+        seed: int | None = None,
+        noise: NoiseSource | None = None,
+    ) -> None:
+        guarantee = central(privacy)
+        problem = Problem(
+            domain, whole("horizon", horizon), loss_range, guarantee, lipschitz=lipschitz, losses="linear"
+        )
+        self._features = UnitFeatures.of(domain)
+        self._confidence = confidence(problem, self._features)
+        super().__init__(
+            domain,
+            horizon=problem.horizon,
+            loss_range=loss_range,
+            privacy=guarantee,
+            plan=_plan(problem, self._confidence),
+            losses="linear",
+            lipschitz=lipschitz,
+            seed=seed,
+            noise=noise,
+        )
+
+    def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
+        """Exchange how actions are found; how losses are noised and released stays `PrivateBandit`'s."""
+        epoch = super()._make_epoch(length, first, previous)
+        total = epoch.learner.total
+        assert isinstance(total, RunningTotal)
+        explorer = Hopeful(self._features, self._confidence, self._problem.middle)
+        explorer.learner = NoisyOCO(
+            self.domain,
+            gradient=explorer.count,
+            step=1.0,
+            point_map=explorer.choose,
+            total=total.read_by(explorer.gradient),
+        )
+        epoch.exchange(explorer, explorer.learner)
+        return epoch
+
+
+def _plan(problem: Problem, found: ConfidencePlan) -> OwnPlan:
+    ceiling = problem.horizon * problem.width
+    free = replace(found, length=0.0, ridge=(found.deviation / found.largest) ** 2)
+    step = LossGrid(*problem.loss_range, bits=found.bits).step * DirectionGrid(bits=found.bits).step
+    return OwnPlan(
+        name=PrivateLinUCB.name,
+        mechanism=TREE.name,
+        position="plain",
+        horizon=problem.horizon,
+        batch_size=1,
+        step=1.0,
+        delay=0,
+        method="auto",
+        gap=1e-6 * problem.domain.diameter**2,
+        max_calls=10_000,
+        baseline=problem.middle,
+        bits=found.bits,
+        noise=found.noise,
+        noise_in_loss_units=found.noise.scale * step,
+        bound=min(found.bound, ceiling),
+        bound_without_privacy=min(free.bound, ceiling),
+        no_learning=ceiling,
+        options=SphereOptions(radius=problem.domain.inner_radius / 2),  # to the planner: rounds that are vectors
+        source="Shariff & Sheffet 2018",
+        order="d sqrt(T) log(T) (1 + (d^(1/4)/sqrt(epsilon)))",
+        parameters={"rounds": f"at most {found.most_rounds}", "ridge": found.ridge, "gamma": found.length},
+        released=found.rounds,
+    )
+
+
+class _Counted(NamedTuple):
+    """The rounds whose sums were taken in: the sum of phi phi^T, events, their number."""
+
+    gram: Floats
+    events: int
+    rounds: int
+
+
+class Hopeful(Explorer):
+    """Plays the most hopeful vertex, as many events as double det V; what it knows beside released sums is public."""
+
+    learner: NoisyOCO
+
+    def __init__(self, features: UnitFeatures, confidence: ConfidencePlan, middle: float) -> None:
+        self._features, self._plan, self._middle = features, confidence, middle
+        self._grid, self._vertices = DirectionGrid(bits=confidence.bits), few_vertices(features.domain)
+        self._counted = _Counted(np.zeros((features.size, features.size)), 0, 0)
+        self._open: dict[int, VertexRound] = {}  # begun and not taken in, by the events before each
+
+    def gradient(self, sums: Floats, weights: Floats) -> Floats:
+        """Return u, the sum of phi (f - middle) of all rounds so far, noise included."""
+        return np.asarray(self._grid.step * (sums - self._middle * weights))
+
+    def count(self, round_: CompleteRound | ReleasedRound, point: Floats | None) -> CompleteRound | ReleasedRound:
+        """Take note of a round whose sum is about to be learned."""
+        taken, so_far = round_.exploration, self._counted
+        assert isinstance(taken, VertexRound)
+        self._counted = _Counted(so_far.gram + taken.gram, so_far.events + taken.size, so_far.rounds + 1)
+        return round_
+
+    def choose(self, dual: Floats) -> Floats:
+        """Return the most hopeful vertex; the dual vector is -u."""
+        plan = self._plan
+        gram = self._counted.gram + plan.ridge * np.eye(len(dual))
+        inverse = np.linalg.inv(gram)
+        inverse = (inverse + inverse.T) / 2
+        theta, width = -inverse @ dual, plan.width(float(np.linalg.slogdet(gram / plan.ridge)[1]))
+        starts: Floats = np.empty((0, len(dual)))
+        if self._vertices is None:  # drawn from coins that everybody can draw again
+            around = np.random.default_rng(self._counted.events).standard_normal((_STARTS, len(dual)))
+            around /= np.linalg.norm(around, axis=1, keepdims=True)
+            starts = theta + width * around @ np.linalg.cholesky(inverse).T
+        return most_hopeful(self._features, self._vertices, theta, inverse, width, starts)[0]
+
+    def _before(self, passed: int) -> Iterator["VertexRound"]:
+        """Yield the rounds that are begun, and not taken in, before the one after `passed` events."""
+        return (one for start, one in self._open.items() if self._counted.events <= start < passed)
+
+    def round_size(self, passed: int) -> int:
+        """Return the events that double det V, all rounds before counted, whether their losses are in or not."""
+        waiting = list(self._before(passed))
+        if self._counted.rounds + len(waiting) >= self._plan.rounds - 1:
+            return self._plan.horizon  # cannot be, unless by rounding: the tree has room for no more
+        gram = self._counted.gram + self._plan.ridge * np.eye(self._features.size)
+        gram = gram + sum((one.gram for one in waiting), np.zeros_like(gram))
+        row = self._grid.step * self._rounded(self.learner.point())
+        return max(1, math.ceil(1 / float(row @ np.linalg.solve(gram, row))))
+
+    def _rounded(self, vertex: Floats) -> Integers:
+        return np.asarray(self._grid.quantise(self._features(vertex[None]))[0])
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "VertexRound":
+        """Begin a round at a vertex."""
+        begun = VertexRound(self, point, self._rounded(point), self._grid.step, size)
+        kept = {start: one for start, one in self._open.items() if self._counted.events <= start < passed}
+        self._open = kept | {passed: begun}
+        return begun
+
+    def knowledge(self) -> _Counted:
+        """Return what was counted."""
+        return self._counted
+
+    def go_back(self, knowledge: _Counted) -> None:
+        """Know no more than what `knowledge` returned."""
+        self._counted = knowledge
+
+    def resume(self, point: Floats, record: Record) -> NoReturn:
+        """Refuse: baselines save no state."""
+        raise StateRefused("a baseline is for comparisons: it has no state to save")
+
+
+class VertexRound(Exploration):
+    """One vertex for all events of a round."""
+
+    def __init__(self, explorer: Hopeful, vertex: Floats, row: Integers, step: float, size: int) -> None:
+        self._explorer, self._vertex, self._row = explorer, vertex, row
+        self.numbers, self.size = len(row), size
+        self.gram: Floats = size * step**2 * np.outer(row, row).astype(np.float64)
+
+    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+        """Return the next events."""
+        return Draw(np.tile(self._vertex, (size, 1)), None, Weighted(np.tile(self._row, (size, 1))))
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """Return the round's own part of u."""
+        return self._explorer.gradient(sums, weights)
+
+    def record(self) -> NoReturn:
+        """Refuse: baselines save no state."""
+        raise StateRefused("a baseline is for comparisons: it has no state to save")
