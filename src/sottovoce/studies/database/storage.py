@@ -19,17 +19,16 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
-    DBAPIError,
     NoSuchModuleError,
     OperationalError,
     SQLAlchemyError,
-    StatementError,
 )
 from sqlalchemy.pool import NullPool
 
 from sottovoce import _fork
 from sottovoce.errors import ForkRefused, SottovoceError, StorageError, StudyDamaged
 from sottovoce.studies.database import _pulse as pulse
+from sottovoce.studies.database._errors import explained, is_busy
 from sottovoce.studies.database._files import DatabaseFile, FileReplaced
 from sottovoce.studies.database._foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
 from sottovoce.studies.database._pulse import Pulse
@@ -103,10 +102,7 @@ class Storage:
             raise
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
             self._forget_broken()
-            translated = self._translated(problem)
-            if isinstance(problem, StatementError):
-                problem.params = None  # they may be losses, and an error's context travels with it
-            raise translated from None
+            raise explained(problem, self.name) from None
         except BaseException:  # interrupted, perhaps in the midst of a commit: nothing half done may be committed later
             self._forget_broken()
             raise
@@ -227,42 +223,10 @@ class Storage:
             self._abandon()
             raise
         except (SQLAlchemyError, sqlite3.Error) as problem:
-            if "locked" in str(problem) or "busy" in str(problem):
+            if is_busy(problem):
                 return False
             self._forget_broken()
-            raise self._translated(problem) from None
-
-    def _translated(self, problem: Exception) -> SottovoceError:
-        """Say what happened in plain words, without a driver's parameters."""
-        cause = problem.orig if isinstance(problem, DBAPIError) and problem.orig is not None else problem
-        words = str(cause).splitlines()[0] if str(cause) else type(cause).__name__
-        low = words.lower()
-        if isinstance(cause, UnicodeDecodeError):
-            return StudyDamaged(f"{self.name} is damaged (its schema cannot be read): restore a backup")
-        if isinstance(cause, sqlite3.DatabaseError):
-            if "malformed" in low or "not a database" in low or "corrupt" in low:
-                return StudyDamaged(f"{self.name} is damaged, or no database at all ({words}): restore a backup")
-            return StorageError(f"{self.name}: {_advice(low)} ({words})")
-        return StorageError(f"{self.name}: {_advice(low)} ({type(cause).__name__})")
-
-
-def _advice(low: str) -> str:
-    if "full" in low:
-        return "the disk is full; nothing was changed. Make room and try again"
-    if "locked" in low or "busy" in low or "lock timeout" in low:
-        return "another process has held the database for too long; nothing was changed. Try again"
-    if "idle-in-transaction" in low or "idle in transaction" in low:
-        return (
-            "this process stood still within a transaction, and the server has ended it; nothing was changed. Try again"
-        )
-    if "readonly" in low or "read-only" in low or "permission" in low:
-        return "it cannot be written; nothing was changed. Check the permissions of the file and its folder"
-    if "unable to open" in low or "no such" in low:
-        return "it cannot be opened. Check the path, and that its folder exists"
-    return (
-        "the database could not finish; whether this call was recorded will be known when it is reached again. "
-        "Repeat the call with repeat='ignore'"
-    )
+            raise explained(problem, self.name) from None
 
 
 def _parsed(url: str) -> URL:
@@ -335,7 +299,8 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
     for name, expected in _EXPECTED.items():
         (found,) = connection.execute(f"PRAGMA {name}").fetchone()
         if found != expected:
-            raise sqlite3.OperationalError(f"PRAGMA {name} is {found}, not {expected}: what is told would not be safe")
+            connection.close()
+            raise StorageError(f"SQLite keeps PRAGMA {name} at {found}, not {expected}: what is told would not be safe")
     connection.execute("SELECT count(*) FROM sqlite_master").fetchone()  # opens the log, and keeps it open
 
 

@@ -1,0 +1,75 @@
+"""What a database's errors mean, by their codes: SQLite's result codes, PostgreSQL's SQLSTATE. Texts differ by version.
+
+SQLite: https://www.sqlite.org/rescode.html. PostgreSQL: appendix A of its manual.
+"""
+
+import sqlite3
+
+from sqlalchemy.exc import DBAPIError, StatementError
+
+from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
+
+__all__ = ["explained", "is_busy"]
+
+_FULL = "the disk is full; nothing was changed. Make room and try again"
+_BUSY = "another process has held the database for too long; nothing was changed. Try again"
+_STOOD_STILL = (
+    "this process stood still within a transaction, and the server has ended it; nothing was changed. Try again"
+)
+_NO_WRITING = "it cannot be written; nothing was changed. Check the permissions of the file and its folder"
+_NO_RIGHTS = "it cannot be written; nothing was changed. Check what the user may do there"
+_NO_OPENING = "it cannot be opened. Check the path, and that its folder exists"
+_OTHER_TABLES = "its tables are not those that a study needs; nothing was changed. Check what else uses it"
+_UNKNOWN = (
+    "the database could not finish; whether this call was recorded will be known when it is reached again. "
+    "Repeat the call with repeat='ignore'"
+)
+
+_SQLITE = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_READONLY: _NO_WRITING,
+    sqlite3.SQLITE_PERM: _NO_WRITING,
+    sqlite3.SQLITE_CANTOPEN: _NO_OPENING,
+}
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_POSTGRESQL = {
+    "53100": _FULL,  # disk_full
+    "55P03": _BUSY,  # lock_not_available: lock_timeout
+    "25P03": _STOOD_STILL,  # idle_in_transaction_session_timeout
+    "25006": _NO_RIGHTS,  # read_only_sql_transaction
+    "42501": _NO_RIGHTS,  # insufficient_privilege
+    "42P01": _OTHER_TABLES,  # undefined_table
+    "42703": _OTHER_TABLES,  # undefined_column
+}
+
+
+def is_busy(problem: Exception) -> bool:
+    """Say whether SQLite could not because somebody else is at it."""
+    return _result_code(_cause(problem)) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def explained(problem: Exception, storage: str) -> SottovoceError:
+    """Say what happened in plain words, without a driver's parameters: they may be losses."""
+    cause = _cause(problem)
+    if isinstance(problem, StatementError):
+        problem.params = None  # an error's context travels with it
+    if isinstance(cause, UnicodeDecodeError):
+        return StudyDamaged(f"{storage} is damaged (its schema cannot be read): restore a backup")
+    if not isinstance(cause, sqlite3.Error):
+        advice = _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "", _UNKNOWN)
+        return StorageError(f"{storage}: {advice} ({type(cause).__name__})")
+    words, code = (str(cause).splitlines() or [type(cause).__name__])[0], _result_code(cause)
+    if code in _DAMAGED:
+        return StudyDamaged(f"{storage} is damaged, or no database at all ({words}): restore a backup")
+    return StorageError(f"{storage}: {_SQLITE.get(code, _UNKNOWN)} ({words})")
+
+
+def _cause(problem: Exception) -> BaseException:
+    return problem.orig if isinstance(problem, DBAPIError) and problem.orig is not None else problem
+
+
+def _result_code(cause: BaseException) -> int:
+    """Return SQLite's primary result code; 0, which is no error's, for what SQLite did not say."""
+    return getattr(cause, "sqlite_errorcode", 0) & 0xFF
