@@ -14,7 +14,7 @@ from study_tools import Look, integer_of, losses_of, place
 
 import sottovoce as sv
 from sottovoce._records import unpack
-from sottovoce.learning.bandit.rounds import PENDING
+from sottovoce.learning.bandit.open_losses import PENDING
 from sottovoce.studies.calls.ids import sign
 from sottovoce.studies.database import storage, tables
 

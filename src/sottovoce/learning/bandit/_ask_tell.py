@@ -32,10 +32,11 @@ from sottovoce.learning.bandit._life import Life
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch, public_coins
+from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
 from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
-from sottovoce.learning.bandit.rounds import FORGOTTEN, TOLD, Action, Actions, Block
+from sottovoce.learning.bandit.rounds import Action, Actions, Block, OpenRound
 from sottovoce.privacy import LocalDP, NoiseSource
 
 __all__ = ["BUSY", "AskTell", "Epochs"]
@@ -69,7 +70,7 @@ class AskTell:
         self._generation = self._settled = _fork.generation()
         self._lock = threading.RLock()
         self._origin = 0  # the id of the first event: above 0 after a restart
-        self._rounds = OpenRounds()  # begun and not released
+        self._rounds: OpenRounds[Block, OpenRound] = OpenRounds()  # begun and not released
         # For the auditing package alone: called with (round number, released numbers) before anything else uses them.
         self._on_release: Callable[[int, Floats], None] | None = None
 
@@ -221,7 +222,7 @@ class AskTell:
         self._fill(fillings, FORGOTTEN)
         return sum(len(slots) for _, slots, _ in fillings)
 
-    def _fill(self, fillings: list[Filling], state: int) -> None:
+    def _fill(self, fillings: list[Filling[Block]], state: int) -> None:
         """Record what a call brings, and see to all that follows from it."""
         self._settled = BUSY
         self._rounds.fill(fillings, state)

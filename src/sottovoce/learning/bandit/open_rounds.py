@@ -10,22 +10,33 @@ nothing half done that `settle` does not find and finish:
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
-from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
+from sottovoce.errors import AlreadyTold, UnknownAction
+from sottovoce.learning.bandit.open_losses import (
+    FORGOTTEN,
+    TOLD,
+    UNWANTED,
+    AnySlots,
+    already_told,
+    block_of,
+    split,
+    too_late,
+)
 from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
-from sottovoce.learning.bandit.rounds import FORGOTTEN, TOLD, UNWANTED, Action, Actions, Block, OpenRound
+from sottovoce.learning.bandit.rounds import Action, Actions
 
 __all__ = ["OpenRounds", "as_ids", "refuse_actions"]
 
-Place = tuple[Block, NDArray[np.bool_] | slice, Integers]  # a block, which of the ids are its own, their slots
-Filling = tuple[Block, Integers, Integers | int]  # a block, slots that wait, what to put there
+Filling = tuple[
+    AnySlots, Integers, Any
+]  # a block, slots that wait, what to put there: for each a value, or one for all
+Place = tuple[AnySlots, NDArray[np.bool_] | slice, Integers]  # a block, which of the ids are its own, their slots
 _FAR = np.iinfo(np.int64).max
 
 
@@ -37,7 +48,30 @@ class _Gone(NamedTuple):
     forgotten: NDArray[np.uint8]
 
 
-class OpenRounds:
+class Round(Protocol):
+    """What a round has to be, for its losses to be kept here."""
+
+    number: int
+    first: int
+    size: int
+    full_at: int | None  # what was asked after the call that asked its last event
+
+    @property
+    def end(self) -> int:
+        """The id after its last."""
+
+    @property
+    def outstanding(self) -> int:
+        """Events whose losses it lacks."""
+
+    def erase(self) -> None:
+        """Overwrite what is private."""
+
+
+AnyRound = TypeVar("AnyRound", bound=Round)
+
+
+class OpenRounds(Generic[AnySlots, AnyRound]):
     """The blocks and rounds that are begun, ids in order. Losses fill slots in any order; rounds leave in order.
 
     Parameters
@@ -53,9 +87,12 @@ class OpenRounds:
         self.closed = closed
         self._full = closed  # rounds that were asked to their end, and noted to be
         self._gone: list[_Gone] = []
-        self._blocks: list[Block] = []
-        self._rounds: deque[OpenRound] = deque()
-        self._filling: tuple[list[Filling], int] = ([], TOLD)  # the losses of one call, and the state of their slots
+        self._blocks: list[AnySlots] = []
+        self._rounds: deque[AnyRound] = deque()
+        self._filling: tuple[list[Filling[AnySlots]], int] = (
+            [],
+            TOLD,
+        )  # the losses of one call, and the state of their slots
 
     # ------------------------------------------------------------------ blocks
 
@@ -64,18 +101,15 @@ class OpenRounds:
         """The id after the last one that was drawn."""
         return self._blocks[-1].end if self._blocks else self._first
 
-    def append(self, drawn: Block) -> None:
+    def append(self, drawn: AnySlots) -> None:
         """Add the next block, and its round if that is new."""
         if drawn.round.number >= self.closed and (not self._rounds or self._rounds[-1].number < drawn.round.number):
             self._rounds.append(drawn.round)
         self._blocks.append(drawn)
 
-    def blocks_from(self, start: int, end: int) -> list[Block]:
+    def blocks_from(self, start: int, end: int) -> list[AnySlots]:
         """Return the blocks that hold the ids from `start` to before `end`."""
-        return self._blocks[self._block_of(start) : self._block_of(end - 1) + 1]
-
-    def _block_of(self, one: int) -> int:
-        return bisect_right(self._blocks, one, key=_first_id) - 1
+        return self._blocks[block_of(self._blocks, start) : block_of(self._blocks, end - 1) + 1]
 
     def drop_finished(self, asked: int) -> None:
         """Let go of leading blocks that are complete: a long round then takes no more memory than a short one.
@@ -90,25 +124,25 @@ class OpenRounds:
             noted = bool(self._gone) and self._gone[-1].first >= block.first
             if not noted and (UNWANTED in block.states or FORGOTTEN in block.states):
                 forgotten = np.packbits(block.forgotten(slice(None)))
-                self._gone.append(_Gone(block.first, np.packbits(~block.wants_loss), forgotten))
+                self._gone.append(_Gone(block.first, np.packbits(block.unwanted(slice(None))), forgotten))
             count += 1
         if count:
             del self._blocks[:count]
 
     # ------------------------------------------------------------------ rounds
 
-    def oldest(self) -> OpenRound | None:
+    def oldest(self) -> AnyRound | None:
         """The first round that is not closed."""
         while self._rounds and self._rounds[0].number < self.closed:
             self._rounds.popleft()
         return self._rounds[0] if self._rounds else None
 
-    def complete(self, asked: int) -> OpenRound | None:
+    def complete(self, asked: int) -> AnyRound | None:
         """The first round that is not closed, if all of its losses are in."""
         first = self.oldest()
         return first if first is not None and not first.outstanding and first.first < asked else None
 
-    def close(self, released: OpenRound) -> None:
+    def close(self, released: AnyRound) -> None:
         """Let the first round go; its sums are erased."""
         released.erase()
         self.closed = released.number + 1
@@ -118,7 +152,7 @@ class OpenRounds:
         fillings, state = self._filling
         for block, slots, integers in fillings:
             waiting = block.pending(slots)
-            block.fill(slots[waiting], integers if isinstance(integers, int) else integers[waiting], state)
+            block.fill(slots[waiting], integers[waiting] if isinstance(integers, np.ndarray) else integers, state)
         self._filling = ([], TOLD)
         for block in self._blocks:
             block.settle()
@@ -147,11 +181,11 @@ class OpenRounds:
 
     def forget_overdue(self, asked: int, patience: int) -> None:
         """Close the losses that rounds lack which have been full for `patience` positions."""
-        fillings: list[Filling] = []
+        fillings: list[Filling[AnySlots]] = []
         for overdue in self._rounds:
             if overdue.full_at is None or asked < overdue.full_at + patience:
                 break
-            for block in self._blocks[max(0, self._block_of(overdue.first)) :]:
+            for block in self._blocks[max(0, block_of(self._blocks, overdue.first)) :]:
                 if block.first >= overdue.end:
                     break
                 fillings.append((block, np.flatnonzero(block.pending(slice(None))), block.grid.middle))
@@ -173,20 +207,20 @@ class OpenRounds:
         return Outstanding(found, rounds, asked - found - 1, tuple(described))
 
     @staticmethod
-    def _described(one: OpenRound, waiting: dict[int, int], asked: int, patience: int | None) -> WaitingRound:
+    def _described(one: Round, waiting: dict[int, int], asked: int, patience: int | None) -> WaitingRound:
         left = None if patience is None or one.full_at is None else max(0, one.full_at + patience - asked)
         return WaitingRound(one.number, waiting[one.number], min(one.size, asked - one.first), one.size, left)
 
     # ------------------------------------------------------------------ losses
 
-    def fill(self, fillings: list[Filling], state: int = TOLD) -> None:
+    def fill(self, fillings: list[Filling[AnySlots]], state: int = TOLD) -> None:
         """Put losses where they belong: with the first line all of them are in."""
         self._filling = (fillings, state)
         for block, slots, integers in fillings:
             block.fill(slots, integers, state)
         self._filling = ([], TOLD)
 
-    def losses(self, ids: Integers, losses: NDArray[Any], *, asked: int, late: str) -> list[Filling]:
+    def losses(self, ids: Integers, losses: NDArray[Any], *, asked: int, late: str) -> list[Filling[AnySlots]]:
         """Return where the losses of a call belong, as integers; refuse the whole call if anything is wrong with it."""
         if losses.shape != ids.shape:
             raise ValueError(f"losses must have the shape of ids, {ids.shape}, got {losses.shape}")
@@ -197,7 +231,7 @@ class OpenRounds:
                 kept &= ~self._marked(ids, "forgotten")
             if not kept.all():
                 ids, values = ids[kept], values[kept]
-        fillings: list[Filling] = []
+        fillings: list[Filling[AnySlots]] = []
         for block, picked, slots in self._locate(ids, asked):
             mine, wanted = values[picked], block.pending(slots)
             if not wanted.all():  # what is not wanted is dropped unread, not even validated
@@ -205,22 +239,25 @@ class OpenRounds:
             fillings.append((block, slots, block.grid.quantise(as_floats(mine))))
         return fillings
 
-    def waiting(self, ids: Integers, *, asked: int) -> list[Filling]:
+    def waiting(self, ids: Integers, *, asked: int) -> list[Filling[AnySlots]]:
         """Return where ids still wait for their loss, to be forgotten; refuse those that were never handed out."""
         if not len(ids):
             return []
         ids = np.unique(ids)
         self._check_known(ids, asked)
         ids = ids[ids >= (self._blocks[0].first if self._blocks else _FAR)]
-        fillings: list[Filling] = []
-        for block, _, slots in self._split(ids):
+        fillings: list[Filling[AnySlots]] = []
+        for block, _, slots in split(self._blocks, ids):
             fillings.append((block, slots[block.pending(slots)], block.grid.middle))
         return fillings
 
-    def locate_one(self, one: int, *, asked: int, late: str) -> tuple[Block, int] | None:
+    def locate_one(self, one: int, *, asked: int, late: str) -> tuple[AnySlots, int] | None:
         """Return the block and the slot of an id; None if there is nothing to be done with its loss."""
         if not self._first <= one < asked:  # before numpy sees it: an int may be larger than it can hold
             raise UnknownAction(f"id {one} was never handed out{self._here}; nothing was changed")
+        newest = self._blocks[-1]
+        if one >= newest.first and not newest.states[one - newest.first]:  # the usual case
+            return newest, one - newest.first
         ids = np.array([one], dtype=np.int64)
         if self._marked(ids, "unwanted").any() or (late == "drop" and self._marked(ids, "forgotten").any()):
             return None
@@ -234,7 +271,7 @@ class OpenRounds:
         if mark == "forgotten":
             low = self._blocks[0].first if self._blocks else _FAR
             here = np.flatnonzero((ids >= low) & (ids < self.end))
-            for block, picked, slots in self._split(ids[here]):
+            for block, picked, slots in split(self._blocks, ids[here]):
                 marks[here[picked]] = block.forgotten(slots)
         if self._gone:
             gone = self._blocks[0].first if self._blocks else _FAR
@@ -261,7 +298,7 @@ class OpenRounds:
             raise UnknownAction(f"id {unknown} was never handed out{self._here}; nothing of this call was recorded")
         return low
 
-    def _locate(self, ids: Integers, asked: int) -> list[Place]:
+    def _locate(self, ids: Integers, asked: int) -> list[Place[AnySlots]]:
         """Return the places of ids; refuse those that were never asked, have their loss already, or come too late."""
         if not len(ids):
             return []
@@ -270,45 +307,26 @@ class OpenRounds:
             raise AlreadyTold("an id stands twice in one call; nothing of it was recorded")
         if low < self._blocks[0].first:
             self._refuse_late(ids[self._marked(ids, "forgotten")])
-            raise AlreadyTold(f"id {low} has its loss already; nothing of this call was recorded")
-        places = list(self._split(ids))
+            raise already_told(f"id {low}")
+        places = list(split(self._blocks, ids))
         for block, _, slots in places:
             if not block.pending(slots).all():
                 self._refuse_filled(block, slots)
         return places
 
-    def _refuse_filled(self, block: Block, slots: Integers) -> None:
+    def _refuse_filled(self, block: AnySlots, slots: Integers) -> None:
         self._refuse_late(block.first + slots[block.forgotten(slots)])
         filled = block.told(slots)
         if filled.any():
-            told = block.first + int(slots[filled][0])
-            raise AlreadyTold(f"id {told} has its loss already; nothing of this call was recorded")
+            raise already_told(f"id {block.first + int(slots[filled][0])}")
 
     @staticmethod
     def _refuse_late(late: Integers) -> None:
         if len(late):
-            raise RoundClosed(
-                f"id {int(late[0])} was closed without its loss, which now comes too late: it was forgotten, or its "
-                "round ran out of patience. Nothing of this call was recorded; late='drop' drops such losses"
-            )
-
-    def _split(self, ids: Integers) -> Iterator[Place]:
-        if not len(ids):
-            return
-        lowest, highest = self._block_of(int(ids.min())), self._block_of(int(ids.max()))
-        if lowest == highest:  # the usual case
-            block = self._blocks[lowest]
-            yield block, slice(None), ids - block.first
-            return
-        starts = [block.first for block in self._blocks[lowest : highest + 1]]
-        whose = np.searchsorted(starts, ids, side="right") - 1
-        for index in np.unique(whose):
-            block = self._blocks[lowest + int(index)]
-            picked = whose == index
-            yield block, picked, ids[picked] - block.first
+            raise too_late(f"id {int(late[0])}")
 
 
-def _first_id(one: Block | _Gone) -> int:
+def _first_id(one: _Gone) -> int:
     return one.first
 
 

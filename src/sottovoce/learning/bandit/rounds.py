@@ -4,7 +4,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,12 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration import Draw, Exploration, Probed, Weighted
 from sottovoce.learning.bandit.estimates import CompleteRound, Grid, ReleasedRound
+from sottovoce.learning.bandit.open_losses import UNWANTED, Slots
 
 if TYPE_CHECKING:
     from sottovoce.learning.bandit.epoch import Epoch
 
-__all__ = ["FORGOTTEN", "PENDING", "TOLD", "UNWANTED", "Action", "Actions", "Block", "OpenRound"]
-
-PENDING, TOLD, UNWANTED, FORGOTTEN = 0, 1, 2, 3  # states of a slot
+__all__ = ["Action", "Actions", "Block", "OpenRound"]
 
 
 class Action(NamedTuple):
@@ -145,62 +144,31 @@ class OpenRound:
         return f"OpenRound(size={self.size}, opened={self.opened}, outstanding={self.outstanding})"
 
 
-class Block:
+class Block(Slots):
     """Consecutive events of one round, with the integers of their losses.
 
-    A round is cut into blocks so that memory does not grow with it. Slots are filled by position, never by the order in
-    which losses arrive, so a missing loss cannot shift the others. Events whose loss is not wanted have none to fill.
-
-    A loss is in once its slot's state says so; everything else follows. An exception between two lines leaves
-    `outstanding` too low at worst, never too high, and at zero the slots are counted again.
+    A round is cut into blocks so that memory does not grow with it. Events whose loss is not wanted have none to fill.
     """
 
-    __slots__ = (
-        "_losses",
-        "_states",
-        "actions",
-        "asked",
-        "first",
-        "grid",
-        "outstanding",
-        "quantise",
-        "ready",
-        "round",
-        "size",
-        "slots",
-        "states",
-        "stop",
-        "wants_loss",
-        "weights",
-    )
+    __slots__ = ("asked", "quantise", "ready", "round", "slots", "stop", "wants_loss", "weights")
+    _derived: ClassVar[tuple[str, ...]] = ("_losses", "_states", "quantise", "ready")
 
     def __init__(self, round: OpenRound, first: int, draw: Draw, grid: Grid) -> None:
-        self.round = round
-        self.first = first
-        self.actions = draw.actions
-        self.actions.setflags(write=False)
-        self.size = len(draw.actions)
+        self.slots = array("q", [0]) * len(draw.actions)  # plain arrays: far quicker than numpy one at a time
+        super().__init__(first, draw.actions, grid)
+        self.round: OpenRound = round
         self.weights: Weighted | Probed | None = draw.weights
         self.wants_loss = np.ones(self.size, dtype=bool) if draw.wants_loss is None else draw.wants_loss
         self.asked = 0
         self.stop = 0  # where asking one by one has to look around
         self.ready: list[Action] = []  # what asking one by one hands out, once it does
-        self.grid = grid
-        self.slots = array("q", [0]) * self.size  # plain arrays: far quicker than numpy one at a time
-        self.states = bytearray(self.size)
-        self._derive()
         self._states[~self.wants_loss] = UNWANTED
         self.settle()
 
     def _derive(self) -> None:
+        super()._derive()
         self.quantise = self.grid.quantiser()
         self._losses: Integers = np.frombuffer(self.slots, dtype=np.int64)
-        self._states = np.frombuffer(self.states, dtype=np.uint8)
-
-    @property
-    def end(self) -> int:
-        """The id after its last."""
-        return self.first + self.size
 
     def make_ready(self) -> None:
         """Make the actions that asking one by one hands out: all at once, which takes half the time."""
@@ -213,36 +181,8 @@ class Block:
         start, self.asked = self.asked, self.asked + count
         return slice(start, self.asked)
 
-    def pending(self, slots: Integers | slice) -> NDArray[np.bool_]:
-        """Which of these slots still wait for their loss."""
-        return np.asarray(self._states[slots] == PENDING)
-
-    def told(self, slots: Integers) -> NDArray[np.bool_]:
-        """Which of these slots have their loss already."""
-        return np.asarray(self._states[slots] == TOLD)
-
-    def forgotten(self, slots: Integers | slice) -> NDArray[np.bool_]:
-        """Which of these slots were closed without their loss."""
-        return np.asarray(self._states[slots] == FORGOTTEN)
-
-    def fill(self, slots: Integers, losses: Integers | int, state: int = TOLD) -> None:
-        """Put losses into pending slots."""
-        if not len(slots):
-            return
-        self._losses[slots] = losses
-        self.outstanding -= len(slots)
-        self._states[slots] = state
-        if self.outstanding <= 0:
-            self.settle()
-
-    def settle(self) -> None:
-        """Count what is pending; hand a block that has all of its losses over to its round."""
-        self.outstanding = self.states.count(PENDING)
-        if not self.outstanding:
-            self._finish()
-
     def _finish(self) -> None:
-        """Hand the losses over, once, and keep nothing but which ids were told."""
+        """Hand the losses over to the round, once, and keep nothing but which ids were told."""
         if self.weights is not None:
             self.round.absorb(self.first, self._losses, self.weights)  # 0 where no loss is wanted
         self._losses[:] = 0
@@ -251,14 +191,7 @@ class Block:
     def __repr__(self) -> str:
         return f"Block(first={self.first}, size={self.size}, asked={self.asked}, outstanding={self.outstanding})"
 
-    def __getstate__(self) -> dict[str, object]:
-        derived = ("_losses", "_states", "quantise", "ready")
-        return {name: getattr(self, name) for name in self.__slots__ if name not in derived}
-
     def __setstate__(self, state: dict[str, object]) -> None:
-        for name, value in state.items():
-            setattr(self, name, value)
-        self.actions.setflags(write=False)
-        self._derive()
+        super().__setstate__(state)
         self.ready = []
         self.make_ready()

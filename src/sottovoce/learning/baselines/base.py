@@ -11,16 +11,17 @@ from typing import Any, ClassVar, Self, overload
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import whole
-from sottovoce._losses import as_float, as_floats
+from sottovoce._arrays import Floats
+from sottovoce._checks import choice, whole
+from sottovoce._losses import as_array, as_float
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
-from sottovoce.errors import HorizonReached, UnknownAction
+from sottovoce.errors import HorizonReached
 from sottovoce.exploration import Sphere
-from sottovoce.learning.bandit.open_rounds import as_ids
+from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
+from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.rounds import Action, Actions
-from sottovoce.learning.baselines.pending import Pending, Round
+from sottovoce.learning.baselines._rounds import BaselineRound, Clipping
 from sottovoce.learning.baselines.plans import BaselinePlan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
@@ -66,10 +67,12 @@ class Baseline(ABC):
         self.horizon = self._problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)
         self._coins = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(_STREAM,))))
-        self._pending = Pending(*self._problem.loss_range)
-        self._current: Round | None = None  # the newest, if some of it is not asked yet
-        self._asked = self._opened = 0
-        self.round = 0
+        self._clipping = Clipping(*self._problem.loss_range, self._problem.middle)
+        self._rounds: OpenRounds[BaselineRound, BaselineRound] = OpenRounds()  # begun, and not learned from
+        self._newest: BaselineRound | None = None  # that was drawn
+        self._asked = 0
+        self.round = 0  # rounds that were learned from
+        self._settled = True  # or else a call was cut short, and the next one finishes it
         self.oracle_calls = 0
 
     @abstractmethod
@@ -112,34 +115,34 @@ class Baseline(ABC):
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
         limit = self.horizon if most is None else whole("most", most)
-        current = self._current
-        if current is None:
-            self._check_remaining(1)
-            current = self._open()
-        return self._take(min(limit, current.size - current.asked))
+        self._check_remaining(1)
+        (current,) = self._blocks_from(self._asked, self._asked + 1)
+        return self._take(min(limit, current.end - self._asked))
 
     def _take(self, size: int) -> Actions:
+        """Hand out the next actions: all of them, by one assignment after everything that can fail."""
         self._check_remaining(size)
-        ids = np.arange(self._asked, self._asked + size)
-        pieces = []
-        while size:
-            current = self._current or self._open()
-            count = min(size, current.size - current.asked)
-            pieces.append(current.actions[current.asked : current.asked + count])
-            current.asked += count
-            self._asked += count
-            size -= count
-            if current.asked == current.size:
-                self._current = None
+        start, end = self._asked, self._asked + size
+        pieces = [
+            begun.actions[max(0, start - begun.first) : end - begun.first] for begun in self._blocks_from(start, end)
+        ]
         x = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        return Actions(ids, x, _WANTED if len(ids) == 1 else np.ones(len(ids), dtype=bool))
+        actions = Actions(np.arange(start, end), x, _WANTED if size == 1 else np.ones(size, dtype=bool))
+        self._asked = end
+        return actions
 
-    def _open(self) -> Round:
-        actions, memo = self._begin(self.horizon - self._opened)
-        current = self._current = Round(self._opened, actions, memo)
-        self._opened += current.size
-        self._pending.append(current)
-        return current
+    def _blocks_from(self, start: int, end: int) -> list[BaselineRound]:
+        """Return the rounds that hold the ids from `start` to before `end`, begun if need be."""
+        if not self._settled:
+            self._settle()
+        while (opened := self._rounds.end) < end:
+            drawn = self._newest
+            if drawn is None or drawn.first < opened:  # else it was drawn by a call that was cut short
+                number = 0 if drawn is None else drawn.number + 1
+                drawn = BaselineRound(number, opened, *self._begin(self.horizon - opened), self._clipping)
+                self._newest = drawn
+            self._rounds.append(drawn)
+        return self._rounds.blocks_from(start, end)
 
     def _check_remaining(self, size: int) -> None:
         if size > self.horizon - self._asked:
@@ -150,35 +153,54 @@ class Baseline(ABC):
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, ids: Any, losses: Any) -> None:
+    def tell(self, ids: Any, losses: Any, *, late: str = "error") -> None:
         """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
 
-        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them.
+        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. A loss
+        that comes after its action was forgotten is refused (`RoundClosed`); `late="drop"` drops it.
         """
+        if late != "error":
+            choice("late", late, ("error", "drop"))
+        if not self._settled:
+            self._settle()
         if type(ids) is int:
-            if not 0 <= ids < self._asked:  # before numpy sees it: an int may be larger than it can hold
-                raise UnknownAction(f"id {ids} was never handed out; nothing was changed")
-            self._fill(np.array([ids]), np.array([as_float(losses)]))
+            located = self._rounds.locate_one(ids, asked=self._asked, late=late)
+            if located is not None:
+                begun, slot = located
+                self._fill([(begun, np.array([slot]), self._clipping.quantise_one(as_float(losses)))], TOLD)
             return
-        told, values = as_ids(ids), as_floats(losses)
-        if values.shape != told.shape:
-            raise ValueError(f"losses must have the shape of ids, {told.shape}, got {values.shape}")
-        self._fill(told.ravel(), values.ravel())
+        self._fill(self._rounds.losses(as_ids(ids), as_array(losses), asked=self._asked, late=late), TOLD)
 
     def forget(self, ids: Any) -> int:
         """Close actions whose loss will never come: each counts as the middle of the range.
 
         What is told or forgotten already is skipped. Returns how many were closed.
         """
-        waiting = self._pending.waiting(as_ids(ids).ravel(), asked=self._asked)
-        self._fill(waiting, np.full(len(waiting), self._problem.middle))
-        return len(waiting)
+        if not self._settled:
+            self._settle()
+        fillings = self._rounds.waiting(as_ids(ids).ravel(), asked=self._asked)
+        self._fill(fillings, FORGOTTEN)
+        return sum(len(slots) for _, slots, _ in fillings)
 
-    def _fill(self, ids: Integers, losses: Floats) -> None:
-        self._pending.fill(ids, losses, asked=self._asked)
-        while (complete := self._pending.pop_complete()) is not None:
-            self._learn(complete.memo, complete.losses)
-            self.round += 1
+    def _fill(self, fillings: list[Filling[BaselineRound]], state: int) -> None:
+        self._settled = False
+        self._rounds.fill(fillings, state)
+        self._learn_from_complete()
+
+    def _learn_from_complete(self) -> None:
+        """Learn from complete rounds, in order: from each once at most, even if learning is cut short."""
+        self._rounds.drop_finished(self._asked)
+        while (complete := self._rounds.complete(self._asked)) is not None:
+            self.round, lesson = complete.number, (complete.memo, complete.losses)
+            self._rounds.close(complete)
+            self._learn(*lesson)
+            self.round = complete.number + 1
+        self._settled = True
+
+    def _settle(self) -> None:
+        """Finish what an exception has cut short."""
+        self._rounds.settle(self._asked)
+        self._learn_from_complete()
 
     # ------------------------------------------------------------------ looking
 
@@ -189,8 +211,9 @@ class Baseline(ABC):
 
     def outstanding(self, limit: int | None = None) -> Outstanding:
         """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit`."""
-        limit = None if limit is None else whole("limit", limit, least=0)
-        return self._pending.outstanding(asked=self._asked, closed=self.round, limit=limit)
+        if not self._settled:
+            self._settle()
+        return self._rounds.outstanding(self._asked, None, None if limit is None else whole("limit", limit, least=0))
 
     @property
     def privacy(self) -> PrivacyStatement:

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce.errors import UNRECORDED, AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
-from sottovoce.learning.bandit.rounds import PENDING, TOLD
+from sottovoce.learning.bandit.open_losses import FORGOTTEN, PENDING, TOLD, already_told, too_late
 from sottovoce.studies.calls.ids import Place
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.tables import DROPPED, rounds
@@ -54,8 +54,7 @@ def store(
             if live is None or live.closed:
                 _check_closed(state, connection, number, slots[mine], repeat, late)
                 continue
-            mine = mine[_in_time(number, slots[mine], live.missing(), late)]
-            chosen = mine[_wanted(live, slots[mine], repeat)]
+            chosen = mine[_fillable(live, slots[mine], repeat, late)]
             integers = None if values is None else live.quantise(as_floats(values[chosen]))
             if len(chosen):
                 fillings.append((live, slots[chosen], integers))
@@ -94,27 +93,25 @@ def _is_newer(state: StudyState, place: Place) -> bool:
     return place.round >= state.rounds_opened or (live is not None and live.first + place.slot >= counters.asked)
 
 
-def _wanted(live: StudyRound, slots: Integers, repeat: str) -> NDArray[np.bool_]:
+def _fillable(live: StudyRound, slots: Integers, repeat: str, late: str) -> NDArray[np.bool_]:
     """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
     states = live.states(slots)
+    _refuse_late(live.number, slots[states == FORGOTTEN], late)
     waiting = states == PENDING
     first = np.zeros(len(slots), dtype=bool)
     first[np.unique(slots, return_index=True)[1]] = True
-    if repeat == "error" and ((states == TOLD) | (waiting & ~first)).any():
-        slot = int(slots[(states == TOLD) | (waiting & ~first)][0])
-        raise AlreadyTold(f"action {slot} of round {live.number} has its loss already", UNRECORDED)
+    _refuse_repeated(live.number, slots[(states == TOLD) | (waiting & ~first)], repeat)
     return np.asarray(waiting & first)
 
 
-def _in_time(number: int, slots: Integers, missing: Integers, late: str) -> NDArray[np.bool_]:
-    """Mark the slots that were not given up; refuse losses of those that were, unless they are to be dropped."""
-    given_up = np.isin(slots, missing)
-    if late == "error" and given_up.any():
-        raise RoundClosed(
-            f"action {int(slots[given_up][0])} of round {number} was closed without its loss, which now comes too late",
-            UNRECORDED,
-        )
-    return ~given_up
+def _refuse_late(number: int, given_up: Integers, late: str) -> None:
+    if late == "error" and len(given_up):
+        raise too_late(f"action {int(given_up[0])} of round {number}")
+
+
+def _refuse_repeated(number: int, told: Integers, repeat: str) -> None:
+    if repeat == "error" and len(told):
+        raise already_told(f"action {int(told[0])} of round {number}")
 
 
 def _check_closed(
@@ -127,6 +124,6 @@ def _check_closed(
         raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
     closed = read(f"round {number}", row.released)
     wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
-    wanted = wanted[_in_time(number, wanted, closed["missing"], late)]
-    if len(wanted) and repeat == "error":
-        raise AlreadyTold(f"action {int(wanted[0])} of round {number} has its loss already", UNRECORDED)
+    given_up = np.isin(wanted, closed["missing"])
+    _refuse_late(number, wanted[given_up], late)
+    _refuse_repeated(number, wanted[~given_up], repeat)

@@ -1,5 +1,6 @@
 """Rounds that are not closed, or not asked to their end: as this process knows them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -7,7 +8,8 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.errors import StudyDamaged
-from sottovoce.learning.bandit.rounds import PENDING, TOLD, UNWANTED, Block, OpenRound
+from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD, split
+from sottovoce.learning.bandit.rounds import Block, OpenRound
 
 __all__ = ["StudyRound"]
 
@@ -25,7 +27,6 @@ class StudyRound:
     closed: bool = False
     learned: int | None = None  # rounds that its epoch had learned from when it began; studies of old do not say
     blocks: list[Block] = field(default_factory=list)
-    forgotten: list[Integers] = field(default_factory=list)
 
     @property
     def end(self) -> int:
@@ -47,16 +48,13 @@ class StudyRound:
 
     def pending(self) -> Integers:
         """Return the slots that wait for their loss; those that were never asked among them."""
-        found = [
-            block.first - self.first + np.flatnonzero(block.pending(np.arange(block.size))) for block in self.blocks
-        ]
-        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+        return self._slots_that(lambda block: block.pending(slice(None)))
 
     def states(self, slots: Integers) -> NDArray[np.uint8]:
-        """Return PENDING, TOLD or UNWANTED for each slot."""
+        """Return the state of each slot: PENDING, TOLD, UNWANTED or FORGOTTEN."""
         states = np.empty(len(slots), dtype=np.uint8)
-        for block, picked, inside in self._split(slots):
-            states[picked] = np.frombuffer(block.states, dtype=np.uint8)[inside]
+        for block, picked, inside in split(self.blocks, self.first + slots):
+            states[picked] = block.states_of(inside)
         return states
 
     def quantise(self, losses: Floats) -> Integers:
@@ -65,34 +63,29 @@ class StudyRound:
 
     def fill(self, slots: Integers, integers: Integers | None) -> None:
         """Put integers, or for None the middle of the range, into pending slots."""
-        for block, picked, inside in self._split(slots):
-            if not (np.frombuffer(block.states, dtype=np.uint8)[inside] == PENDING).all():
+        for block, picked, inside in split(self.blocks, self.first + slots):
+            if not block.pending(inside).all():
                 raise StudyDamaged(f"round {self.number} was told a loss twice")
-            block.fill(inside, block.grid.middle if integers is None else integers[picked])
-        if integers is None:
-            self.forgotten.append(slots)
+            if integers is None:
+                block.fill(inside, block.grid.middle, FORGOTTEN)
+            else:
+                block.fill(inside, integers[picked], TOLD)
 
     def progress(self) -> dict[str, int]:
         """Return how many losses were told, and how many given up."""
-        filled = sum(block.states.count(TOLD) for block in self.blocks)
-        forgotten = len(self.missing())
-        return {"told": filled - forgotten, "forgotten": forgotten}
+        counts = {"told": TOLD, "forgotten": FORGOTTEN}
+        return {what: sum(block.states.count(state) for block in self.blocks) for what, state in counts.items()}
 
     def missing(self) -> Integers:
         """Return the slots that were closed without their loss."""
-        return np.sort(np.concatenate(self.forgotten)) if self.forgotten else np.empty(0, dtype=np.int64)
+        return self._slots_that(lambda block: block.forgotten(slice(None)))
 
     def wanted(self) -> Integers | None:
         """Return the slots whose loss was wanted; None for all of them."""
-        states = [np.frombuffer(block.states, dtype=np.uint8) for block in self.blocks]
-        unwanted = np.concatenate(states) == UNWANTED
-        return np.flatnonzero(~unwanted) if unwanted.any() else None
+        wanted = self._slots_that(lambda block: ~block.unwanted(slice(None)))
+        return None if len(wanted) == sum(block.size for block in self.blocks) else wanted
 
-    def _split(self, slots: Integers) -> list[tuple[Block, NDArray[np.bool_] | slice, Integers]]:
-        starts = np.array([block.first - self.first for block in self.blocks])
-        whose = np.searchsorted(starts, slots, side="right") - 1
-        found: list[tuple[Block, NDArray[np.bool_] | slice, Integers]] = []
-        for index in np.unique(whose).tolist():
-            picked = whose == index
-            found.append((self.blocks[index], picked, slots[picked] - int(starts[index])))
-        return found
+    def _slots_that(self, holds: Callable[[Block], NDArray[np.bool_]]) -> Integers:
+        """Return the slots of which something holds, in order."""
+        found = [block.first - self.first + np.flatnonzero(holds(block)) for block in self.blocks]
+        return np.concatenate(found) if found else np.empty(0, dtype=np.int64)
