@@ -35,7 +35,7 @@ CONFIGURATIONS = {
 }
 PLANNING = ("accounting.py", "calibration.py", "gaussian.py", "grid.py", "guarantees.py", "table.py")
 MANY = 50  # times that one line is tried in one call: a plan goes through some of its lines thousands of times
-BOOKS = ("private_bandit.py", "_ask_tell.py", "open_rounds.py", "rounds.py", "epoch.py")
+BOOKS = ("private_bandit.py", "_ask_tell.py", "open_rounds.py", "open_losses.py", "rounds.py", "epoch.py")
 
 
 def player(name, patience=None):

@@ -1,6 +1,6 @@
 """Rounds of algorithms without privacy: their actions, their losses as they come in, what learning from them needs."""
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,6 @@ class BaselineRound(Slots):
     """
 
     __slots__ = ("full_at", "memo", "number")
-    _derived: ClassVar[tuple[str, ...]] = ("_states",)
 
     def __init__(self, number: int, first: int, actions: Floats, memo: Any, grid: Clipping) -> None:
         super().__init__(first, actions, grid)
