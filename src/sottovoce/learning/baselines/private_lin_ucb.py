@@ -249,6 +249,7 @@ class PrivateLinUCB(PrivatelyPlanned):
     def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
         """Exchange how actions are found; how losses are noised and released stays `PrivateBandit`'s."""
         epoch = super()._make_epoch(length, first, previous)
+        assert isinstance(epoch.learner, NoisyOCO)
         total = epoch.learner.total
         assert isinstance(total, RunningTotal)
         explorer = Hopeful(self._features, self._confidence, self._problem.middle)
