@@ -148,6 +148,11 @@ class MirrorStep:
         """Certified distance of the last point to the exact one, in the mirror map's norm."""
         return 0.0 if self._last is None else self.mirror.gap_to_distance(self._last.gap)
 
+    @property
+    def reached_gap(self) -> float:
+        """The gap of the last step: larger than `gap` if it ran out of oracle calls; 0 before the first."""
+        return 0.0 if self._last is None else self._last.gap
+
 
 class Knowledge(NamedTuple):
     """All that a learner has learned, as one value."""

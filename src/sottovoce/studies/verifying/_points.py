@@ -69,9 +69,7 @@ class Points:
             point = self._map(self._courses[index])
             # By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
             # strongly convex function. One that ran out of oracle calls has a larger gap, and so had the other.
-            error = 0.0 if self._exact else self._map.gap
-            if not self._exact and self._map._last is not None:
-                error = max(error, self._map._last.gap)
+            error = 0.0 if self._exact else max(self._map.gap, self._map.reached_gap)
             self._found[index] = point, 2 * float(np.sqrt(error)) + self._rounding
             self.tolerance = max(self.tolerance, self._found[index][1])
         return self._found[index]
