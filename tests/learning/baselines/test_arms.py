@@ -174,6 +174,15 @@ def test_a_beginning_that_is_cut_short_is_begun_again(kind):
     assert explorer.round_size(40) == size
     assert explorer.begin(np.zeros(3), 40, size, coins).draw(coins, 2).wants_loss is None
     assert explorer.begin(np.zeros(3), 40 + size, 5, coins).draw(coins, 2).wants_loss is not None
+    before = explorer.knowledge()
+    explorer.learn(-1, np.zeros(3))  # a phase that is over
+    assert explorer.knowledge() is before
+
+
+def test_a_phase_has_exactly_its_events_however_many_blocks_it_is_drawn_in():
+    pulls = made(sv.baselines.SuccessiveElimination, sv.domains.Simplex(4), horizon=200_000).ask_round().x.sum(axis=0)
+    assert pulls.sum() > 4_096
+    np.testing.assert_array_equal(pulls, pulls[0])
 
 
 # ---------------------------------------------------------------------- successive elimination

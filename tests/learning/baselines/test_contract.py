@@ -5,6 +5,8 @@ import importlib
 import inspect
 import pickle
 import pkgutil
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +62,11 @@ def play(learner, size=None):
 def test_every_baseline_is_listed_by_its_name():
     assert dict(baselines.BASELINES) == FOUND
     assert sv.baselines is baselines
+
+
+def test_the_page_of_baselines_has_every_one():
+    page = (Path(__file__).parents[3] / "docs" / "baselines.md").read_text()
+    assert set(FOUND) <= set(re.findall("`([a-z0-9-]+)`", page))
 
 
 @pytest.mark.parametrize("kind", FOUND.values(), ids=FOUND)
