@@ -5,6 +5,7 @@ Decide online over hard feasible sets, from loss values alone, while every perso
 
 from sottovoce import domains, errors, problems, projection, simulation
 from sottovoce.auditing import audit
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import (
     Action,
     Actions,
@@ -15,6 +16,7 @@ from sottovoce.learning import (
     Outstanding,
     Plan,
     PrivateBandit,
+    Recommendation,
     baselines,
     plan,
 )
@@ -50,9 +52,11 @@ __all__ = [
     "NoisyOCO",
     "Outstanding",
     "Plan",
+    "Posterior",
     "PrivacyStatement",
     "PrivateBandit",
     "PureDP",
+    "Recommendation",
     "Run",
     "SecureNoise",
     "SimulatedNoise",

@@ -81,16 +81,35 @@ def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     show(as_json, found.to_dict(), str(found))
 
 
+@study_app.command("recommend")
+def recommend(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
+    """Show the decision to take home, how sure it is, and what it rests on: released values only."""
+    with Study.open(storage_url(storage), name=name) as study:
+        found = study.recommend()
+    show(as_json, found.to_dict(), str(found))
+
+
 @study_app.command("export")
 def export(
     name: Name,
     storage: Url = None,
     out: Annotated[Path | None, typer.Option(help="A file; JSON lines if it ends in .jsonl.")] = None,
     lines: Annotated[bool, typer.Option("--lines", help="JSON lines: a head, then a line for each round.")] = False,
+    posterior: Annotated[
+        Path | None,
+        typer.Option(help="A file for what is believed of the losses, and nothing else: for --prior of another study."),
+    ] = None,
     as_json: AsJson = None,
 ) -> None:
     """Write all released and public values as JSON; no loss is among them."""
     with Study.open(storage_url(storage), name=name) as study:
+        if posterior is not None:
+            if out is not None or lines:
+                raise ValueError("--posterior writes a file of its own: leave --out and --lines out")
+            believed = study.posterior()
+            facts = {"study": name, "written": str(believed.save(posterior)), "rounds": believed.rounds}
+            show(as_json, facts, f"wrote {posterior}\n{believed}")
+            return
         found = study.export()
     lines = lines or (out is not None and out.suffix == ".jsonl")
     text = "\n".join(export_lines(found)) if lines else json.dumps(found, indent=2, allow_nan=False)

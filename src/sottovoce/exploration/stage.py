@@ -51,6 +51,10 @@ class Stage:
         """Map points of the working set to the set that is played."""
         return points if self.rounded is None else np.asarray(self.rounded.to_original(points))
 
+    def vertex(self, cost: Floats) -> Floats:
+        """Return the vertex of the set that is played that is best for a cost in coordinates of the working set."""
+        return np.asarray(self.domain.extreme_point(cost if self.rounded is None else cost @ self.rounded.design.whitening))
+
     def play(self, means: Floats, index: Integers, coins: np.random.Generator) -> Floats:
         """Return one action for each entry of `index`: the point means[index], or a random vertex with that mean."""
         points = self.original(means)

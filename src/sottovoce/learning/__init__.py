@@ -2,6 +2,7 @@
 
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.private_bandit import PrivateBandit
+from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.oco.mirror_maps import Euclidean, NegativeEntropy
 from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO, RunningSum, step_for
@@ -18,6 +19,7 @@ __all__ = [
     "Outstanding",
     "Plan",
     "PrivateBandit",
+    "Recommendation",
     "RunningSum",
     "plan",
     "step_for",

@@ -14,8 +14,10 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.choosing import make_plan
@@ -24,6 +26,7 @@ from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacySt
 from sottovoce.studies.calls.asking import Order, ask, ask_in_parts
 from sottovoce.studies.calls.closing import tend
 from sottovoce.studies.calls.ids import Place, places_of
+from sottovoce.studies.calls.knowing import posterior_of, recommendation_of
 from sottovoce.studies.calls.listing import outstanding
 from sottovoce.studies.calls.telling import store
 from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
@@ -279,6 +282,27 @@ class Study:
                 counters.deadline,
                 first_waiting(state, now),
             )
+
+    def recommend(self) -> Recommendation:
+        """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
+
+        Released values alone decide it, of all processes. Works for a study whose events are all asked, too.
+        """
+        self._session.submit(lambda connection: None)
+        self._tend()
+        return recommendation_of(self._session)
+
+    def posterior(self) -> Posterior:
+        """Return what is believed about losses: to look at, to `save`, and to begin another study with (`prior=`).
+
+        It holds released values alone. Plans without a model (frames, designs) have none, and say so.
+        """
+        self._session.submit(lambda connection: None)
+        self._tend()
+        statement, known = self.privacy, posterior_of(self._session)
+        if known is None:
+            raise ValueError("there is no posterior yet: nothing was asked")
+        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
 
     def outstanding(self, limit: int | None = None) -> Outstanding:
         """Return what is asked and neither told nor forgotten, by any process: ids, rounds and ages, the oldest first.

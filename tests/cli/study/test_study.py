@@ -227,3 +227,18 @@ def test_arguments_of_any_bytes_end_in_words(place):
         assert done.returncode == 2
         assert done.stderr.startswith(b"error:")
         assert b"Traceback" not in done.stderr
+
+
+def test_the_decision_to_take_home_and_what_is_believed(command, found, place):
+    found("create", "spring", *SMALL, "--losses", "linear", "--exploration", "posterior", "--no-privacy")
+    with sv.Study.open("sqlite:///study.db", name="spring") as study:
+        actions = study.ask(1000)
+        study.tell(actions.ids, actions.x @ [0.4, 0.1, 0.4, 0.4, 0.1, 0.4])
+    answer = found("recommend", "spring")
+    assert answer["x"] == [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+    assert answer["rounds"] > 0
+    assert "how sure" in command("recommend", "spring", "--text")[1]
+    assert found("export", "spring", "--posterior", "season.posterior")["written"] == "season.posterior"
+    assert sv.Posterior.load(place / "season.posterior").rounds == answer["rounds"]
+    code, _, err = command("export", "spring", "--posterior", "x", "--lines")
+    assert (code, "leave --out and --lines out" in err) == (2, True)

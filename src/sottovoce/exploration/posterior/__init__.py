@@ -4,6 +4,7 @@ from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pa
 from sottovoce.exploration.posterior.history import History, Numbers
 from sottovoce.exploration.posterior.linear import LinearBelief
 from sottovoce.exploration.posterior.probes import PosteriorExploration, PosteriorProbes
+from sottovoce.exploration.posterior.published import Posterior
 from sottovoce.exploration.posterior.radial import RadialBelief
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "Misfit",
     "Numbers",
     "Pace",
+    "Posterior",
     "PosteriorExploration",
     "PosteriorProbes",
     "RadialBelief",

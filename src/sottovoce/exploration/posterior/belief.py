@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import chdtrc
@@ -11,7 +11,13 @@ from sottovoce._arrays import Floats
 from sottovoce._records import Record
 from sottovoce.exploration.posterior.history import History, Numbers
 
-__all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings"]
+if TYPE_CHECKING:
+    from sottovoce.exploration.posterior.published import Posterior
+
+__all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
+
+
+_PLAINLY_WRONG = 1e-4  # probability of what was released, under the model
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class Pace:
 
 @dataclass(frozen=True)
 class Misfit:
-    """How well released numbers fit the model: a sum of squared residuals, each over its variance.
+    """How well decisions fit the model: a sum of their squared residuals, each over its variance.
 
     Attributes
     ----------
@@ -91,6 +97,58 @@ class Misfit:
             return cls(statistic, max(expected, 0.0), 1.0)
         scale = 1 + excess / (2 * expected)
         return cls(statistic, expected, float(chdtrc(expected / scale, statistic / scale)))
+
+    @classmethod
+    def between_decisions(
+        cls, history: History, variances: Floats, expected: Floats, covariance: Floats, tails: Floats
+    ) -> "Misfit":
+        """Compare decisions with the model, all numbers of a decision taken together.
+
+        Numbers of one decision differ by noise alone: they say nothing of the model, and thousands of them would drown
+        what the others say.
+
+        Parameters
+        ----------
+        history, variances
+            What was released, and the variance of each mean.
+        expected, covariance
+            Of the mean losses of the decisions, by the model that was fitted to it.
+        tails
+            How much the fourth power of each mean's noise is above a Gaussian's, over the squared variance.
+        """
+        if not len(history):
+            return cls.of(0.0, 0.0, 0.0)
+        weights, pulls = history.pooled(1 / variances)
+        fourth, _ = history.pooled(tails / variances**2)
+        freedom = len(weights) - float(weights @ np.diag(covariance))
+        statistic = float((weights * (pulls / weights - expected) ** 2).sum())
+        return cls.of(statistic, freedom, float((fourth / weights**2).sum()))
+
+    @property
+    def serious(self) -> bool:
+        """Whether the model is plainly wrong: by chance this happens once in thousands of times."""
+        return self.probability < _PLAINLY_WRONG
+
+    def caution(self, model: str) -> str:
+        """Say what to do if the model is plainly wrong; nothing if it is not."""
+        if not self.serious:
+            return ""
+        if model == "linear":
+            return (
+                f"losses do not look linear in the action (p = {self.probability:.1g}): parts of a decision may depend "
+                "on each other. Try losses='convex', a set whose coordinates say what matters, or plan='worst-case'"
+            )
+        return (
+            f"losses are not as the convex model has them (p = {self.probability:.1g}), which it allows for; if regret "
+            "does not fall, try plan='worst-case'"
+        )
+
+    def to_dict(self) -> dict[str, float]:
+        """Return plain data that JSON can hold."""
+        return {"statistic": self.statistic, "expected": self.expected, "probability": self.probability}
+
+    def __str__(self) -> str:
+        return f"squared residuals add up to {self.statistic:.4g}, {self.expected:.4g} expected (p = {self.probability:.2g})"
 
 
 @dataclass(frozen=True)
@@ -113,9 +171,17 @@ class Certainty:
     deviation: float
 
 
+def laplace_tails(settings: Settings, counts: Floats, variances: Floats) -> Floats:
+    """Return how much the fourth powers of means exceed a Gaussian's, over the squared variances: 3 for Laplace."""
+    if not settings.heavy:
+        return np.zeros(len(counts))
+    return np.asarray(3 * ((settings.noise / counts) ** 2 / variances) ** 2)
+
+
 class Belief(ABC):
     """What is believed about losses, given all that was released; replaced as a whole, never changed in part."""
 
+    model: str
     settings: Settings
     dimension: int
 
@@ -169,3 +235,7 @@ class Belief(ABC):
     @abstractmethod
     def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
         """Say how sure it is that a decision is the best."""
+
+    @abstractmethod
+    def posterior(self) -> "Posterior":
+        """Return what is believed, as a public record."""

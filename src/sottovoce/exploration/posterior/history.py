@@ -33,6 +33,8 @@ class History:
         (U, n), a row for each decision that was played; sparse where there are many coordinates.
     index, means, counts, ends
         (N,): which decision, its mean loss in that round, the events behind it, and when its round was over.
+    variances
+        (N,): of the means, where another run has released them and says so; None where they follow from the events.
 
     Examples
     --------
@@ -47,6 +49,7 @@ class History:
     counts: Floats
     ends: Floats
     _places: Mapping[bytes, int] = field(default_factory=dict, repr=False)
+    variances: Floats | None = None
 
     @classmethod
     def empty(cls, dimension: int, *, many: bool = False) -> Self:

@@ -24,9 +24,10 @@ from scipy.linalg import solve_triangular
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
-from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings
+from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, Spread
 from sottovoce.exploration.posterior.history import History, Numbers
+from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 
 __all__ = ["LinearBelief", "Oracle"]
 
@@ -83,6 +84,8 @@ class LinearBelief(Belief):
     >>> belief.leader
     array([0., 1., 0.])
     """
+
+    model = "linear"
 
     def __init__(
         self,
@@ -156,12 +159,17 @@ class LinearBelief(Belief):
 
     def _all_fits(self) -> list[Fitted]:
         """Fit every memory: once with one variance for all numbers, then with that of each decision."""
+        variances = self._variances()
+        return [self._fitted(reach * self.settings.horizon, variances) for reach in REACHES]
+
+    def _variances(self) -> Floats:
+        """Variances of all released means, each at its decision."""
         history = self.history
         variances = self.number_variance(history.counts)
-        if len(history):
-            expected = self._expected(self._fitted(math.inf, variances))
-            variances = self.number_variance(history.counts, self._raised(expected)[history.index])
-        return [self._fitted(reach * self.settings.horizon, variances) for reach in REACHES]
+        if not len(history):
+            return variances
+        expected = self._expected(self._fitted(math.inf, variances))
+        return self.number_variance(history.counts, self._raised(expected)[history.index])
 
     def _expected(self, fit: Fitted) -> Floats:
         """Return what is expected of each decision of the history."""
@@ -187,9 +195,7 @@ class LinearBelief(Belief):
 
     def _fitted(self, reach: float, variances: Floats) -> Fitted:
         history = self.history
-        now = float(history.ends[-1]) if len(history) else 0.0
-        weights = np.exp((history.ends - now) / reach) / variances
-        summed, pulled = history.pooled(weights)
+        summed, pulled = history.pooled(self._kept(reach) / variances)
         rows = history.decisions
         if self.many:
             if self._prior_data is not None:
@@ -198,6 +204,11 @@ class LinearBelief(Belief):
         features = self.features(rows)
         precision, pull = self._prior
         return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
+
+    def _kept(self, reach: float) -> Floats:
+        """How much each released mean still counts, in a memory that reaches so many events back."""
+        ends = self.history.ends
+        return np.asarray(np.exp((ends - (float(ends[-1]) if len(ends) else 0.0)) / reach))
 
     def features(self, decisions: Floats) -> Floats:
         """Return what the mean losses of decisions are linear in."""
@@ -220,7 +231,8 @@ class LinearBelief(Belief):
         if self._earlier is None or self.resets:
             return None
         earlier = self._earlier
-        weights = _KEPT / self.number_variance(earlier.counts)
+        variances = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
+        weights = _KEPT / variances
         return earlier.decisions, *earlier.pooled(weights)
 
     @property
@@ -315,17 +327,11 @@ class LinearBelief(Belief):
 
     def misfit(self) -> Misfit:
         """Compare the released numbers with the posterior that forgets nothing."""
-        history = self.history
-        if not len(history):
-            return Misfit.of(0.0, 0.0, 0.0)
-        variances = self.number_variance(history.counts)
-        fit, rows = self.fits[0], history.decisions
-        expected, covariance = fit.predict(rows if self.many else self.features(rows))
-        residual = history.means - expected[history.index]
-        summed, _ = history.pooled(1 / variances)
-        freedom = len(history) - float(summed @ np.diag(covariance))
-        noisy = ((self.settings.noise / history.counts) ** 2 / variances) ** 2 if self.settings.heavy else np.zeros(1)
-        return Misfit.of(float((residual**2 / variances).sum()), freedom, 3 * float(noisy.sum()))
+        history, rows = self.history, self.history.decisions
+        variances = self._variances()
+        expected, covariance = self.fits[0].predict(rows if self.many else self.features(rows))
+        tails = laplace_tails(self.settings, history.counts, variances)
+        return Misfit.between_decisions(history, variances, expected, covariance, tails)
 
     def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
         """Draw from the posterior, and see how often, and by how much, another decision is better."""
@@ -339,6 +345,32 @@ class LinearBelief(Belief):
         shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
         loss = float(self.settings.middle + mean[0])
         return Certainty(float(same.mean()), shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
+
+    def posterior(self) -> Posterior:
+        """Return what is believed, with what an earlier run knew if that still counts."""
+        settings, history, fit = self.settings, self.history, self.best_fit
+        kept = self._kept(REACHES[self.memory_in_use] * settings.horizon)
+        precisions, pulls = history.pooled(kept / self._variances())
+        tried = Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
+        if self._prior_data is not None and self._earlier is not None:
+            rows, summed, pulled = self._prior_data
+            tried = tried.with_more(Tried(rows, summed, pulled, _KEPT * self._earlier.pooled(self._earlier.counts)[0]))
+        covariance = np.linalg.inv(fit.precision) if isinstance(fit, ByCoefficients) else None
+        return Posterior(
+            model=self.model,
+            loss_range=(settings.middle - settings.width / 2, settings.middle + settings.width / 2),
+            decisions=tried.decisions,
+            means=settings.middle + tried.pulls / tried.precisions,
+            precisions=tried.precisions,
+            events=tried.events,
+            center=self.center,
+            slopes=fit.mean[: self.dimension],
+            level=float(settings.middle + fit.mean[-1]),
+            deviations=None if covariance is None else np.sqrt(np.diag(covariance)[:-1]),
+            covariance=covariance if self.dimension <= MOST_COVARIANCES else None,
+            rounds=len(np.unique(history.ends)),
+            misfit=self.misfit(),
+        )
 
     # ------------------------------------------------------------------ keeping
 

@@ -21,9 +21,10 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
 from sottovoce.domains import Domain
-from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings
+from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients
 from sottovoce.exploration.posterior.history import History, Numbers
+from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 from sottovoce.projection import Projection, project
 
 __all__ = ["RadialBelief", "Shape"]
@@ -129,6 +130,8 @@ class RadialBelief(Belief):
     array([0.3])
     """
 
+    model = "radial"
+
     def __init__(self, domain: Domain, settings: Settings, *, earlier: History | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
         self._earlier = earlier
@@ -182,10 +185,12 @@ class RadialBelief(Belief):
         """Variance of released means, but for what the model errs by."""
         return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
 
-    def number_variance(self, setting: Setting, places: Floats, counts: Floats) -> Floats:
-        """Variance of released means: of losses, of noise, and of what the model errs by at this distance."""
+    def number_variance(
+        self, setting: Setting, places: Floats, counts: Floats, known: Floats | None = None
+    ) -> Floats:
+        """Variance of released means: of losses and noise (unless `known`), and of what the model errs by so far off."""
         tau, power = MISFITS[setting[0]]
-        base = self.noise_variance(setting, counts)
+        base = self.noise_variance(setting, counts) if known is None else known
         if not tau:
             return base
         return base + (tau * self.settings.width) ** 2 * self._far(places) ** power
@@ -209,7 +214,7 @@ class RadialBelief(Belief):
             if history is None or not len(history) or (history is self._earlier and self.resets):
                 continue
             places = self.shape.place(history.decisions)
-            weights = share / self.number_variance(setting, places[history.index], history.counts)
+            weights = share / self.number_variance(setting, places[history.index], history.counts, history.variances)
             if history is self.history and math.isfinite(MEMORIES[setting[2]]):
                 age = history.ends - history.ends[-1]
                 weights = weights * np.exp(age / (MEMORIES[setting[2]] * self.settings.horizon))
@@ -316,18 +321,16 @@ class RadialBelief(Belief):
     # ------------------------------------------------------------------ looking
 
     def misfit(self) -> Misfit:
-        """Compare the released numbers with the model as if it were exact."""
-        history = self.history
-        if not len(history):
-            return Misfit.of(0.0, 0.0, 0.0)
-        exact = (0, self.setting[1], 0)
-        rows, variances = self.features(self.shape.place(history.decisions)), self.noise_variance(exact, history.counts)
-        expected, covariance = self._fitted(exact).predict(rows)
-        residual = history.means - expected[history.index]
-        summed, _ = history.pooled(1 / variances)
-        freedom = len(history) - float(summed @ np.diag(covariance))
-        noisy = ((self.settings.noise / history.counts) ** 2 / variances) ** 2 if self.settings.heavy else np.zeros(1)
-        return Misfit.of(float((residual**2 / variances).sum()), freedom, 3 * float(noisy.sum()))
+        """Compare the released numbers with the model as if it were exact, and losses as noisy as they can be."""
+        history, places = self.history, self.shape.place(self.history.decisions)
+        variances = self.settings.variances[2] / history.counts + (self.settings.noise / history.counts) ** 2
+        rows = self.features(places)
+        summed, pulled = history.pooled(1 / variances)
+        precision, pull = self._prior
+        fit = ByCoefficients(precision + (rows * summed[:, None]).T @ rows, pull + rows.T @ pulled)
+        expected, covariance = fit.predict(rows)
+        tails = laplace_tails(self.settings, history.counts, variances)
+        return Misfit.between_decisions(history, variances, expected, covariance, tails)
 
     def certainty(self, decision: Floats, draws: int = 50) -> Certainty:
         """Draw from the posterior, and see by how much another point is better."""
@@ -344,6 +347,45 @@ class RadialBelief(Belief):
         shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
         loss = float(self.settings.middle + mean[0])
         return Certainty(float(near.mean()), shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
+
+    def posterior(self) -> Posterior:
+        """Return what is believed, with what an earlier run knew if that still counts."""
+        settings, shape, fit = self.settings, self.shape, self.fit(self.setting)
+        tried = self._tried(self.history, 1.0)
+        if self._earlier is not None and not self.resets:
+            tried = tried.with_more(self._tried(self._earlier, 0.3))
+        # From z to x: slopes are divided by the scale; and the level comes after them.
+        order = np.concatenate([np.arange(1, self.dimension + 1), [0, self.dimension + 1]])
+        units = np.concatenate([1 / shape.scale, [1.0, 1.0]])
+        mean = fit.mean[order] * units
+        covariance = np.linalg.inv(fit.precision)[np.ix_(order, order)] * np.outer(units, units)
+        return Posterior(
+            model=self.model,
+            loss_range=(settings.middle - settings.width / 2, settings.middle + settings.width / 2),
+            decisions=tried.decisions,
+            means=settings.middle + tried.pulls / tried.precisions,
+            precisions=tried.precisions,
+            events=tried.events,
+            center=shape.center,
+            slopes=mean[: self.dimension],
+            level=float(settings.middle + mean[-2]),
+            curvature=float(mean[-1]),
+            deviations=np.sqrt(np.diag(covariance)[: self.dimension]),
+            covariance=covariance if self.dimension <= MOST_COVARIANCES else None,
+            scale=shape.scale,
+            size=shape.size,
+            rounds=len(np.unique(self.history.ends)),
+            misfit=self.misfit(),
+        )
+
+    def _tried(self, history: History, share: float) -> Tried:
+        """Return the decisions of a history with what was released of each, but for what the model errs by."""
+        known = self.noise_variance(self.setting, history.counts) if history.variances is None else history.variances
+        kept = share * np.ones(len(history))
+        if history is self.history and len(history):
+            kept = np.exp((history.ends - history.ends[-1]) / (MEMORIES[self.setting[2]] * self.settings.horizon))
+        precisions, pulls = history.pooled(kept / known)
+        return Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
 
     # ------------------------------------------------------------------ keeping
 

@@ -36,6 +36,7 @@ from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
 from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
+from sottovoce.learning.bandit.recommendation import Recommendation, best_informed, recommended
 from sottovoce.learning.bandit.rounds import Action, Actions, Block, OpenRound
 from sottovoce.privacy import LocalDP, NoiseSource
 
@@ -71,6 +72,8 @@ class AskTell:
         self._lock = threading.RLock()
         self._origin = 0  # the id of the first event: above 0 after a restart
         self._rounds: OpenRounds[Block, OpenRound] = OpenRounds()  # begun and not released
+        self._taught: Epoch | None = None  # the one that has learned most of those whose rounds were released
+        self._home: Recommendation | None = None  # what was known when a state was taken, if nothing else says it
         # For the auditing package alone: called with (round number, released numbers) before anything else uses them.
         self._on_release: Callable[[int, Floats], None] | None = None
 
@@ -237,6 +240,8 @@ class AskTell:
         while (complete := self._rounds.complete(self._asked)) is not None:
             self._life.claim()  # nothing is released that a state, taken up elsewhere, may release as well
             complete.epoch.release(complete, self._on_release)
+            if complete.epoch is not self._taught:
+                self._taught = best_informed([one for one in (complete.epoch, self._taught) if one is not None])
             self._rounds.close(complete)
 
     def _settle(self) -> None:
@@ -261,6 +266,17 @@ class AskTell:
         self._generation = _fork.generation()
 
     # ------------------------------------------------------------------ looking
+
+    @property
+    def _best_informed(self) -> Epoch | None:
+        """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
+        return best_informed([one for one in (self._epoch, self._taught) if one is not None])
+
+    def _recommended(self) -> Recommendation:
+        if self._settled != _fork.current:
+            self._settle()
+        epoch = self._best_informed
+        return self._home if epoch is None and self._home is not None else recommended(epoch, self._problem)
 
     def _outstanding(self, limit: int | None) -> Outstanding:
         if self._settled != _fork.current:

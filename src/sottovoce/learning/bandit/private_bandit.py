@@ -15,6 +15,7 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit import saved_state
 from sottovoce.learning.bandit._ask_tell import BUSY, AskTell, Epochs
 from sottovoce.learning.bandit._life import Life, begin_life, resume_life
@@ -23,6 +24,7 @@ from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.open_rounds import OpenRounds
 from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed
 from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.plan import Plan
@@ -207,6 +209,26 @@ class PrivateBandit(AskTell):
         limit = None if limit is None else whole("limit", limit, least=0)
         with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
 
+    def recommend(self) -> Recommendation:
+        """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
+
+        Released values alone decide it. The point that actions are taken around may lag behind: see `point`.
+        """
+        with self._lock: return self._recommended()  # noqa: E701  # fmt: skip
+
+    def posterior(self) -> Posterior:
+        """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
+
+        It holds released values alone. Plans without a model (frames, designs, the paper's) have none, and say so.
+        """
+        with self._lock: return self._believed()  # noqa: E701  # fmt: skip
+
+    def _believed(self) -> Posterior:
+        if self._settled != _fork.current:
+            self._settle()
+        statement, known = self.privacy, believed(self._best_informed or self._epoch)
+        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+
     @property
     def point(self) -> Floats:
         """The point that actions are taken around at present: a function of released values alone."""
@@ -257,6 +279,7 @@ class PrivateBandit(AskTell):
             planned=self._epochs.planned,
             released=self.round,
             finished_calls=self._epochs.finished_calls,
+            home=None if best_informed([self._epoch]) is not None else self._recommended(),
             seed=self.seed,
             simulated=self._source.simulated,
             name=self._life.name,
@@ -306,6 +329,7 @@ class PrivateBandit(AskTell):
         self = cls.__new__(cls)
         self._prepare(saved.configuration, saved.source, saved.seed)
         self._coins.bit_generator.state = saved.coins
+        self._home = saved.home
         self._origin = saved_state.new_life()
         self._rounds = OpenRounds(self._origin, saved.released)
         planned = length = 0
@@ -317,7 +341,7 @@ class PrivateBandit(AskTell):
         epoch.earlier = saved.released - epoch.counts[1]
         if epoch.exhausted and self.horizon is not None:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
-        self._epochs = Epochs(epoch, planned, saved.finished_calls)
+        self._epochs, self._taught = Epochs(epoch, planned, saved.finished_calls), best_informed([epoch])
         self._current = self._open_block()
         simulated = self._source.simulated
         self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))

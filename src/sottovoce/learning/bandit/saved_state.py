@@ -13,6 +13,7 @@ from sottovoce.errors import StateRefused
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem, forget_rounded
 from sottovoce.privacy import NoiseSource, SecureNoise
@@ -51,6 +52,7 @@ class SavedState:
     token: str | None
     plan: Plan
     learned: Record
+    home: Recommendation | None  # where the current epoch knows nothing by itself, and those before it did
 
     def epoch(self, problem: Problem, first: int) -> Epoch:
         """Return the epoch that was current, its open rounds gone."""
@@ -59,13 +61,21 @@ class SavedState:
         return epoch
 
 
-def save(configuration: BanditConfiguration, epoch: Epoch, *, coins: np.random.Generator, **facts: Any) -> bytes:
+def save(
+    configuration: BanditConfiguration,
+    epoch: Epoch,
+    *,
+    coins: np.random.Generator,
+    home: Recommendation | None = None,
+    **facts: Any,
+) -> bytes:
     """Return a state as bytes."""
     refuse_secrets(epoch)
     record = {
         "format": "sottovoce state",
         "version": VERSION,
         **facts,
+        **({} if home is None or not home.rounds else {"home.x": home.x, "home.why": home.why, "home.rounds": home.rounds}),
         "plan": epoch.plan.to_dict(),
         **coins_record(coins),
         **design_record(epoch),
@@ -105,6 +115,7 @@ def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> 
         record.get("token"),  # states of earlier versions have none
         Plan.from_dict(record["plan"]),
         part(record, "learned"),
+        Recommendation(**home) if (home := part(record, "home")) else None,
     )
 
 

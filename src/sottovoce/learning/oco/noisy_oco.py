@@ -13,6 +13,7 @@ sqrt(2) D/(kappa sqrt(T)).
 Tests: tests/learning/test_noisy_oco.py.
 """
 
+import copy
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -228,6 +229,12 @@ class NoisyOCO:
             # _duals ends with that of sum number `observed`
             self._solved = index, self.point_map(self._duals[index - self.observed - 1])
         return self._solved[1]
+
+    def newest_point(self) -> Vector:
+        """Return the point after all that was observed, whatever the delay; nothing here changes by it."""
+        if self._solved is not None and self._solved[0] == self.observed:
+            return self._solved[1]
+        return copy.copy(self.point_map)(self._duals[-1])  # a copy: an iteration's next start is part of its course
 
     @property
     def course(self) -> Vector:

@@ -1,5 +1,6 @@
 """Rebuilding a state from the storage: open rounds, their blocks and losses, and the learner of each epoch."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from sottovoce.studies.session.open_round import StudyRound
 if TYPE_CHECKING:
     from sottovoce.studies.session.state import StudyState
 
-__all__ = ["read_tells", "rebuild"]
+__all__ = ["older_epochs", "read_tells", "rebuild"]
 
 
 def rebuild(state: "StudyState", connection: Connection) -> None:
@@ -69,6 +70,16 @@ def _rebuild_epochs(state: "StudyState", connection: Connection, needed: set[int
                 select(epochs).where(epochs.c.study == state.counters.id, epochs.c.number == number)
             ).one()
             state.epochs[number], state.chains[number] = _rebuilt_epoch(state, number, row)
+
+
+def older_epochs(state: "StudyState", connection: Connection) -> Iterator[Epoch]:
+    """Yield epochs that are closed, and so not at hand, the newest first, with what they have learned."""
+    for number in reversed(range(len(state.lengths))):
+        if number not in state.epochs:
+            row = connection.execute(
+                select(epochs).where(epochs.c.study == state.counters.id, epochs.c.number == number)
+            ).one()
+            yield _rebuilt_epoch(state, number, row)[0]
 
 
 def _rebuilt_epoch(state: "StudyState", number: int, row: Any) -> tuple[Epoch, Chain]:

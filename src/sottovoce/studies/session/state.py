@@ -4,6 +4,7 @@ Whatever is derived here from uncommitted changes is thrown away with them: afte
 stale, and the next one rebuilds it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
@@ -27,7 +28,7 @@ from sottovoce.privacy import NoiseSource
 from sottovoce.studies.database import tables
 from sottovoce.studies.database.rows import draw_record, epoch_row, pack_losses, round_row
 from sottovoce.studies.database.tables import blocks, epochs, rounds, tells
-from sottovoce.studies.session._rebuilding import read_tells, rebuild
+from sottovoce.studies.session._rebuilding import older_epochs, read_tells, rebuild
 from sottovoce.studies.session.chain import Chain
 from sottovoce.studies.session.counters import AUTO, Counters
 from sottovoce.studies.session.open_round import StudyRound
@@ -99,6 +100,10 @@ class StudyState:
             self.mark_asked()
         else:
             self.counters = counters
+
+    def older_epochs(self, connection: Connection) -> Iterator[Epoch]:
+        """Yield epochs that are closed, and so not at hand, the newest first."""
+        return older_epochs(self, connection)
 
     def mark_asked(self) -> None:
         """Hand out in the blocks what the counters say was handed out."""

@@ -1,0 +1,204 @@
+"""The decision to take home: what was released so far says that it is the best. Nothing here reads a loss.
+
+- Posterior probes: the best decision for the posterior mean, with how sure that is.
+- Losses that are linear, or actions that are vertices: the vertex that is best for the released sum of gradients.
+- Otherwise: the learner's newest point, whatever the delay with which rounds play it.
+
+Tests: tests/learning/test_recommendation.py.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce.exploration.posterior import Belief, Misfit, Posterior
+from sottovoce.learning.bandit.believer import Believer
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.oco.noisy_oco import MirrorStep
+from sottovoce.learning.planning.problem import Problem
+
+__all__ = ["Recommendation", "believed", "best_informed", "recommended"]
+
+_NUMBERS = 4_000_000  # of posterior samples that are held at once
+_DRAWS, _CURVED_DRAWS = 200, 50
+_NOTHING = 1e-9  # a loss that is none
+_SHOWN = 12  # entries, in print
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendation:
+    """The decision to take home, as far as is known: a function of released values alone.
+
+    Attributes
+    ----------
+    x
+        The decision: a vertex if losses are linear or actions have to be vertices.
+    why
+        What it rests on, in words.
+    rounds
+        Rounds that it rests on; 0 if nothing was released yet, and then it is a mere beginning.
+    loss, deviation
+        The loss per event that is expected of it, and how far off that may be (a standard deviation); None where plans
+        do not know.
+    share
+        Of the decisions that may be the best, drawn from what is believed, the share that are this one (or near it,
+        where losses are convex); None where plans do not know.
+    shortfall
+        How much better the best decision is likely to be, per event: the mean, and what it stays below with a
+        probability of 95%; None where plans do not know.
+    misfit
+        How well released numbers fit the model; None where there is none.
+    caution
+        What to mind, in words, if the model does not fit; otherwise empty.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> optimizer = sv.PrivateBandit(
+    ...     sv.domains.Simplex(4), horizon=500, loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), integral=True, seed=1
+    ... )
+    >>> actions = optimizer.ask(500)
+    >>> optimizer.tell(actions.ids, actions.x @ [0.9, 0.2, 0.8, 0.7])
+    >>> optimizer.recommend().x
+    array([0., 1., 0., 0.])
+    """
+
+    x: Floats
+    why: str
+    rounds: int
+    loss: float | None = None
+    deviation: float | None = None
+    share: float | None = None
+    shortfall: tuple[float, float] | None = None
+    misfit: Misfit | None = None
+    caution: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold."""
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("x", "misfit")}
+        shortfall = None if self.shortfall is None else list(self.shortfall)
+        misfit = None if self.misfit is None else self.misfit.to_dict()
+        return {"x": self.x.tolist(), **plain, "shortfall": shortfall, "misfit": misfit}
+
+    def __str__(self) -> str:
+        rounds = f"after {self.rounds:,} rounds" if self.rounds else "before anything is known"
+        rows = [("decision", in_short(self.x)), ("why", self.why)]
+        if self.loss is not None:
+            give_or_take = "" if self.deviation is None else f", give or take {self.deviation:.2g}"
+            rows.append(("loss", f"{self.loss:.4g} per event expected{give_or_take}"))
+        if self.share is not None and self.shortfall is not None:
+            rows.append(("how sure", self._how_sure(self.share, *self.shortfall)))
+        elif self.rounds:
+            rows.append(("how sure", "not known: this plan has no model of the losses"))
+        if self.caution:
+            rows.append(("caution", self.caution))
+        return "\n".join([f"Recommendation, {rounds}", *(f"  {name:<9} {text}" for name, text in rows)])
+
+
+    def _how_sure(self, share: float, mean: float, most: float) -> str:
+        same = f"{share:.0%} of the decisions that may be the best are this one, or near it"
+        if mean < _NOTHING:
+            return f"{same}; hardly anything is better"
+        return (
+            f"{same}; the best one is likely better by {mean:.2g} per event, and by less than {most:.2g} with a "
+            "probability of 95%"
+        )
+
+
+def in_short(x: Floats) -> str:
+    """Say which decision it is: by its entries, or by those that are not 0 if most of them are.
+
+    Examples
+    --------
+    >>> in_short(np.eye(100)[3])
+    '1 at 3, 0 elsewhere (100 coordinates)'
+    """
+    places = np.flatnonzero(x)
+    if len(x) <= _SHOWN or 2 * len(places) > len(x):
+        with np.printoptions(precision=4, suppress=True, threshold=2 * _SHOWN):
+            return str(x + 0.0).replace("\n", " ")
+    more = f" and {len(places) - _SHOWN:,} more" if len(places) > _SHOWN else ""
+    if (x[places] == 1).all():
+        shown = f"1 at {', '.join(map(str, places[:_SHOWN]))}{more}"
+    else:
+        shown = ", ".join(f"{x[place]:.4g} at {place}" for place in places[:_SHOWN]) + more
+    return f"{shown}, 0 elsewhere ({len(x):,} coordinates)"
+
+
+def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
+    """Return the epoch that knows most, the newest of equals first; None if none of them knows anything."""
+    best = max(epochs, key=_knows, default=None)
+    return None if best is None or not _knows(best) else best
+
+
+def _knows(epoch: Epoch) -> float:
+    """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
+    if isinstance(epoch.learner, Believer):
+        return float(_belief(epoch).history.counts.sum())
+    learner = epoch.learner
+    learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
+    return float(epoch.plan.horizon) if learned else 0.0
+
+
+def _belief(epoch: Epoch) -> Belief:
+    assert isinstance(epoch.learner, Believer)
+    return epoch.learner.explorer.belief
+
+
+def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
+    """Return the decision that an epoch would take home; None if there is none that has learned anything."""
+    vertices = problem.integral or problem.losses == "linear"
+    if epoch is None:
+        center = np.asarray(problem.domain.center)
+        x = np.asarray(problem.domain.extreme_point(np.zeros(len(center)))) if problem.integral else center
+        return Recommendation(x, "nothing is known: no round has released anything yet", 0)
+    if isinstance(epoch.learner, Believer):
+        return _from_belief(_belief(epoch))
+    learner, stage = epoch.learner, epoch.stage
+    if not vertices:
+        x = stage.original(learner.newest_point())
+        return Recommendation(np.array(x), "the newest point, where the released gradients lead", learner.observed)
+    assert isinstance(learner.point_map, MirrorStep)
+    # Where the epoch began is what earlier ones have learned, as a displacement: it counts as a sum of gradients.
+    moved = learner.course + learner.point_map.center - stage.working.center
+    why = "the vertex that is best for the released sum of gradients"
+    return Recommendation(stage.vertex(-moved), why, learner.observed)
+
+
+def _from_belief(belief: Belief) -> Recommendation:
+    x, linear = np.array(belief.leader), belief.model == "linear"
+    draws = max(10, min(_DRAWS if linear else _CURVED_DRAWS, _NUMBERS // belief.dimension))
+    sure, misfit = belief.certainty(x, draws), belief.misfit()
+    return Recommendation(
+        x,
+        f"the best decision for the posterior mean of a {belief.model} model of the losses",
+        len(np.unique(belief.history.ends)),
+        sure.loss,
+        sure.deviation,
+        sure.share,
+        sure.shortfall,
+        misfit,
+        misfit.caution(belief.model),
+    )
+
+
+def believed(epoch: Epoch) -> Posterior:
+    """Return what an epoch believes; plans that believe nothing refuse."""
+    if not isinstance(epoch.learner, Believer):
+        raise ValueError(
+            f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of the losses; "
+            "exploration='posterior' has one"
+        )
+    found, domain = _belief(epoch).posterior(), epoch.stage.domain
+    if found.covariance is None:
+        return found
+    # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.
+    n, covariance = found.dimension, np.array(found.covariance)
+    covariance[:, :n] = domain.tangent(covariance[:, :n])
+    covariance[:n] = domain.tangent(covariance[:n].T).T
+    deviations = np.sqrt(np.maximum(0.0, np.diag(covariance)[:n]))
+    slopes = np.asarray(domain.tangent(found.slopes))
+    return replace(found, slopes=slopes, deviations=deviations, covariance=covariance)

@@ -1,0 +1,138 @@
+"""recommend(): the decision to take home, for every plan, at any time, from released values alone."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+
+SLATES = sv.domains.Hypersimplex(6, 2)
+COSTS = np.array([0.9, 0.1, 0.8, 0.9, 0.2, 0.7]) / 2
+BEST = np.array([0.0, 1.0, 0.0, 0.0, 1.0, 0.0])
+KINDS = {
+    "posterior": {"exploration": "posterior", "losses": "linear"},
+    "posterior, convex": {"exploration": "posterior"},
+    "designs": {"exploration": "designs", "losses": "linear"},
+    "frames": {"exploration": "frames"},
+    "frames, vertices": {"exploration": "frames", "integral": True},
+    "sphere": {"exploration": "sphere", "mechanism": "fresh"},
+    "paper": {"plan": "paper", "play": "around"},
+}
+VERTICES = ("posterior", "designs", "frames, vertices")
+
+
+def make(kind="posterior", horizon=2000, **options):
+    given = {"loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "seed": 3, **KINDS[kind], **options}
+    return sv.PrivateBandit(SLATES, horizon=horizon, **given)
+
+
+def play(optimizer, size):
+    actions = optimizer.ask(size)
+    optimizer.tell(actions.ids, np.clip(actions.x @ COSTS, 0, 1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_after_one_last_large_ask_there_is_something_to_take_home(kind):
+    optimizer = make(kind)
+    play(optimizer, 2000)  # all of it: every point was fixed before the first loss came
+    assert optimizer.remaining == 0
+    found = optimizer.recommend()
+    assert found.rounds > 0
+    assert SLATES.contains(found.x, 1e-6)
+    assert found.x @ COSTS < SLATES.center @ COSTS - 0.02
+    if kind in VERTICES:
+        assert set(found.x) == {0.0, 1.0}
+    if kind == "posterior":
+        assert np.array_equal(found.x, BEST)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_before_anything_is_released_it_says_that_nothing_is_known(kind):
+    found = make(kind).recommend()
+    assert found.rounds == 0
+    assert found.share is found.loss is None
+    assert "nothing is known" in str(found)
+    assert SLATES.contains(found.x, 1e-6)
+
+
+@pytest.mark.parametrize("kind", ["posterior", "posterior, convex", "designs", "frames"])
+def test_losses_of_open_rounds_do_not_change_it(kind):
+    answers = []
+    for loss in (0.0, 1.0):
+        optimizer = make(kind, noise=sv.SimulatedNoise(5), privacy=sv.PureDP(20.0))
+        play(optimizer, 1000)
+        actions = optimizer.ask_round()  # the rest of a round, of which one loss stays out
+        optimizer.tell(actions.ids[:-1], np.full(len(actions) - 1, loss))
+        answers.append(optimizer.recommend())
+    assert answers[0].rounds > 0
+    assert answers[0].to_dict() == answers[1].to_dict()
+
+
+@pytest.mark.parametrize("kind", ["posterior", "posterior, convex", "designs", "frames"])
+def test_asking_for_it_changes_nothing(kind):
+    looked, other = make(kind), make(kind)
+    for _ in range(3):
+        play(looked, 300)
+        play(other, 300)
+        looked.recommend()
+    assert np.array_equal(looked.ask(200).x, other.ask(200).x)
+    assert looked.oracle_calls == other.oracle_calls
+
+
+@pytest.mark.parametrize(
+    ("kind", "horizon"), [("posterior", 2000), ("posterior", None), ("designs", None), ("frames", None)]
+)
+def test_a_state_takes_it_along(kind, horizon):
+    optimizer = make(kind, horizon)
+    play(optimizer, 256 + 512 if horizon is None else 1000)  # the last event of an epoch: the next one knows little
+    again = sv.PrivateBandit.from_state(optimizer.state())
+    found, before = again.recommend(), optimizer.recommend()
+    assert found.rounds > 0
+    assert np.allclose(found.x, before.x, atol=1e-4)
+
+
+def test_actions_asked_far_ahead_of_losses_do_not_hide_what_earlier_epochs_learned():
+    optimizer = make(horizon=None)
+    actions = optimizer.ask(5000)  # four epochs and a part of the fifth
+    assert optimizer.recommend().rounds == 0
+    optimizer.tell(actions.ids[:700], actions.x[:700] @ COSTS)
+    found = optimizer.recommend()
+    assert found.rounds > 0
+    assert np.array_equal(found.x, BEST)
+    again = sv.PrivateBandit.from_state(optimizer.state())  # of the current epoch nothing was released
+    assert np.array_equal(again.recommend().x, BEST)
+
+
+def test_it_knows_how_sure_it_is():
+    optimizer = make(privacy=sv.PureDP(0.1), noise=sv.SimulatedNoise(1), horizon=20_000)
+    play(optimizer, 2_000)
+    unsure = optimizer.recommend()
+    play(optimizer, 18_000)
+    late = optimizer.recommend()
+    assert 0 <= unsure.share < late.share <= 1
+    assert late.shortfall[0] < unsure.shortfall[0] <= unsure.shortfall[1]
+    assert late.deviation < unsure.deviation
+    assert abs(late.loss - late.x @ COSTS) < 4 * late.deviation
+
+
+def test_interactions_are_seen_and_said():
+    """Losses that depend on pairs of items: the model of single items is refuted by what was released."""
+    optimizer = make(horizon=30_000)
+    actions = optimizer.ask(29_000)
+    pairs = np.abs(actions.x[:, 0::2].sum(axis=1) - 1.0)  # both of one kind, or one of each
+    coins = np.random.default_rng(0).random(len(pairs))
+    optimizer.tell(actions.ids, (coins < 0.2 + 0.5 * pairs).astype(float))
+    found = optimizer.recommend()
+    assert found.misfit.serious
+    assert "do not look linear" in found.caution
+    assert "plan='worst-case'" in str(found)
+
+
+def test_a_world_that_is_linear_raises_no_alarm():
+    """False alarms: at most one in thousands of seeds."""
+    optimizer = make(horizon=30_000, privacy=sv.PureDP(1.0), noise=sv.SimulatedNoise(2))
+    actions = optimizer.ask(29_000)
+    coins = np.random.default_rng(0).random(len(actions.ids))
+    optimizer.tell(actions.ids, (coins < actions.x @ COSTS).astype(float))
+    found = optimizer.recommend()
+    assert found.caution == ""
+    assert found.misfit.expected > 5
