@@ -53,7 +53,9 @@ class Stage:
 
     def vertex(self, cost: Floats) -> Floats:
         """Return the vertex of the set that is played that is best for a cost in coordinates of the working set."""
-        return np.asarray(self.domain.extreme_point(cost if self.rounded is None else cost @ self.rounded.design.whitening))
+        return np.asarray(
+            self.domain.extreme_point(cost if self.rounded is None else cost @ self.rounded.design.whitening)
+        )
 
     def play(self, means: Floats, index: Integers, coins: np.random.Generator) -> Floats:
         """Return one action for each entry of `index`: the point means[index], or a random vertex with that mean."""

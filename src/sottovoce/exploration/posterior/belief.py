@@ -148,7 +148,8 @@ class Misfit:
         return {"statistic": self.statistic, "expected": self.expected, "probability": self.probability}
 
     def __str__(self) -> str:
-        return f"squared residuals add up to {self.statistic:.4g}, {self.expected:.4g} expected (p = {self.probability:.2g})"
+        sums = f"{self.statistic:.4g}, {self.expected:.4g} expected"
+        return f"squared residuals add up to {sums} (p = {self.probability:.2g})"
 
 
 @dataclass(frozen=True)

@@ -355,7 +355,9 @@ class LinearBelief(Belief):
         if self._prior_data is not None and self._earlier is not None:
             rows, summed, pulled = self._prior_data
             tried = tried.with_more(Tried(rows, summed, pulled, _KEPT * self._earlier.pooled(self._earlier.counts)[0]))
-        covariance = np.linalg.inv(fit.precision) if isinstance(fit, ByCoefficients) else None
+        covariance: Floats | None = None
+        if isinstance(fit, ByCoefficients):
+            covariance = np.asarray(np.linalg.inv(fit.precision), dtype=np.float64)
         return Posterior(
             model=self.model,
             loss_range=(settings.middle - settings.width / 2, settings.middle + settings.width / 2),

@@ -1,7 +1,8 @@
-"""What is believed, as a public record: a function of released numbers, to look at, to keep, and to begin with later."""
+"""What is believed, as a public record: a function of released numbers, to look at, to keep, to begin with later."""
 
+import itertools
 import os
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -127,7 +128,7 @@ class Posterior:
     scale: Floats | None = None
     size: int = 1
     rounds: int = 0
-    misfit: Misfit = Misfit(0.0, 0.0, 1.0)
+    misfit: Misfit = field(default_factory=lambda: Misfit(0.0, 0.0, 1.0))
     privacy: str = ""
     simulated: bool = False
 
@@ -151,18 +152,20 @@ class Posterior:
 
     def as_history(self, middle: float, *, many: bool) -> History:
         """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier."""
-        dense = isinstance(self.decisions, np.ndarray)
-        if many:
-            rows = sparse.csr_array(self.decisions)
-        else:
-            rows = self.decisions if dense else self.decisions.toarray()
+        rows = sparse.csr_array(self.decisions)
         index: Integers = np.arange(len(self.means), dtype=np.int64)
         return History(
-            rows, index, self.means - middle, self.events, np.zeros(len(index)), variances=1 / self.precisions
+            rows if many else rows.toarray(),
+            index,
+            self.means - middle,
+            self.events,
+            np.zeros(len(index)),
+            variances=1 / self.precisions,
         )
 
     def __repr__(self) -> str:
-        return f"Posterior({self.model}, {self.dimension} coordinates, {len(self.means)} decisions in {self.rounds} rounds)"
+        tried = f"{len(self.means)} decisions in {self.rounds} rounds"
+        return f"Posterior({self.model}, {self.dimension} coordinates, {tried})"
 
     def __str__(self) -> str:
         lines = [
@@ -274,7 +277,4 @@ def _keys(rows: Any) -> list[bytes]:
     if isinstance(rows, np.ndarray):
         rows = sparse.csr_array(rows)
     starts, columns, entries = rows.indptr, rows.indices.astype(np.int64), rows.data
-    return [
-        columns[first:end].tobytes() + entries[first:end].tobytes()
-        for first, end in zip(starts[:-1], starts[1:], strict=True)
-    ]
+    return [columns[first:end].tobytes() + entries[first:end].tobytes() for first, end in itertools.pairwise(starts)]

@@ -185,10 +185,8 @@ class RadialBelief(Belief):
         """Variance of released means, but for what the model errs by."""
         return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
 
-    def number_variance(
-        self, setting: Setting, places: Floats, counts: Floats, known: Floats | None = None
-    ) -> Floats:
-        """Variance of released means: of losses and noise (unless `known`), and of what the model errs by so far off."""
+    def number_variance(self, setting: Setting, places: Floats, counts: Floats, known: Floats | None = None) -> Floats:
+        """Variance of released means: of losses and noise (unless `known`), and of what the model errs by."""
         tau, power = MISFITS[setting[0]]
         base = self.noise_variance(setting, counts) if known is None else known
         if not tau:

@@ -97,7 +97,6 @@ class Recommendation:
             rows.append(("caution", self.caution))
         return "\n".join([f"Recommendation, {rounds}", *(f"  {name:<9} {text}" for name, text in rows)])
 
-
     def _how_sure(self, share: float, mean: float, most: float) -> str:
         same = f"{share:.0%} of the decisions that may be the best are this one, or near it"
         if mean < _NOTHING:
@@ -189,7 +188,7 @@ def believed(epoch: Epoch) -> Posterior:
     """Return what an epoch believes; plans that believe nothing refuse."""
     if not isinstance(epoch.learner, Believer):
         raise ValueError(
-            f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of the losses; "
+            f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
     found, domain = _belief(epoch).posterior(), epoch.stage.domain

@@ -75,7 +75,7 @@ def save(
         "format": "sottovoce state",
         "version": VERSION,
         **facts,
-        **({} if home is None or not home.rounds else {"home.x": home.x, "home.why": home.why, "home.rounds": home.rounds}),
+        **({} if home is None or not home.rounds else _home_record(home)),
         "plan": epoch.plan.to_dict(),
         **coins_record(coins),
         **design_record(epoch),
@@ -83,6 +83,10 @@ def save(
         **{f"learned.{name}": value for name, value in epoch.state().items()},
     }
     return pack(record)
+
+
+def _home_record(home: Recommendation) -> Record:
+    return {"home.x": home.x, "home.why": home.why, "home.rounds": home.rounds}
 
 
 def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> SavedState:
