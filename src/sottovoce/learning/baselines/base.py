@@ -1,7 +1,7 @@
 """Asking and telling, for algorithms that promise no privacy.
 
 Baselines that can be written as a `Plan` are `PrivateBandit` with that plan (planned.py); private ones all are: one
-keeper of private losses is enough.
+keeper of private losses is enough. (What sees gradients, agarwal_singh_full.py, has none to keep.)
 """
 
 import copy
