@@ -18,7 +18,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from sottovoce._arrays import Floats
 
-__all__ = ["ByCoefficients", "ByMeasurements", "Fitted", "Spread"]
+__all__ = ["ByCoefficients", "ByMeasurements", "ByRows", "Fitted", "Spread"]
 
 
 class Fitted(Protocol):
@@ -185,3 +185,64 @@ class ByMeasurements:
         across = self._gram(self._rows, rows)
         half = solve_triangular(self._root, across, lower=True, check_finite=False)
         return across.T @ self._weighed, prior - half.T @ half
+
+
+class ByRows:
+    """The posterior of coefficients with independent priors, by measurements: for fewer of these than of those.
+
+    Parameters
+    ----------
+    center, variances
+        (n,) prior mean and prior variances.
+    rows
+        (U, n) what is measured.
+    gram
+        (U, U) rows, times the prior variances, times rows: the same whatever the weights are.
+    weights, pulls
+        (U,) the precision of each measurement, and precision times what was measured.
+
+    Examples
+    --------
+    >>> fitted = ByRows(np.zeros(2), np.ones(2), np.eye(2)[:1], np.ones((1, 1)), np.array([3.0]), np.array([2.0]))
+    >>> fitted.mean, fitted.predict(np.eye(2))[1].diagonal()
+    (array([0.5, 0. ]), array([0.25, 1.  ]))
+    """
+
+    def __init__(
+        self, center: Floats, variances: Floats, rows: Floats, gram: Floats, weights: Floats, pulls: Floats
+    ) -> None:
+        self._center, self._variances, self._rows, self._gram = center, variances, rows, gram
+        self._weights, self._pulls = weights, pulls
+
+    @property
+    def precision(self) -> Floats:
+        """The inverse of the covariance, written out."""
+        return np.asarray(np.diag(1 / self._variances) + (self._rows * self._weights[:, None]).T @ self._rows)
+
+    @cached_property
+    def _root(self) -> Floats:
+        noisy = self._gram + np.diag(1 / self._weights)
+        return np.asarray(cholesky(noisy, lower=True, check_finite=False))
+
+    def _correction(self, surprises: Floats) -> Floats:
+        """What measurements that differ so much from what was expected say of the coefficients: rows to rows."""
+        solved = cho_solve((self._root, True), surprises.T, check_finite=False)
+        return np.asarray((solved.T @ self._rows) * self._variances)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """The posterior mean."""
+        surprise = self._pulls / self._weights - self._rows @ self._center
+        return np.asarray(self._center + self._correction(surprise[None, :])[0])
+
+    def sample(self, coins: np.random.Generator, size: int, temper: float = 1.0) -> Floats:
+        """Draw coefficients by Matheron's rule, one row each."""
+        prior = np.sqrt(self._variances) * coins.standard_normal((size, len(self._center)))
+        noise = coins.standard_normal((size, len(self._weights))) / np.sqrt(self._weights)
+        return np.asarray(self.mean + temper * (prior - self._correction(prior @ self._rows.T + noise)))
+
+    def predict(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Return mean and covariance of <row, beta> for each row."""
+        spread = rows * self._variances
+        half = solve_triangular(self._root, self._rows @ spread.T, lower=True, check_finite=False)
+        return rows @ self.mean, spread @ rows.T - half.T @ half

@@ -6,28 +6,32 @@ strength of the regulariser learned from released numbers. n + 2 numbers are lea
 Most losses are not of that form. How far a number may be off grows with the distance of its probe from the leader,
 deviation tau B r^p; which (tau, p), which variance of a loss, and how long a memory: those that predicted the released
 numbers best, judged one at a time. Probes keep within the distance at which the model errs as much as one number's
-noise. A round that surprises ten times as much as usual means that the world has changed: all is forgotten.
+noise; where the leader would go farther and rounds turn out no worse than predicted, that distance is stretched. A
+round that surprises ten times as much as usual means that the world has changed: all is forgotten.
 
 Tests: tests/exploration/test_posterior_radial.py.
 """
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
 from sottovoce.domains import Domain
+from sottovoce.exploration.posterior._shape import Shape
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
-from sottovoce.exploration.posterior.gaussian import ByCoefficients
+from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows
 from sottovoce.exploration.posterior.history import History, Numbers
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
-from sottovoce.projection import Projection, project
+from sottovoce.projection import Projection
 
-__all__ = ["RadialBelief", "Shape"]
+__all__ = ["RadialBelief"]
 
 MISFITS = ((0.0, 1), (0.1, 2), (0.3, 2), (1.0, 2), (0.03, 1), (0.1, 1), (0.3, 1))
 """(tau, p): numbers may be off by tau B r^p."""
@@ -39,59 +43,15 @@ _GRIDS = (len(MISFITS), len(VARIANCES), len(MEMORIES))
 _HANDICAP = 6.0  # nats by which a memory that forgets must win
 _FADE = 0.95  # of the evidence for a setting
 _JUMP, _USUAL, _FEW, _ENOUGH = 10.0, 20, 5, 6  # a surprise against the usual one: factor, rounds, rounds, numbers
-_GAP = 1e-5  # at which a projection stops, relative to the squared size of the scaled set
+_OUTLIER = 40.0  # what a squared surprise counts at most, where Laplace noise is all there is
+_LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by as predictions hold, or fail; at most
+_HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
+_MANY = 100  # coordinates from which one choice is judged a round, in turn
+_KEPT = 0.3  # of what an earlier run knew, as a share of its precision: the world may have moved since
+_SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
+_FAINT = 1e-12  # of the largest precision: what a number counts at least
+_PLAIN = ("since", "resets", "stretch")  # numbers that are learned
 Setting = tuple[int, ...]
-
-
-class Shape:
-    """A set as the model sees it: centred, and scaled coordinate by coordinate to how far its vertices reach.
-
-    Parameters
-    ----------
-    domain
-        The set.
-    """
-
-    def __init__(self, domain: Domain) -> None:
-        self.domain, self.center = domain, np.asarray(domain.center)
-        self.size = domain.affine_dimension  # k
-        coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
-        count = min(max(512, 32 * domain.dimension), 8192)
-        total = np.zeros(domain.dimension)
-        for _ in range(count):
-            total += (domain.extreme_point(coins.standard_normal(domain.dimension)) - self.center) ** 2
-        scale = np.sqrt(total / count)
-        floor = 0.25 * math.sqrt(float((scale**2).mean()))
-        scale = np.maximum(scale, floor)
-        even = float(scale.max()) <= 1.5 * float(scale.min())
-        self.scale = np.full(domain.dimension, math.sqrt(float((scale**2).mean()))) if even else scale
-        self.even = even
-        gains = [self._gain(coins.standard_normal(domain.dimension)) for _ in range(64)]
-        self.half = float(np.mean(gains))  # what a random linear function gains over the set
-
-    def _gain(self, direction: Floats) -> float:
-        return float(direction @ self.place(self.domain.extreme_point(-direction / self.scale)))
-
-    def place(self, points: Floats) -> Floats:
-        """Map points to z."""
-        return np.asarray((points - self.center) / self.scale)
-
-    def point(self, place: Floats) -> Floats:
-        """Map z to a point."""
-        return np.asarray(self.center + place * self.scale)
-
-    def _oracle(self, cost: Floats) -> Floats:
-        return self.place(self.domain.extreme_point(cost / self.scale))
-
-    def nearest(self, place: Floats, warm: Projection | None) -> tuple[Floats, Projection | None]:
-        """Return the point whose z is nearest to a place, by formula or by linear oracle."""
-        if self.even:
-            exact = self.domain.nearest(self.point(place))
-            if exact is not None:
-                return exact, None
-        gap = _GAP * self.size
-        result = project(self._oracle, place, warm=warm, gap=gap, max_calls=200)
-        return self.point(result.point), result
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +65,35 @@ class _Known:
     since: int = 0
     resets: int = 0
     levels: tuple[float, ...] = ()  # of surprise, of the last rounds
+    stretch: float = 1.0  # of the radius, as predictions held
+
+
+@dataclass(frozen=True, eq=False)
+class _Fits:
+    """Posteriors that were computed of what is known."""
+
+    known: _Known
+    rows: Floats
+    gram: Floats | None
+    fits: dict[Setting, ByCoefficients | ByRows] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _Led:
+    """The leader of what is known: where its projection ended, and whether it would go farther than the radius."""
+
+    known: _Known
+    leader: Floats
+    warm: Projection | None
+    held: bool
+
+
+class _Outcome(NamedTuple):
+    """Of a round's numbers: log-likelihood, mean squared surprise, and by how many deviations they exceed it all."""
+
+    likelihood: float
+    surprise: float
+    excess: float
 
 
 class RadialBelief(Belief):
@@ -138,8 +127,8 @@ class RadialBelief(Belief):
         scores = tuple(np.zeros(size) for size in _GRIDS)
         empty = History.empty(self.dimension)
         self._known = _Known(empty, scores, (0, 0, 0), self.shape.center)
-        self._fits: tuple[_Known, dict[Setting, ByCoefficients]] | None = None
-        self._led: tuple[_Known, Floats, Projection | None] | None = None
+        self._fits: _Fits | None = None
+        self._led: _Led | None = None
 
     # ------------------------------------------------------------------ what is believed
 
@@ -169,13 +158,13 @@ class RadialBelief(Belief):
 
     @cached_property
     def _prior(self) -> tuple[Floats, Floats]:
-        """Precision, and precision times mean: the curvature is about B/4, the slopes and the level about 0."""
+        """Mean and variances of level, slopes and curvature: the curvature is about B/4, the others about 0."""
         quarter = (self.settings.width / 4) ** 2
         slope = (0.6 * self.settings.width / self.shape.half) ** 2
-        precision = np.diag(1 / np.concatenate([[quarter], np.full(self.dimension, slope), [quarter]]))
-        pull = np.zeros(self.dimension + 2)
-        pull[-1] = self.settings.width / 4 / quarter
-        return precision, pull
+        variances = np.concatenate([[quarter], np.full(self.dimension, slope), [quarter]])
+        center = np.zeros(self.dimension + 2)
+        center[-1] = self.settings.width / 4
+        return center, variances
 
     def _variance(self, variance: int) -> float:
         least, _, largest = self.settings.variances
@@ -195,39 +184,58 @@ class RadialBelief(Belief):
 
     def _far(self, places: Floats) -> Floats:
         """Squared distances from the leader, over k."""
-        return np.asarray(((places - self.shape.place(self._known.leader)) ** 2).sum(axis=1) / self.shape.size)
+        offsets = places - self.shape.place(self._known.leader)
+        return np.asarray(np.einsum("ij,ij->i", offsets, offsets) / self.shape.size)
 
-    def fit(self, setting: Setting) -> ByCoefficients:
+    def fit(self, setting: Setting) -> ByCoefficients | ByRows:
         """Return the posterior under a setting."""
-        if self._fits is None or self._fits[0] is not self._known:
-            self._fits = self._known, {}
-        fits = self._fits[1]
+        if self._fits is None or self._fits.known is not self._known:
+            self._fits = _Fits(self._known, *self._rows())
+        fits = self._fits.fits
         if setting not in fits:
-            fits[setting] = self._fitted(setting)
+            fits[setting] = self._fitted(setting, self._fits.rows, self._fits.gram)
         return fits[setting]
 
-    def _fitted(self, setting: Setting) -> ByCoefficients:
-        precision, pull = self._prior
-        for history, share in ((self.history, 1.0), (self._earlier, 0.3)):
-            if history is None or not len(history) or (history is self._earlier and self.resets):
-                continue
-            places = self.shape.place(history.decisions)
-            weights = share / self.number_variance(setting, places[history.index], history.counts, history.variances)
-            if history is self.history and math.isfinite(MEMORIES[setting[2]]):
+    @property
+    def _sources(self) -> list[tuple[History, float]]:
+        """What is learned from, each with what its precision is multiplied by."""
+        earlier = [] if self._earlier is None or self.resets else [(self._earlier, _KEPT)]
+        return [(self.history, 1.0), *earlier]
+
+    def _rows(self) -> tuple[Floats, Floats | None]:
+        """What the released means are linear in; and, where they are few, what they share of the prior.
+
+        All of it anew each round: what was added up in another order would differ after a recovery, in the last bit.
+        """
+        rows = np.vstack([self.features(self.shape.place(history.decisions)) for history, _ in self._sources])
+        if not 0 < len(rows) < rows.shape[1]:
+            return rows, None
+        scaled = rows * np.sqrt(self._prior[1])
+        return rows, scaled @ scaled.T
+
+    def _fitted(self, setting: Setting, rows: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
+        weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting), strict=True))
+        center, variances = self._prior
+        if gram is not None:
+            weights = np.maximum(weights, _FAINT * weights.max())
+            return ByRows(center, variances, rows, gram, weights, pulls)
+        precision = np.diag(1 / variances) + (rows * weights[:, None]).T @ rows
+        return ByCoefficients(precision, center / variances + rows.T @ pulls)
+
+    def _weighed(self, setting: Setting) -> Iterator[tuple[Floats, Floats]]:
+        """Precision of what was released of each decision, and precision times mean, source by source."""
+        for history, share in self._sources:
+            places = self.shape.place(history.decisions)[history.index]
+            weights = share / self.number_variance(setting, places, history.counts, history.variances)
+            if history is self.history and len(history):
                 age = history.ends - history.ends[-1]
                 weights = weights * np.exp(age / (MEMORIES[setting[2]] * self.settings.horizon))
-            summed, pulled = history.pooled(weights)
-            rows = self.features(places)
-            precision = precision + (rows * summed[:, None]).T @ rows
-            pull = pull + rows.T @ pulled
-        return ByCoefficients(precision, pull)
+            yield history.pooled(weights)
 
-    def _neighbours(self) -> list[list[Setting]]:
-        """For each of the three choices: the settings that differ in nothing else."""
+    def _neighbours(self, choice: int) -> list[Setting]:
+        """The settings that differ in nothing but one of the three choices."""
         use = self.setting
-        return [
-            [(*use[:choice], other, *use[choice + 1 :]) for other in range(size)] for choice, size in enumerate(_GRIDS)
-        ]
+        return [(*use[:choice], other, *use[choice + 1 :]) for other in range(_GRIDS[choice])]
 
     # ------------------------------------------------------------------ decisions
 
@@ -243,7 +251,7 @@ class RadialBelief(Belief):
         """Pull a point towards the leader until it is within a radius."""
         if not math.isfinite(radius):
             return point
-        distance = float(np.linalg.norm((point - leader) / self.shape.scale)) / math.sqrt(self.shape.size)
+        distance = float(self.shape.distance(point, leader))
         return np.asarray(leader + min(1.0, radius / max(distance, 1e-12)) * (point - leader))
 
     def best_point(self, coefficients: Floats, warm: Projection | None = None) -> tuple[Floats, Projection | None]:
@@ -255,24 +263,26 @@ class RadialBelief(Belief):
     @property
     def leader(self) -> Floats:
         """The best point for the posterior mean, within the radius that the model is trusted in."""
-        if self._led is None or self._led[0] is not self._known:
-            since, horizon = self._known.since, self.settings.horizon
-            passed = int(self.history.ends[-1]) if len(self.history) else since
-            radius = self._radius(self.pace.events(self.settings, min(passed, horizon)))
+        if self._led is None or self._led.known is not self._known:
+            known, horizon = self._known, self.settings.horizon
+            passed = int(self.history.ends[-1]) if len(self.history) else known.since
+            radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
             best, warm = self.best_point(self.fit(self.setting).mean)
-            self._led = self._known, self._within(best, radius, self._known.leader), warm
-        return self._led[1]
+            held = float(self.shape.distance(best, known.leader)) > radius
+            self._led = _Led(known, self._within(best, radius, known.leader), warm, held)
+        return self._led.leader
 
     def _best_points(self, coefficients: Floats) -> Floats:
         """Return the best point for each row: all projections start at the leader's, whatever came in between."""
         leader = self.leader
         assert self._led is not None
-        return np.array([self.best_point(row, self._led[2])[0] for row in coefficients]).reshape(-1, len(leader))
+        return np.array([self.best_point(row, self._led.warm)[0] for row in coefficients]).reshape(-1, len(leader))
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw points, each the best for one sample of the posterior, within the radius that the model is trusted."""
         leader, fit = self.leader, self.fit(self.setting)
-        radius = self._radius(self.pace.events(self.settings, passed))
+        # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
+        radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self._known.stretch)
         drawn = fit.sample(coins, count, self.settings.temper)
         return np.array([self._within(point, radius, leader) for point in self._best_points(drawn)])
 
@@ -281,40 +291,67 @@ class RadialBelief(Belief):
     def learn(self, numbers: Numbers) -> None:
         """Take in what a round has released: judge the settings by it, then learn from it."""
         known, leader = self._known, self.leader
-        means = numbers.means - self.settings.middle
-        places, counts = self.shape.place(numbers.probes), numbers.counts
-        choices, scores, setting = self._neighbours(), [], []
-        told = {one: self._evidence(one, places, means, counts) for one in {one for row in choices for one in row}}
-        for choice, row in enumerate(choices):
-            score = _FADE * known.scores[choice] + np.array([told[one][0] for one in row])
-            score = score - score.max()
+        centred = replace(numbers, means=numbers.means - self.settings.middle)
+        scores, setting = list(known.scores), list(known.setting)
+        told = {known.setting: self._evidence(known.setting, centred)}
+        for choice in self._judged():
+            row = self._neighbours(choice)
+            told |= {one: self._evidence(one, centred) for one in row if one not in told}
+            score = _FADE * known.scores[choice] + np.array([told[one].likelihood for one in row])
+            scores[choice] = score - score.max()
             handicap = np.where(np.arange(len(row)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
-            scores.append(score)
-            setting.append(int(np.argmax(score - handicap)))
-        level = told[known.setting][1]
-        known = replace(known, scores=tuple(scores), setting=tuple(setting), leader=leader)
-        usual = max(1.0, float(np.median(known.levels))) if len(known.levels) >= _FEW else math.inf
-        if len(means) >= _ENOUGH and level > _JUMP * usual:
+            setting[choice] = int(np.argmax(scores[choice] - handicap))
+        outcome = told[known.setting]
+        known = replace(
+            known,
+            scores=tuple(scores),
+            setting=tuple(setting),
+            leader=leader,
+            stretch=self._stretched(outcome.excess),
+            levels=(*known.levels, outcome.surprise)[-_USUAL:],
+        )
+        usual = max(1.0, float(np.median(self._known.levels))) if len(self._known.levels) >= _FEW else math.inf
+        if len(centred.means) >= _ENOUGH and outcome.surprise > _JUMP * usual:
             known = replace(
                 known,
                 history=History.empty(self.dimension),
                 scores=tuple(np.zeros(size) for size in _GRIDS),
                 setting=(0, setting[1], 0),
-                since=numbers.end - round(float(counts.sum())),
+                since=numbers.end - round(float(numbers.counts.sum())),
                 resets=known.resets + 1,
                 levels=(),
+                stretch=1.0,
             )
-        else:
-            known = replace(known, levels=(*known.levels, level)[-_USUAL:])
-        self._known = replace(known, history=known.history.add(replace(numbers, means=means)))
+        self._known = replace(known, history=known.history.add(centred))
 
-    def _evidence(self, setting: Setting, places: Floats, means: Floats, counts: Floats) -> tuple[float, float]:
-        """Return the log-likelihood of a round's numbers, as they were predicted, and their mean squared surprise."""
+    def _judged(self) -> Sequence[int]:
+        """Which choices a round judges: all of them, or one in turn where each fit is a large matrix."""
+        if self.dimension < _MANY:
+            return range(len(_GRIDS))
+        return (len(np.unique(self.history.ends)) % len(_GRIDS),)
+
+    def _stretched(self, excess: float) -> float:
+        """Return what the radius is multiplied by next: more if the leader would go farther and predictions hold."""
+        assert self._led is not None
+        stretch = self._known.stretch
+        if excess > _FAILS:
+            return max(1.0, _SHORTER * stretch)
+        return min(_LONGEST, _LONGER * stretch) if self._led.held and excess < _HOLDS else stretch
+
+    def _evidence(self, setting: Setting, numbers: Numbers) -> _Outcome:
+        """Compare a round's numbers with what was predicted of them."""
+        places, counts = self.shape.place(numbers.probes), numbers.counts
         expected, covariance = self.fit(setting).predict(self.features(places))
         covariance = covariance + np.diag(self.number_variance(setting, places, counts))
-        residual = means - expected
-        squares = float(residual @ np.linalg.solve(covariance, residual))
-        return -(squares + float(np.linalg.slogdet(covariance)[1])) / 2, squares / len(residual)
+        residual = numbers.means - expected
+        root = np.linalg.cholesky(covariance)
+        squares = solve_triangular(root, residual, lower=True, check_finite=False) ** 2
+        likelihood = -float(squares.sum()) / 2 - float(np.log(np.diag(root)).sum())
+        # Laplace noise has outliers, which are no news: one number alone does not make a surprise.
+        private = float(np.mean((self.settings.noise / counts) ** 2 / np.diag(covariance)))
+        most = _OUTLIER / private if private and self.settings.heavy else math.inf
+        excess = float(residual.sum()) / math.sqrt(float(covariance.sum()))
+        return _Outcome(likelihood, float(np.minimum(squares, most).mean()), excess)
 
     # ------------------------------------------------------------------ looking
 
@@ -324,9 +361,9 @@ class RadialBelief(Belief):
         variances = self.settings.variances[2] / history.counts + (self.settings.noise / history.counts) ** 2
         rows = self.features(places)
         summed, pulled = history.pooled(1 / variances)
-        precision, pull = self._prior
-        fit = ByCoefficients(precision + (rows * summed[:, None]).T @ rows, pull + rows.T @ pulled)
-        expected, covariance = fit.predict(rows)
+        center, spread = self._prior
+        precision = np.diag(1 / spread) + (rows * summed[:, None]).T @ rows
+        expected, covariance = ByCoefficients(precision, center / spread + rows.T @ pulled).predict(rows)
         tails = laplace_tails(self.settings, history.counts, variances)
         return Misfit.between_decisions(history, variances, expected, covariance, tails)
 
@@ -338,9 +375,7 @@ class RadialBelief(Belief):
         here = self.features(self.shape.place(decision[None, :]))
         there = self.features(self.shape.place(best))
         gaps = np.maximum(0.0, drawn @ here[0] - np.einsum("ij,ij->i", drawn, there))
-        near = np.linalg.norm(self.shape.place(best) - self.shape.place(decision), axis=1) < 0.1 * math.sqrt(
-            self.shape.size
-        )
+        near = self.shape.distance(best, decision) < _SAME
         mean, variance = fit.predict(here)
         shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
         loss = float(self.settings.middle + mean[0])
@@ -351,7 +386,7 @@ class RadialBelief(Belief):
         settings, shape, fit = self.settings, self.shape, self.fit(self.setting)
         tried = self._tried(self.history, 1.0)
         if self._earlier is not None and not self.resets:
-            tried = tried.with_more(self._tried(self._earlier, 0.3))
+            tried = tried.with_more(self._tried(self._earlier, _KEPT))
         # From z to x: slopes are divided by the scale; and the level comes after them.
         order = np.concatenate([np.arange(1, self.dimension + 1), [0, self.dimension + 1]])
         units = np.concatenate([1 / shape.scale, [1.0, 1.0]])
@@ -399,7 +434,7 @@ class RadialBelief(Belief):
         """Return what was learned: the released numbers, and what follows from those that are forgotten."""
         known = self._known
         kept: Integers = np.array(known.setting, dtype=np.int64)
-        plain = {"setting": kept, "leader": known.leader, "since": known.since, "resets": known.resets}
+        plain = {"setting": kept, "leader": known.leader} | {name: getattr(known, name) for name in _PLAIN}
         scores = {f"scores_{choice}": score for choice, score in enumerate(known.scores)}
         history = {f"history.{name}": value for name, value in known.history.record().items()}
         return plain | scores | {"levels": np.array(known.levels, dtype=np.float64)} | history
@@ -411,9 +446,8 @@ class RadialBelief(Belief):
             tuple(np.array(memory[f"scores_{choice}"]) for choice in range(len(_GRIDS))),
             tuple(int(one) for one in memory["setting"]),
             np.array(memory["leader"]),
-            int(memory["since"]),
-            int(memory["resets"]),
-            tuple(float(one) for one in memory["levels"]),
+            levels=tuple(float(one) for one in memory["levels"]),
+            **{name: memory[name] for name in _PLAIN},
         )
 
     def carry_over(self, earlier: "RadialBelief", events: int) -> None:

@@ -1,0 +1,94 @@
+"""A set as a model of its losses sees it: centred, and scaled to how far its vertices reach."""
+
+import math
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce.domains import Domain
+from sottovoce.projection import Projection, project
+
+__all__ = ["Shape"]
+
+_GAP = 1e-5  # at which a projection stops, relative to the squared size of the scaled set
+_FEWEST, _MOST, _EACH = 512, 2048, 32  # vertices that set the scale, and for each coordinate
+_DIRECTIONS = 64  # random linear functions, whose gain over the set is measured
+_LEAST = 0.25  # of the mean scale: what a coordinate's is at least
+_EVEN, _LUCK = 1.5, 2.0  # ratio of scales that counts as even; and scatter, compared with that of chance, that does
+
+
+class Shape:
+    """A set as the model sees it: centred, and scaled coordinate by coordinate to how far its vertices reach.
+
+    Parameters
+    ----------
+    domain
+        The set.
+
+    Attributes
+    ----------
+    center, scale
+        z = (x - center)/scale.
+    even
+        Whether the scale is the same for all coordinates, so that distances keep their order.
+    size
+        The dimension of the set (k).
+    half
+        What a random linear function gains over the set, on average.
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain, self.center = domain, np.asarray(domain.center)
+        self.size = domain.affine_dimension
+        coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
+        self.scale = self._scale(coins)
+        self.even = float(np.ptp(self.scale)) == 0.0
+        gains = [self._gain(coins.standard_normal(domain.dimension)) for _ in range(_DIRECTIONS)]
+        self.half = float(np.mean(gains))
+
+    def _scale(self, coins: np.random.Generator) -> Floats:
+        """Root mean squares over random vertices, pulled together as far as they differ by chance."""
+        dimension = self.domain.dimension
+        count = min(max(_FEWEST, _EACH * dimension), _MOST)
+        squares, fourths = np.zeros(dimension), np.zeros(dimension)
+        for _ in range(count):
+            square = (self.domain.extreme_point(coins.standard_normal(dimension)) - self.center) ** 2
+            squares += square
+            fourths += square**2
+        squares, fourths = squares / count, fourths / count
+        middle = float(squares.mean())
+        chance = float((fourths - squares**2).mean()) / count
+        scatter = float(((squares - middle) ** 2).mean())
+        floor = (_LEAST**2) * middle
+        ratio = math.sqrt(max(float(squares.max()), floor) / max(float(squares.min()), floor))
+        if ratio <= _EVEN or scatter <= _LUCK * chance:
+            return np.full(dimension, math.sqrt(middle))
+        pulled = middle + (1 - chance / scatter) * (squares - middle)
+        return np.asarray(np.sqrt(np.maximum(pulled, floor)))
+
+    def _gain(self, direction: Floats) -> float:
+        return float(direction @ self.place(self.domain.extreme_point(-direction / self.scale)))
+
+    def place(self, points: Floats) -> Floats:
+        """Map points to z."""
+        return np.asarray((points - self.center) / self.scale)
+
+    def point(self, place: Floats) -> Floats:
+        """Map z to a point."""
+        return np.asarray(self.center + place * self.scale)
+
+    def distance(self, points: Floats, other: Floats) -> Floats:
+        """Return how far points are from another, in z, over sqrt(k): about 1 from the centre to a vertex."""
+        return np.asarray(np.linalg.norm((points - other) / self.scale, axis=-1)) / math.sqrt(self.size)
+
+    def _oracle(self, cost: Floats) -> Floats:
+        return self.place(self.domain.extreme_point(cost / self.scale))
+
+    def nearest(self, place: Floats, warm: Projection | None = None) -> tuple[Floats, Projection | None]:
+        """Return the point whose z is nearest to a place, by formula or by linear oracle, and where that ended."""
+        if self.even:
+            exact = self.domain.nearest(self.point(place))
+            if exact is not None:
+                return exact, None
+        result = project(self._oracle, place, warm=warm, gap=_GAP * self.size, max_calls=200)
+        return self.point(result.point), result
