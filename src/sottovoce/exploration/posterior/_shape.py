@@ -81,6 +81,13 @@ class Shape:
         """Return how far points are from another, in z, over sqrt(k): about 1 from the centre to a vertex."""
         return np.asarray(np.linalg.norm((points - other) / self.scale, axis=-1)) / math.sqrt(self.size)
 
+    def within(self, point: Floats, radius: float, leader: Floats) -> Floats:
+        """Pull a point towards another until it is within a radius of it."""
+        if not math.isfinite(radius):
+            return point
+        distance = float(self.distance(point, leader))
+        return np.asarray(leader + min(1.0, radius / max(distance, 1e-12)) * (point - leader))
+
     def _oracle(self, cost: Floats) -> Floats:
         return self.place(self.domain.extreme_point(cost / self.scale))
 

@@ -247,13 +247,6 @@ class RadialBelief(Belief):
         noise = math.sqrt(float(self.noise_variance(self.setting, np.array([events]))[0]))
         return float((noise / (tau * self.settings.width)) ** (1 / power) / power)
 
-    def _within(self, point: Floats, radius: float, leader: Floats) -> Floats:
-        """Pull a point towards the leader until it is within a radius."""
-        if not math.isfinite(radius):
-            return point
-        distance = float(self.shape.distance(point, leader))
-        return np.asarray(leader + min(1.0, radius / max(distance, 1e-12)) * (point - leader))
-
     def best_point(self, coefficients: Floats, warm: Projection | None = None) -> tuple[Floats, Projection | None]:
         """Return the best point for coefficients, a projection on the scaled set, and where to start the next one."""
         curvature = max(float(coefficients[-1]), 1e-3 * self.settings.width)
@@ -269,7 +262,7 @@ class RadialBelief(Belief):
             radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
             best, warm = self.best_point(self.fit(self.setting).mean)
             held = float(self.shape.distance(best, known.leader)) > radius
-            self._led = _Led(known, self._within(best, radius, known.leader), warm, held)
+            self._led = _Led(known, self.shape.within(best, radius, known.leader), warm, held)
         return self._led.leader
 
     def _best_points(self, coefficients: Floats) -> Floats:
@@ -284,7 +277,7 @@ class RadialBelief(Belief):
         # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
         radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self._known.stretch)
         drawn = fit.sample(coins, count, self.settings.temper)
-        return np.array([self._within(point, radius, leader) for point in self._best_points(drawn)])
+        return np.array([self.shape.within(point, radius, leader) for point in self._best_points(drawn)])
 
     # ------------------------------------------------------------------ learning
 
