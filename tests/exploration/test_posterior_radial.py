@@ -159,6 +159,7 @@ def test_recovery_from_memory_goes_on_to_the_last_bit(domain):
     other.remember(
         {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in belief.memory().items()}
     )
+    assert other.knowledge().stretch == 2.5
     for one in (belief, other):
         play(one, world, 7, events=4000, passed=4000)
     assert np.array_equal(belief.leader, other.leader)
