@@ -75,7 +75,7 @@ def test_what_is_believed_is_that_of_the_optimizer_in_memory(url):
             for _ in range(4):
                 actions = one.ask_round()
                 one.tell(actions.ids, actions.x @ COSTS)
-        assert study.posterior().same_as(optimizer.posterior())
+        assert study.posterior() == optimizer.posterior()
         assert study.posterior().privacy == str(study.privacy.headline)
 
 

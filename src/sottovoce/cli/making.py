@@ -3,12 +3,15 @@
 import json
 from pathlib import Path
 
+import numpy as np
+
 from sottovoce.cli import parsing
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
+from sottovoce.exploration.posterior import Features, Posterior
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP
 
-__all__ = ["domain_of", "guarantee_of"]
+__all__ = ["domain_of", "features_of", "guarantee_of", "prior_of"]
 
 
 def domain_of(text: str | None, file: Path | None) -> Domain:
@@ -27,6 +30,42 @@ def domain_of(text: str | None, file: Path | None) -> Domain:
         raise ValueError(
             f"{file} does not hold a domain as sottovoce.domains.specification.specify writes it: {problem}"
         ) from None
+
+
+def features_of(file: Path) -> Features:
+    """Return the features in a file: numpy's own, or a table with commas, whose first line may name the columns."""
+    try:
+        if file.suffix == ".npy":
+            return Features(np.load(file, allow_pickle=False))
+        lines = [line for line in file.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+        if lines and _names(lines[0]):
+            del lines[0]
+        return Features([[float(entry) for entry in line.split(",")] for line in lines])
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {file}") from None
+    except (OSError, EOFError, ValueError) as problem:
+        raise ValueError(f"{file} does not hold features, a row of numbers for each coordinate: {problem}") from None
+
+
+def _names(line: str) -> bool:
+    """Whether a line of a table names its columns: nothing in it is a number."""
+    for entry in line.split(","):
+        try:
+            float(entry)
+        except ValueError:
+            continue
+        return False
+    return True
+
+
+def prior_of(file: Path) -> Posterior:
+    """Return the posterior in a file."""
+    try:
+        return Posterior.load(file)
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {file}") from None
+    except OSError as problem:
+        raise ValueError(f"{file} cannot be read: {problem.strerror}") from None
 
 
 def guarantee_of(

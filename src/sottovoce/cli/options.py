@@ -15,7 +15,7 @@ import typer
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.cli import parsing
-from sottovoce.cli.making import domain_of, guarantee_of
+from sottovoce.cli.making import domain_of, features_of, guarantee_of, prior_of
 from sottovoce.domains import Domain
 from sottovoce.experiments.naming import read_values
 from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
@@ -29,6 +29,7 @@ PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""
 _NOISY = tuple(one.name for one in MECHANISMS.values() if one.noised)
 _OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
+_FILES: dict[str, Callable[[Path], Any]] = {"features": features_of, "prior": prior_of}
 _NUMBERS = ("epsilon", "delta", "rho", "lipschitz")
 SWITCHES = ("local", "no_privacy", "integral", "drift")
 """Options that are on or off."""
@@ -93,6 +94,19 @@ class Options:
     lipschitz: Annotated[
         float | None, typer.Option(help="Lipschitz constant of the losses, if known.", rich_help_panel=_DECISION)
     ] = None
+    features: Annotated[
+        Path | None,
+        typer.Option(
+            help="A .csv or .npy file with a row of numbers for each coordinate: like rows, like losses.",
+            rich_help_panel=_DECISION,
+        ),
+    ] = None
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            help="What an earlier study believed, a file of `study export --posterior`.", rich_help_panel=_DECISION
+        ),
+    ] = None
     epsilon: Annotated[
         float | None,
         typer.Option(help="Privacy budget; smaller is more private. 1 by default.", rich_help_panel=_PRIVACY),
@@ -146,8 +160,9 @@ class Options:
                 raise TypeError(f"{name.replace('_', '-')} must be true or false, got {getattr(self, name)!r}")
         if self.contributions is not None:
             object.__setattr__(self, "contributions", parsing.count("contributions", self.contributions))
-        if self.domain_json is not None:
-            object.__setattr__(self, "domain_json", Path(self.domain_json))
+        for name in ("domain_json", *_FILES):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, Path(getattr(self, name)))
         if self.channel is not None and not self.local:
             raise ValueError("--channel is how owners privatise their losses: it needs --local")
         object.__setattr__(self, "choose", texts("choose", self.choose or (), "'batch_size=64'"))
@@ -202,6 +217,7 @@ class Options:
         # An argument that cannot be written on a command line has no option.
         facts = {one.name: getattr(self, one.name, None) for one in fields(DecisionFacts)}
         given = {name: value for name, value in facts.items() if value is not None}
+        given |= {name: read(given[name]) for name, read in _FILES.items() if name in given}
         DecisionFacts(**given)
         if self.plan is not None:
             given["plan"] = choice("plan", self.plan, PLANS)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any, TypedDict, TypeVar
 
 from sottovoce._checks import choice, number
+from sottovoce.exploration.posterior import Features, Posterior
 from sottovoce.learning.planning.plan import Plan
 
 __all__ = [
@@ -51,6 +52,8 @@ class DecisionFacts:
     drift: bool = False
     lipschitz: float | None = None
     channel: str = "one-bit"
+    features: Any = None
+    prior: Posterior | None = None
 
     def __post_init__(self) -> None:
         choice("play", self.play, ("inside", "around"))
@@ -60,6 +63,13 @@ class DecisionFacts:
         object.__setattr__(self, "drift", bool(self.drift))
         if self.lipschitz is not None:
             object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
+        if self.features is not None:
+            object.__setattr__(self, "features", Features(self.features))
+        if not isinstance(self.prior, Posterior | None):
+            raise TypeError(
+                "prior must be what posterior() of an earlier run or study returned, or sv.Posterior.load(file); got "
+                f"{type(self.prior).__name__}"
+            )
         if self.integral and self.play == "around":
             raise ValueError("integral=True needs play='inside': only points of the set are means of its vertices")
 
@@ -105,6 +115,8 @@ class OptimizerOptions(PlanChoices, total=False):
     drift: bool
     lipschitz: float | None
     channel: str
+    features: Any
+    prior: Posterior | None
 
 
 class _NotPassed:

@@ -9,6 +9,7 @@ import numpy as np
 from sottovoce._records import part
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.saved_state import adopt
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
@@ -64,6 +65,9 @@ def _configuration(snapshot: Snapshot) -> dict[str, Any]:
     record = read("the configuration", snapshot.study.configuration)
     made = part(record, "configuration")
     made.pop("fingerprint", None)
+    if prior := part(made, "prior"):  # a file of its own, and large: `posterior` of the study that released it
+        made = {name: one for name, one in made.items() if not name.startswith("prior.")}
+        made["prior"] = repr(Posterior.from_record(prior))
     waiting = {name: in_words(getattr(snapshot.study, name)) for name in ("patience", "deadline")}
     facts = {"identity": record["identity"], **waiting, "simulated_noise": record["simulated"]}
     return _mapping({**made, **facts})

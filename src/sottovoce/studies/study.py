@@ -416,7 +416,8 @@ class Study:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         source = self._found.source
         statement = describe(self._session.state.problem, self.plan, source, doubling=self.horizon is None)
-        return replace(statement, also_not_covered=_DATABASE + (() if self._session.storage.is_sqlite else _SERVER))
+        more = _DATABASE + (() if self._session.storage.is_sqlite else _SERVER)
+        return replace(statement, also_not_covered=statement.also_not_covered + more)
 
     @property
     def oracle_calls(self) -> int:

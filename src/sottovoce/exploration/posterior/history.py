@@ -90,6 +90,11 @@ class History:
         """Return the same history, as it is seen from so many events later."""
         return replace(self, ends=self.ends - events)
 
+    def written(self, *, many: bool) -> "History":
+        """Return the same with decisions kept sparse if there are many coordinates, and written out if not."""
+        rows = sparse.csr_array(self.decisions)
+        return replace(self, decisions=rows if many else rows.toarray())
+
     def pooled(self, weights: Floats) -> tuple[Floats, Floats]:
         """Return, for each decision, the sum of the weights of its numbers, and of weight times mean."""
         size = self.decisions.shape[0]

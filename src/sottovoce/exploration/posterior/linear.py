@@ -103,7 +103,7 @@ class LinearBelief(Belief):
         self.center = np.asarray(vertices.mean(axis=0))
         self.spread = _spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
-        self._earlier = earlier
+        self._earlier = None if earlier is None else earlier.written(many=self.many)
         self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(REACHES)))
         self._fits: tuple[_Known, list[Fitted]] | None = None
         self._led: tuple[_Known, Floats] | None = None

@@ -3,6 +3,7 @@
 import itertools
 import os
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._records import DamagedRecord, Record, pack, unpack
+from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.exploration.posterior.belief import Misfit
 from sottovoce.exploration.posterior.history import History
 
@@ -150,18 +151,11 @@ class Posterior:
             return float(row @ means), None
         return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
 
-    def as_history(self, middle: float, *, many: bool) -> History:
+    def as_history(self, middle: float) -> History:
         """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier."""
-        rows = sparse.csr_array(self.decisions)
         index: Integers = np.arange(len(self.means), dtype=np.int64)
-        return History(
-            rows if many else rows.toarray(),
-            index,
-            self.means - middle,
-            self.events,
-            np.zeros(len(index)),
-            variances=1 / self.precisions,
-        )
+        ends = np.zeros(len(index))
+        return History(self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions)
 
     def __repr__(self) -> str:
         tried = f"{len(self.means)} decisions in {self.rounds} rounds"
@@ -260,9 +254,16 @@ class Posterior:
             "that wrote it"
         )
 
-    def same_as(self, other: "Posterior") -> bool:
-        """Whether both are one and the same, to the last bit."""
-        return pack(self.to_record()) == pack(other.to_record())
+    @cached_property
+    def _digest(self) -> bytes:
+        return checksum(pack(self.to_record()))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same, to the last bit."""
+        return isinstance(other, Posterior) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
 
 
 def _rows(record: Record, dimension: int) -> Any:

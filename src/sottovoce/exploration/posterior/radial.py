@@ -123,7 +123,7 @@ class RadialBelief(Belief):
 
     def __init__(self, domain: Domain, settings: Settings, *, earlier: History | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
-        self._earlier = earlier
+        self._earlier = None if earlier is None else earlier.written(many=False)
         scores = tuple(np.zeros(size) for size in _GRIDS)
         empty = History.empty(self.dimension)
         self._known = _Known(empty, scores, (0, 0, 0), self.shape.center)

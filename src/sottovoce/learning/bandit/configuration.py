@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._checks import whole
+from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build, fingerprint, same_answers, specify
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.learning.bandit.patience import check_patience
 from sottovoce.learning.options import DecisionFacts
@@ -60,8 +62,11 @@ class BanditConfiguration(DecisionFacts):
         plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "domain"}
         plan = self.plan.to_dict() if isinstance(self.plan, Plan) else self.plan
         choices = {name: _plain_choice(name, value) for name, value in self.choices.items()}
+        prior = {} if self.prior is None else self.prior.to_record()
         return {
-            **plain,
+            **{name: one for name, one in plain.items() if name not in ("features", "prior")},
+            **({} if self.features is None else {"features": self.features.rows}),
+            **{f"prior.{name}": one for name, one in prior.items()},
             "loss_range": [float(end) for end in self.loss_range],
             "privacy": self.privacy.to_dict(),
             "plan": plan,
@@ -80,6 +85,8 @@ class BanditConfiguration(DecisionFacts):
             for one in fields(cls)
             if one.name in record or one.name not in DecisionFacts.__dataclass_fields__  # a fact may be a later idea
         }
+        if prior := part(record, "prior"):
+            given["prior"] = Posterior.from_record(prior)
         if domain is None:
             if record["domain"] is None:
                 raise ConfigurationMismatch(

@@ -1,6 +1,7 @@
 """The privacy statement of a configuration, derived from the numbers that the mechanism really uses."""
 
 import math
+from dataclasses import replace
 
 from sottovoce.learning.explorations import exploration_named
 from sottovoce.learning.planning.plan import Plan
@@ -14,6 +15,15 @@ __all__ = ["describe"]
 
 def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
     """Return the statement of a run of this plan."""
+    statement = _of_this_run(problem, plan, source, doubling=doubling)
+    if problem.prior is None:
+        return statement
+    promise = problem.prior.privacy or "a promise that is not known"
+    before = f"people whose losses are in the prior: they were promised, by the run that released it, {promise}"
+    return replace(statement, also_not_covered=(before,))
+
+
+def _of_this_run(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
     if isinstance(problem.privacy, LocalDP):
         why = (
             "a loss is privatised by its owner, on the owner's side, each report with "

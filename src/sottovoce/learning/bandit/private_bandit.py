@@ -60,6 +60,12 @@ class PrivateBandit(AskTell):
         Whether what is good changes over the run: earlier rounds are then forgotten.
     lipschitz
         Lipschitz constant of the losses, if known. It affects regret, never privacy.
+    features
+        (n, k), a row of numbers for each coordinate, public: coordinates with like rows are expected to have like
+        losses. For posterior probes with linear losses; what is learned of one coordinate then says something of many.
+    prior
+        What `posterior` of an earlier run or study returned, about the same coordinates: posterior probes begin with
+        what that knew, at three tenths of its weight, and drop it if released numbers contradict it.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise

@@ -61,6 +61,11 @@ class PosteriorOptions(Options, exploration="posterior"):
     steps: ClassVar[bool] = False
 
     @property
+    def begins_with(self) -> tuple[str, ...]:
+        """Which of `features` and `prior` such a plan can make use of."""
+        return ("features", "prior") if self.model == "linear" else ("prior",)
+
+    @property
     def rests_on(self) -> str:
         """What has to be true for it to do well."""
         shape = "linear in the decision" if self.model == "linear" else "convex"
@@ -126,7 +131,8 @@ class PosteriorDraft:
         )
 
     def _order(self, deviation: float) -> float:
-        problem, dimensions = self.problem, self.problem.domain.affine_dimension
+        problem = self.problem
+        dimensions = min(problem.domain.affine_dimension, problem.effective_dimension)
         events = max(self.least_events, self.round_cap * problem.horizon / self.probes)
         variance = loss_deviation(problem) ** 2 + deviation**2 / events
         first = dimensions * self.least_events if deviation else dimensions
@@ -197,9 +203,15 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         temper=options.temper,
         sentinel=options.sentinel,
     )
+    domain, earlier = problem.domain, None
+    if problem.prior is not None:
+        earlier = problem.prior.as_history(problem.middle)
     if options.model == "radial":
-        return PosteriorProbes(stage, RadialBelief(problem.domain, settings))
-    return PosteriorProbes(stage, LinearBelief(problem.domain.extreme_point, problem.domain.dimension, settings))
+        return PosteriorProbes(stage, RadialBelief(domain, settings, earlier=earlier))
+    features = None if problem.features is None else problem.features.rows
+    return PosteriorProbes(
+        stage, LinearBelief(domain.extreme_point, domain.dimension, settings, features=features, earlier=earlier)
+    )
 
 
 def _variances(problem: Problem, model: str) -> tuple[float, float, float]:

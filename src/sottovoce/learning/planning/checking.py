@@ -11,7 +11,19 @@ from sottovoce.learning.planning.problem import Problem
 from sottovoce.learning.planning.sensitivity import most_bits, needed_noise
 from sottovoce.privacy import MECHANISMS, mechanism_named
 
-__all__ = ["check_plan"]
+__all__ = ["check_knowledge", "check_plan"]
+
+_WANTED = {
+    "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
+    "prior": "posterior probes alone begin with it: exploration='posterior'",
+}
+
+
+def check_knowledge(problem: Problem, plan: Plan) -> None:
+    """Refuse what is known beforehand where the plan makes no use of it."""
+    for name, wanted in _WANTED.items():
+        if getattr(problem, name) is not None and name not in plan.options.begins_with:
+            raise ValueError(f"{name} is of no use to this plan ({plan.what}): {wanted}; or leave {name} out")
 
 
 def check_plan(problem: Problem, plan: Plan) -> None:
@@ -19,6 +31,7 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
     if not isinstance(plan.options, exploration.options):
         raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
+    check_knowledge(problem, plan)
     if plan.bits > most_bits(problem, mechanism):
         raise ValueError(f"bits = {plan.bits} of the plan could overflow over {problem.horizon} events; use fewer")
     if not mechanism.serves(problem.privacy):

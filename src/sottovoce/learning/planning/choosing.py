@@ -18,6 +18,7 @@ from sottovoce.learning.explorations.paper import PAPER_CHOICES, paper_draft
 from sottovoce.learning.explorations.sphere import SPHERE
 from sottovoce.learning.oco.noisy_oco import METHODS
 from sottovoce.learning.options import PLANS, meant
+from sottovoce.learning.planning.checking import check_knowledge
 from sottovoce.learning.planning.plan import Alternative, Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_for, mechanism_named
@@ -53,6 +54,7 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
     choice("plan", plan, PLANS)
     chosen = _checked(problem, overrides)
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen, bounded=plan == "worst-case")
+    check_knowledge(problem, best)
     return replace(best, name=plan, notes=_notes(problem, best))
 
 

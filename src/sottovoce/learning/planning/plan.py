@@ -39,6 +39,11 @@ class Options:
         return {name: None if one == math.inf else one for name, one in asdict(self).items()}
 
     @property
+    def begins_with(self) -> tuple[str, ...]:
+        """Which of `features` and `prior` such a plan can make use of."""
+        return ()
+
+    @property
     def rests_on(self) -> str:
         """What has to be true for such a plan to do well, for people."""
         return "nothing: it holds for any sequence of losses"

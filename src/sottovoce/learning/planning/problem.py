@@ -41,8 +41,23 @@ class Problem(DecisionFacts):
         object.__setattr__(self, "loss_range", (grid.low, grid.high))
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
+        self._check_knowledge()
         if self.domain.affine_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
+
+    def _check_knowledge(self) -> None:
+        """Refuse what is known beforehand of other coordinates than the domain's."""
+        dimension = self.domain.dimension
+        if self.features is not None and len(self.features.rows) != dimension:
+            raise ValueError(
+                f"features must have a row for each of the {dimension} coordinates of {self.domain!r}, got "
+                f"{len(self.features.rows)}"
+            )
+        if self.prior is not None and self.prior.dimension != dimension:
+            raise ValueError(
+                f"prior is of decisions with {self.prior.dimension} coordinates, and those of {self.domain!r} have "
+                f"{dimension}"
+            )
 
     @property
     def channel_of_owners(self) -> Any:
@@ -64,8 +79,10 @@ class Problem(DecisionFacts):
 
     @property
     def effective_dimension(self) -> int:
-        """Coordinates that losses can depend on."""
-        return self.domain.dimension
+        """Coordinates that losses can depend on; with features, about three for each of these."""
+        if self.features is None:
+            return self.domain.dimension
+        return min(self.domain.dimension, 3 * int(self.features.rows.shape[1]))
 
     def stage(self, position: str) -> Stage:
         """Where the play takes place, worked on in plain or rounded position."""
