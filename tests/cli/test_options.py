@@ -80,6 +80,8 @@ SMALL = ("--domain", "box:2", "--horizon", "400")
         ((*SMALL, "--choose", "radius=0.1", "--choose", "radius=0.2"), "radius is chosen twice"),
         ((*SMALL, "--loss-range", "1"), "loss-range must be two numbers such as 0,1"),
         ((*SMALL, "--lipschitz", "-1"), "lipschitz must be greater than 0"),
+        ((*SMALL, "--features", "none.csv"), "there is no file none.csv"),
+        ((*SMALL, "--prior", "none.posterior"), "there is no file none.posterior"),
     ],
 )
 def test_errors_are_the_same_everywhere_and_nothing_is_done(words, options, error, command, tmp_path):

@@ -242,3 +242,23 @@ def test_the_decision_to_take_home_and_what_is_believed(command, found, place):
     assert sv.Posterior.load(place / "season.posterior").rounds == answer["rounds"]
     code, _, err = command("export", "spring", "--posterior", "x", "--lines")
     assert (code, "leave --out and --lines out" in err) == (2, True)
+
+
+def test_a_study_begins_with_what_another_believed_and_with_features(command, found, place):
+    options = (*SMALL, "--losses", "linear", "--exploration", "posterior", "--no-privacy")
+    found("create", "spring", *options)
+    with sv.Study.open("sqlite:///study.db", name="spring") as study:
+        actions = study.ask(900)
+        study.tell(actions.ids, actions.x @ [0.4, 0.1, 0.4, 0.4, 0.1, 0.4])
+    found("export", "spring", "--posterior", "spring.posterior")
+    (place / "items.csv").write_text("price,size\n1,0\n0,1\n1,0\n1,0\n0,1\n1,0\n")
+    more = ("--prior", "spring.posterior", "--features", "items.csv")
+    found("create", "summer", *options, *more)
+    with sv.Study.open("sqlite:///study.db", name="summer") as study:
+        assert study.ask().x.tolist() == [0.0, 1.0, 0.0, 0.0, 1.0, 0.0]
+    assert found("create", "summer", *options, *more)["created"] is False
+    code, _, err = command("create", "summer", *options)
+    assert (code, "features is Features(6 x 2" in err) == (2, True)
+    (place / "items.csv").write_text("1,0\n0,one\n")
+    code, _, err = command("create", "autumn", *options, "--features", "items.csv")
+    assert (code, "items.csv does not hold features" in err) == (2, True)

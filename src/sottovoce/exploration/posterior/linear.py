@@ -44,8 +44,9 @@ _VARIANCE_WEIGHT = 6.0  # of what is believed of the variance at first, in numbe
 _SENTINEL_FROM, _SENTINEL_EVERY = 0.1, 4
 _MANY = 600  # coordinates from which the posterior is kept by measurements
 _VERTICES = 64  # random ones that set the prior's scale
-_PLAIN = ("since", "limit", "resets", "squares", "weight", "place")  # numbers that are learned
-_KEPT = 0.3  # of what an earlier run knew, as a share of its precision: the world may have moved since
+_PLAIN = ("since", "limit", "resets", "squares", "weight", "place", "trust")  # numbers that are learned
+_DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
+_MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far losses lie apart at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,7 @@ class _Known:
     squares: float = 0.0  # of decisions that were drawn twice: a weighed sum of squares,
     weight: float = 0.0  # the sum of the weights,
     place: float = 0.0  # and that of weight times mean loss, where the variance was measured
+    trust: float = 0.0  # evidence for what an earlier run knew, against knowing nothing
 
 
 class LinearBelief(Belief):
@@ -193,16 +195,16 @@ class LinearBelief(Belief):
         half = self.settings.width / 2
         return np.asarray(np.maximum(half**2 - np.clip(means, -half, half) ** 2, _FLAT * half**2))
 
-    def _fitted(self, reach: float, variances: Floats) -> Fitted:
+    def _fitted(self, reach: float, variances: Floats, *, warm: bool = True) -> Fitted:
         history = self.history
         summed, pulled = history.pooled(self._kept(reach) / variances)
         rows = history.decisions
         if self.many:
-            if self._prior_data is not None:
+            if warm and self._prior_data is not None:
                 rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
             return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled)
         features = self.features(rows)
-        precision, pull = self._prior
+        precision, pull = self._warm_prior if warm and self.remembers_earlier else self._cold_prior
         return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
 
     def _kept(self, reach: float) -> Floats:
@@ -228,22 +230,39 @@ class LinearBelief(Belief):
     @property
     def _prior_data(self) -> tuple[Any, Floats, Floats] | None:
         """What an earlier run knew, until all is forgotten: decisions, precisions, and precision times mean."""
-        if self._earlier is None or self.resets:
+        if self._earlier is None or not self.remembers_earlier:
             return None
-        earlier = self._earlier
-        variances = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
-        weights = _KEPT / variances
-        return earlier.decisions, *earlier.pooled(weights)
+        return self._earlier.decisions, *self._earlier.pooled(1 / self._earlier_variances)
 
     @property
-    def _prior(self) -> tuple[Floats, Floats]:
-        precision, pull = self._plain_prior, np.zeros(self.dimension + 1)
-        if self._prior_data is not None:
-            rows, summed, pulled = self._prior_data
-            features = self.features(rows)
-            precision = precision + (features * summed[:, None]).T @ features
-            pull = features.T @ pulled
-        return precision, pull
+    def remembers_earlier(self) -> bool:
+        """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
+        return self._earlier is not None and not self.resets and self._known.trust > -_DOUBT
+
+    @cached_property
+    def _earlier_variances(self) -> Floats:
+        """Of an earlier run's means: as they were released, and the world may have moved since."""
+        assert self._earlier is not None
+        earlier, rows = self._earlier, self._earlier.decisions
+        known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
+        offsets = (rows.toarray() if self.many else rows) - self.center
+        moved = np.einsum("ij,ij->i", offsets, self.spread.times(offsets.T).T) + self.level**2
+        return np.asarray(known + _MOVED**2 * moved[earlier.index])
+
+    @cached_property
+    def _warm_prior(self) -> tuple[Floats, Floats]:
+        """Precision, and precision times mean, after an earlier run: its posterior, wider by as much as worlds move."""
+        assert self._earlier is not None
+        earlier, plain = self._earlier, self._plain_prior
+        known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
+        rows, (summed, pulled) = self.features(earlier.decisions), earlier.pooled(1 / known)
+        then = ByCoefficients(plain + (rows * summed[:, None]).T @ rows, rows.T @ pulled)
+        precision = np.linalg.inv(np.linalg.inv(then.precision) + _MOVED**2 * np.linalg.inv(plain))
+        return precision, precision @ then.mean
+
+    @property
+    def _cold_prior(self) -> tuple[Floats, Floats]:
+        return self._plain_prior, np.zeros(self.dimension + 1)
 
     # ------------------------------------------------------------------ decisions
 
@@ -269,6 +288,7 @@ class LinearBelief(Belief):
         """Take in what a round has released: judge the memories by it, then let all of them know."""
         known, settings = self._known, self.settings
         centred = replace(numbers, means=numbers.means - settings.middle)
+        known = replace(known, trust=known.trust + self._evidence_for_earlier(centred))
         outcomes = [self._evidence(fit, centred) for fit in self.fits]
         surprise = outcomes[self.memory_in_use][1]
         scores = _FADE * known.scores + np.array([evidence for evidence, _ in outcomes])
@@ -308,6 +328,13 @@ class LinearBelief(Belief):
         private = float(np.mean((self.settings.noise / numbers.counts) ** 2 / variances))
         most = _OUTLIER / private if private and self.settings.heavy else math.inf
         return evidence, float(np.minimum(squares, most).mean())
+
+    def _evidence_for_earlier(self, numbers: Numbers) -> float:
+        """Return how much better a round's numbers were predicted with what an earlier run knew than without."""
+        if not self.remembers_earlier:
+            return 0.0
+        cold = self._fitted(REACHES[self.memory_in_use] * self.settings.horizon, self._variances(), warm=False)
+        return self._evidence(self.best_fit, numbers)[0] - self._evidence(cold, numbers)[0]
 
     def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
         """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
@@ -354,7 +381,7 @@ class LinearBelief(Belief):
         tried = Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
         if self._prior_data is not None and self._earlier is not None:
             rows, summed, pulled = self._prior_data
-            tried = tried.with_more(Tried(rows, summed, pulled, _KEPT * self._earlier.pooled(self._earlier.counts)[0]))
+            tried = tried.with_more(Tried(rows, summed, pulled, self._earlier.pooled(self._earlier.counts)[0]))
         covariance: Floats | None = None
         if isinstance(fit, ByCoefficients):
             covariance = np.asarray(np.linalg.inv(fit.precision), dtype=np.float64)
@@ -395,7 +422,7 @@ class LinearBelief(Belief):
         self._known = _Known(
             History.from_record(part(memory, "history")),
             np.array(memory["scores"]),
-            **{name: memory[name] for name in _PLAIN},
+            **{name: memory[name] for name in _PLAIN if name in memory},
         )
 
     def carry_over(self, earlier: "LinearBelief", events: int) -> None:

@@ -65,7 +65,7 @@ class PrivateBandit(AskTell):
         losses. For posterior probes with linear losses; what is learned of one coordinate then says something of many.
     prior
         What `posterior` of an earlier run or study returned, about the same coordinates: posterior probes begin with
-        what that knew, at three tenths of its weight, and drop it if released numbers contradict it.
+        what that knew, allow for a world that has moved since, and drop it if released numbers speak against it.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise

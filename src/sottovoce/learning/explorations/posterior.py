@@ -150,7 +150,8 @@ def _draft(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> PosteriorD
     probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
     least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
     if linear:
-        temper = min(1.0, (_FULL_TEMPER / problem.effective_dimension) ** (1 / 3))
+        # Of all coordinates, features or not: what each has beside its features is explored, too.
+        temper = min(1.0, (_FULL_TEMPER / problem.domain.dimension) ** (1 / 3))
         return PosteriorDraft(problem, "linear", probes, least, 0.1, 0.02, temper, mechanism=mechanism)
     # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
     share = 0.0

@@ -1,0 +1,178 @@
+"""What is known beforehand: features of coordinates, and what an earlier run or study believed."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import ConfigurationMismatch
+from sottovoce.learning.bandit.configuration import BanditConfiguration
+
+SLATES = sv.domains.Hypersimplex(20, 5)
+LINEAR = {"losses": "linear", "integral": True, "exploration": "posterior"}
+COSTS = np.random.default_rng(8).beta(1, 2, 20)
+OTHERS = np.random.default_rng(9).beta(1, 2, 20)
+
+
+def make(domain=SLATES, horizon=20_000, seed=1, epsilon=1.0, **options):
+    given = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(epsilon), "noise": sv.SimulatedNoise(seed), **LINEAR}
+    return sv.PrivateBandit(domain, horizon=horizon, seed=seed, **{**given, **options})
+
+
+def regret(optimizer, costs, size=5, seed=0):
+    """Mean regret per event where every item fails by itself."""
+    world, lost, events = np.random.default_rng(seed), 0.0, optimizer.remaining
+    while optimizer.remaining:
+        actions = optimizer.ask_round()
+        means = actions.x @ costs / size
+        optimizer.tell(actions.ids, world.binomial(size, means) / size)
+        lost += float(means.sum())
+    return lost / events - np.sort(costs)[:size].mean()
+
+
+@pytest.fixture(scope="module")
+def season():
+    optimizer = make()
+    cold = regret(optimizer, COSTS)
+    return cold, optimizer.posterior()
+
+
+def test_a_season_that_is_like_the_last_one_costs_less_than_a_cold_start(season):
+    cold, prior = season
+    near = np.clip(COSTS + np.random.default_rng(0).normal(0, 0.03, 20), 0, 1)
+    assert regret(make(seed=2, prior=prior), near, seed=1) < 0.6 * cold
+
+
+def test_a_season_that_is_unlike_the_last_one_costs_hardly_more_than_a_cold_start(season):
+    _, prior = season
+    believer = make(seed=2, prior=prior)
+    assert regret(believer, OTHERS, seed=1) < 1.3 * regret(make(seed=2), OTHERS, seed=1)
+
+
+def test_what_contradicts_the_numbers_is_dropped_and_what_fits_is_kept(season):
+    _, prior = season
+    for costs, kept in ((COSTS, True), (OTHERS, False)):
+        optimizer = make(horizon=5_000, seed=3, prior=prior)
+        regret(optimizer, costs)
+        assert optimizer._epoch.explorer.belief.remembers_earlier == kept
+
+
+def test_before_anything_is_released_the_last_season_decides(season):
+    _, prior = season
+    optimizer = make(seed=3, prior=prior)
+    assert optimizer.ask().x @ COSTS < SLATES.center @ COSTS - 0.3
+
+
+def test_features_let_few_events_say_something_of_many_items():
+    """Items whose losses follow from four numbers each: a cold start learns these, and not a hundred of its own."""
+    world = np.random.default_rng(4)
+    features = world.normal(size=(100, 4))
+    costs = np.clip(0.4 + features @ world.normal(0, 0.08, 4) + world.normal(0, 0.02, 100), 0, 1)
+    domain = sv.domains.Hypersimplex(100, 5)
+    without = regret(make(domain, 8_000), costs)
+    assert regret(make(domain, 8_000, features=features), costs) < 0.4 * without
+
+
+def test_many_coordinates_take_features_and_priors_too():
+    """Beyond 600 coordinates the posterior is kept by its measurements."""
+    world = np.random.default_rng(5)
+    features = world.normal(size=(700, 3))
+    costs = np.clip(0.4 + features @ world.normal(0, 0.1, 3), 0, 1)
+    domain = sv.domains.Hypersimplex(700, 5)
+    first = make(domain, 4_000, features=features)
+    cold = regret(first, costs)
+    assert cold < 0.5 * (costs.mean() - np.sort(costs)[:5].mean())
+    assert regret(make(domain, 4_000, features=features, prior=first.posterior()), costs) < 0.6 * cold
+
+
+def test_a_posterior_survives_its_file(season, tmp_path):
+    _, posterior = season
+    again = sv.Posterior.load(posterior.save(tmp_path / "season.posterior"))
+    assert again == posterior
+    assert str(again) == str(posterior)
+    x = np.array(SLATES.extreme_point(COSTS))
+    assert again.predict(x) == posterior.predict(x)
+    data = bytearray((tmp_path / "season.posterior").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "damaged").write_bytes(data)
+    with pytest.raises(ValueError, match="is not a posterior saved by sottovoce, or is damaged"):
+        sv.Posterior.load(tmp_path / "damaged")
+
+
+def test_predictions_are_within_their_deviations(season):
+    """Of 40 slates, none is off by five standard deviations: 2e-5 by chance."""
+    _, posterior = season
+    for seed in range(40):
+        x = SLATES.extreme_point(np.random.default_rng(seed).normal(size=20))
+        loss, deviation = posterior.predict(x)
+        assert abs(loss - x @ COSTS / 5) < 5 * deviation
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"features": np.ones((19, 2))}, "a row for each of the 20 coordinates"),
+        ({"features": np.ones(20)}, r"must have the shape \(coordinates, features\)"),
+        ({"features": np.full((20, 2), np.nan)}, "finite"),
+        ({"features": np.zeros((20, 2))}, "say nothing"),
+        ({"features": "many"}, "an array of numbers"),
+        ({"features": np.ones((20, 2)), "losses": "convex", "integral": False}, "a linear model alone"),
+        ({"features": np.ones((20, 2)), "exploration": "designs"}, "features is of no use to this plan"),
+        ({"prior": "season", "exploration": "designs"}, "posterior probes alone begin with it"),
+        ({"prior": "season", "domain": sv.domains.Hypersimplex(21, 5)}, "decisions with 20 coordinates"),
+    ],
+)
+@pytest.mark.parametrize("build", [sv.PrivateBandit, sv.plan], ids=lambda one: one.__name__)
+def test_what_does_not_apply_is_refused(build, options, error, season):
+    given = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR, **options}
+    if "prior" in given:
+        given["prior"] = season[1]
+    with pytest.raises(ValueError, match=error):
+        build(given.pop("domain", SLATES), horizon=1000, **given)
+
+
+def test_a_prior_is_a_posterior_and_nothing_else():
+    with pytest.raises(TypeError, match=r"sv\.Posterior\.load"):
+        make(prior=b"bytes")
+
+
+def test_the_statement_says_whom_the_prior_came_from(season):
+    said = " ".join(str(make(prior=season[1]).privacy).split())
+    assert "people whose losses are in the prior" in said
+    assert season[1].privacy in said
+
+
+def test_configurations_with_arrays_are_kept_and_compared(season):
+    features = np.random.default_rng(0).normal(size=(20, 2))
+    made = {"plan": "auto", "losses": "linear", "features": features, "prior": season[1]}
+    one = BanditConfiguration(SLATES, 1000, (0.0, 1.0), sv.PureDP(1.0), **made)
+    again = BanditConfiguration.from_record(one.to_record())
+    assert again.differences(one) == []
+    assert again.prior == season[1]
+    other = BanditConfiguration(SLATES, 1000, (0.0, 1.0), sv.PureDP(1.0), **made | {"features": features + 1})
+    (words,) = other.differences(one)
+    assert words.startswith("features is Features(20 x 2")
+
+
+def test_a_state_takes_them_along(season):
+    optimizer = make(prior=season[1], features=np.random.default_rng(0).normal(size=(20, 2)))
+    actions = optimizer.ask_round()
+    optimizer.tell(actions.ids, actions.x @ COSTS / 5)
+    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(1))
+    assert np.array_equal(again.recommend().x, optimizer.recommend().x)
+    assert again.posterior() == optimizer.posterior()
+
+
+def test_a_study_keeps_them_and_refuses_others(season, tmp_path):
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    features = np.random.default_rng(0).normal(size=(20, 2))
+    options = {"domain": SLATES, "horizon": 2000, "loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), **LINEAR}
+    with sv.Study.open(url, name="next", seed=1, features=features, prior=season[1], **options) as study:
+        actions = study.ask_round()
+        study.tell(actions.ids, actions.x @ COSTS / 5)
+        found = study.recommend().to_dict()
+    with sv.Study.open(url, name="next", features=features, prior=season[1]) as again:
+        assert again.recommend().to_dict() == found
+        assert again.verify().ok
+        assert again.export()["configuration"]["prior"].startswith("Posterior(linear, 20 coordinates")
+    with pytest.raises(ConfigurationMismatch, match="features is Features"):
+        sv.Study.open(url, name="next", features=features[::-1])
