@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -85,6 +86,17 @@ class History:
         if isinstance(self.decisions, np.ndarray):
             return np.vstack([self.decisions, *fresh])
         return sparse.vstack([self.decisions, sparse.csr_array(np.array(fresh))], format="csr")
+
+    @cached_property
+    def alike(self) -> Floats:
+        """For each number, how many numbers of its round are of its decision."""
+        if not len(self):
+            return np.empty(0)
+        _, rounds = np.unique(self.ends, return_inverse=True)
+        _, group, size = np.unique(
+            rounds.ravel() * self.decisions.shape[0] + self.index, return_inverse=True, return_counts=True
+        )
+        return np.asarray(size[group.ravel()], dtype=np.float64)
 
     def earlier_by(self, events: int) -> "History":
         """Return the same history, as it is seen from so many events later."""

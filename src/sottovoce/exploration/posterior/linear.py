@@ -4,9 +4,11 @@ Prior: theta is isotropic in the coordinates of the set (or follows features), s
 B/(4 sqrt(H)) over random vertices, H the entries of a vertex that are not 0; the level is the middle of the range, give
 or take B/4. Nothing else is asked of the set: a few dozen oracle calls.
 
-Memories: the posterior under several discounts of the past, exp(-age/reach). The one that predicted the newest numbers
-best is in use, the one that forgets nothing being ahead by a margin. If a round's numbers surprise even that one, all
-is forgotten; the limit doubles each time, so that this happens a few times at most.
+Memories: the posterior under several discounts of the past, exp(-age/reach), and one that takes mean losses to wander
+from round to round around what they are on average. The one that predicted the newest numbers best is in use, the one
+of a still world being ahead by a margin. If a round's numbers surprise even that one, by far more than is usual, all is
+forgotten, that round included: some of it was before the change. The limit doubles each time, and is halved again as
+time passes: a world that changes now and then is followed, one that flips all the time is averaged.
 
 The variance of a loss comes from decisions that were drawn twice in a round: their means differ by noise alone.
 
@@ -24,6 +26,7 @@ from scipy.linalg import solve_triangular
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
+from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, calmer, in_use, limit_of, scored
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, Spread
 from sottovoce.exploration.posterior.history import History, Numbers
@@ -32,19 +35,14 @@ from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterio
 __all__ = ["LinearBelief", "Oracle"]
 
 Oracle = Callable[[Floats], Floats]
-REACHES = (math.inf, 1 / 3, 1 / 10)
-"""How far memories reach back, in horizons."""
-_AHEAD = 3.0  # nats by which the memory that forgets nothing is ahead
-_FADE, _FLOOR = 0.9, math.log(1e-6)  # of the evidence for a memory
-_LIMIT = 4.0  # mean squared surprise of a round at which all is forgotten, at first
 _OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
 _ENOUGH = 6  # numbers of a round that may surprise
 _FLAT = 0.05  # losses at the very ends of their range vary by this share of what they can vary by in its middle
 _VARIANCE_WEIGHT = 6.0  # of what is believed of the variance at first, in numbers
-_SENTINEL_FROM, _SENTINEL_EVERY = 0.1, 4
+_SENTINEL_FROM, _SENTINEL_EVERY, _SENTINEL = 0.1, 4, Memory(1 / 3)
 _MANY = 600  # coordinates from which the posterior is kept by measurements
 _VERTICES = 64  # random ones that set the prior's scale
-_PLAIN = ("since", "limit", "resets", "squares", "weight", "place", "trust")  # numbers that are learned
+_PLAIN = ("since", "resets", "alarm", "squares", "weight", "place", "trust")  # numbers that are learned
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far losses lie apart at all
 
@@ -55,9 +53,10 @@ class _Known:
 
     history: History
     scores: Floats  # evidence for each memory, the best at 0
+    surprises: Floats  # mean squared surprise of the last rounds, oldest first
     since: int = 0
-    limit: float = _LIMIT
     resets: int = 0
+    alarm: float = 0.0  # how often the limit is doubled: once for every reset that is not yet forgiven
     squares: float = 0.0  # of decisions that were drawn twice: a weighed sum of squares,
     weight: float = 0.0  # the sum of the weights,
     place: float = 0.0  # and that of weight times mean loss, where the variance was measured
@@ -106,7 +105,7 @@ class LinearBelief(Belief):
         self.spread = _spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
         self._earlier = None if earlier is None else earlier.written(many=self.many)
-        self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(REACHES)))
+        self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
         self._fits: tuple[_Known, list[Fitted]] | None = None
         self._led: tuple[_Known, Floats] | None = None
 
@@ -125,14 +124,12 @@ class LinearBelief(Belief):
     @property
     def memory_in_use(self) -> int:
         """Which of the memories predicts best."""
-        ahead = np.zeros(len(REACHES))
-        ahead[0] = _AHEAD
-        return int(np.argmax(self._known.scores + ahead))
+        return in_use(self._known.scores)
 
     @property
     def pace(self) -> Pace:
         """What the lengths of rounds follow from."""
-        return Pace(self._known.since, REACHES[self.memory_in_use] * self.settings.horizon)
+        return Pace(self._known.since, MEMORIES[self.memory_in_use].reach * self.settings.horizon)
 
     @property
     def variance(self) -> float:
@@ -160,18 +157,17 @@ class LinearBelief(Belief):
         return self.fits[self.memory_in_use]
 
     def _all_fits(self) -> list[Fitted]:
-        """Fit every memory: once with one variance for all numbers, then with that of each decision."""
         variances = self._variances()
-        return [self._fitted(reach * self.settings.horizon, variances) for reach in REACHES]
+        return [self._fitted(memory, variances) for memory in MEMORIES]
 
     def _variances(self) -> Floats:
-        """Variances of all released means, each at its decision."""
+        """Variance of every number: fit with one for all, then take that of each decision."""
         history = self.history
         variances = self.number_variance(history.counts)
-        if not len(history):
-            return variances
-        expected = self._expected(self._fitted(math.inf, variances))
-        return self.number_variance(history.counts, self._raised(expected)[history.index])
+        if len(history):
+            expected = self._expected(self._fitted(MEMORIES[0], variances))
+            variances = self.number_variance(history.counts, self._raised(expected)[history.index])
+        return variances
 
     def _expected(self, fit: Fitted) -> Floats:
         """Return what is expected of each decision of the history."""
@@ -195,9 +191,9 @@ class LinearBelief(Belief):
         half = self.settings.width / 2
         return np.asarray(np.maximum(half**2 - np.clip(means, -half, half) ** 2, _FLAT * half**2))
 
-    def _fitted(self, reach: float, variances: Floats, *, warm: bool = True) -> Fitted:
+    def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
         history = self.history
-        summed, pulled = history.pooled(self._kept(reach) / variances)
+        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
         rows = history.decisions
         if self.many:
             if warm and self._prior_data is not None:
@@ -207,10 +203,17 @@ class LinearBelief(Belief):
         precision, pull = self._warm_prior if warm and self.remembers_earlier else self._cold_prior
         return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
 
-    def _kept(self, reach: float) -> Floats:
-        """How much each released mean still counts, in a memory that reaches so many events back."""
+    def _kept(self, memory: Memory) -> Floats:
+        """How much each released mean still counts."""
         ends = self.history.ends
-        return np.asarray(np.exp((ends - (float(ends[-1]) if len(ends) else 0.0)) / reach))
+        ages = (float(ends[-1]) if len(ends) else 0.0) - ends
+        return np.asarray(np.exp(-ages / (memory.reach * self.settings.horizon)))
+
+    def _wandering(self, memory: Memory, variances: Floats) -> Floats:
+        """Add what mean losses wander by: n numbers of one decision in one round say as much as 1/(v/n + wander^2)."""
+        if not memory.wander:
+            return variances
+        return np.asarray(variances + self.history.alike * (memory.wander * self.settings.width) ** 2)
 
     def features(self, decisions: Floats) -> Floats:
         """Return what the mean losses of decisions are linear in."""
@@ -279,7 +282,7 @@ class LinearBelief(Belief):
         drawn = self.best_fit.sample(coins, count, settings.temper)
         on_guard = settings.sentinel and passed >= _SENTINEL_FROM * settings.horizon
         if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
-            drawn[0] = self.fits[1].sample(coins, 1, settings.temper)[0]
+            drawn[0] = self._fitted(_SENTINEL, self._variances()).sample(coins, 1, settings.temper)[0]
         return np.array([self.oracle(row[: self.dimension]) for row in drawn])
 
     # ------------------------------------------------------------------ learning
@@ -289,30 +292,41 @@ class LinearBelief(Belief):
         known, settings = self._known, self.settings
         centred = replace(numbers, means=numbers.means - settings.middle)
         known = replace(known, trust=known.trust + self._evidence_for_earlier(centred))
-        outcomes = [self._evidence(fit, centred) for fit in self.fits]
+        outcomes = [self._evidence(fit, memory, centred) for fit, memory in zip(self.fits, MEMORIES, strict=True)]
         surprise = outcomes[self.memory_in_use][1]
-        scores = _FADE * known.scores + np.array([evidence for evidence, _ in outcomes])
-        scores = np.maximum(scores - scores.max(), _FLOOR)
         squares, weight, place = self._duplicates(centred)
         known = replace(
             known,
             squares=known.squares + squares,
             weight=known.weight + weight,
             place=known.place + place,
-            scores=scores,
+            scores=scored(known.scores, [evidence for evidence, _ in outcomes]),
+            surprises=np.append(known.surprises, surprise)[-USUAL:],
+            alarm=calmer(known.alarm, float(numbers.counts.sum()), settings.horizon),
         )
-        if surprise > known.limit and len(numbers.means) >= _ENOUGH:
+        if surprise > self.limit and len(numbers.means) >= _ENOUGH:
+            # This round, too: some of its events were before the change, and it is large.
             known = replace(
                 known,
                 history=History.empty(self.dimension, many=self.many),
-                scores=np.zeros(len(REACHES)),
-                since=numbers.end - round(float(numbers.counts.sum())),
-                limit=2 * known.limit,
+                scores=np.zeros(len(MEMORIES)),
+                since=numbers.end,
                 resets=known.resets + 1,
+                alarm=known.alarm + 1,
+                squares=0.0,
+                weight=0.0,
+                place=0.0,
             )
-        self._known = replace(known, history=known.history.add(centred))
+        else:
+            known = replace(known, history=known.history.add(centred))
+        self._known = known
 
-    def _evidence(self, fit: Fitted, numbers: Numbers) -> tuple[float, float]:
+    @property
+    def limit(self) -> float:
+        """Mean squared surprise of a round beyond which all is forgotten: a wrong model surprises always."""
+        return limit_of(self._known.surprises, self._known.alarm)
+
+    def _evidence(self, fit: Fitted, memory: Memory, numbers: Numbers) -> tuple[float, float]:
         """Return the log-likelihood of a round's numbers, as they were predicted, and their mean squared surprise."""
         if isinstance(fit, ByMeasurements):
             expected, covariance = fit.predict(_sparse(numbers.probes))
@@ -320,6 +334,9 @@ class LinearBelief(Belief):
             expected, covariance = fit.predict(self.features(numbers.probes))
         variances = self.number_variance(numbers.counts, self._raised(expected))
         covariance = covariance + np.diag(variances)
+        if memory.wander:
+            same = (numbers.probes[:, None, :] == numbers.probes).all(axis=2)
+            covariance = covariance + (memory.wander * self.settings.width) ** 2 * same
         residual = numbers.means - expected
         root = np.linalg.cholesky(covariance)
         squares = solve_triangular(root, residual, lower=True) ** 2
@@ -333,8 +350,9 @@ class LinearBelief(Belief):
         """Return how much better a round's numbers were predicted with what an earlier run knew than without."""
         if not self.remembers_earlier:
             return 0.0
-        cold = self._fitted(REACHES[self.memory_in_use] * self.settings.horizon, self._variances(), warm=False)
-        return self._evidence(self.best_fit, numbers)[0] - self._evidence(cold, numbers)[0]
+        memory = MEMORIES[self.memory_in_use]
+        cold = self._fitted(memory, self._variances(), warm=False)
+        return self._evidence(self.best_fit, memory, numbers)[0] - self._evidence(cold, memory, numbers)[0]
 
     def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
         """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
@@ -376,8 +394,9 @@ class LinearBelief(Belief):
     def posterior(self) -> Posterior:
         """Return what is believed, with what an earlier run knew if that still counts."""
         settings, history, fit = self.settings, self.history, self.best_fit
-        kept = self._kept(REACHES[self.memory_in_use] * settings.horizon)
-        precisions, pulls = history.pooled(kept / self._variances())
+        memory = MEMORIES[self.memory_in_use]
+        kept = self._kept(memory)
+        precisions, pulls = history.pooled(kept / self._wandering(memory, self._variances()))
         tried = Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
         if self._prior_data is not None and self._earlier is not None:
             rows, summed, pulled = self._prior_data
@@ -414,7 +433,7 @@ class LinearBelief(Belief):
     def memory(self) -> Record:
         """Return what was learned: the released numbers, and what follows from those that are forgotten."""
         known = self._known
-        plain = {name: getattr(known, name) for name in ("scores", *_PLAIN)}
+        plain = {name: getattr(known, name) for name in ("scores", "surprises", *_PLAIN)}
         return plain | {f"history.{name}": value for name, value in known.history.record().items()}
 
     def remember(self, memory: Record) -> None:
@@ -422,6 +441,7 @@ class LinearBelief(Belief):
         self._known = _Known(
             History.from_record(part(memory, "history")),
             np.array(memory["scores"]),
+            np.array(memory["surprises"]),
             **{name: memory[name] for name in _PLAIN if name in memory},
         )
 

@@ -149,14 +149,15 @@ def _draft(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> PosteriorD
     linear = problem.losses == "linear" or problem.integral
     probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
     least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
-    if linear:
-        # Of all coordinates, features or not: what each has beside its features is explored, too.
-        temper = min(1.0, (_FULL_TEMPER / problem.domain.dimension) ** (1 / 3))
-        return PosteriorDraft(problem, "linear", probes, least, 0.1, 0.02, temper, mechanism=mechanism)
     # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
     share = 0.0
     if noise.noise is not None:
         share = 1 / (1 + problem.horizon * _epsilon(problem, noise) ** 2 / (1600 * probes))
+    if linear:
+        # Of all coordinates, features or not: what each has beside its features is explored, too.
+        temper = min(1.0, (_FULL_TEMPER / problem.domain.dimension) ** (1 / 3))
+        cap = 0.01 + 0.01 * share  # shorter rounds notice a change sooner
+        return PosteriorDraft(problem, "linear", probes, least, 0.1, cap, temper, mechanism=mechanism)
     growth, cap, temper = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
     return PosteriorDraft(problem, "radial", probes, least, growth, cap, temper, mechanism=mechanism)
 
