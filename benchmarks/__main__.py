@@ -6,7 +6,7 @@ import sys
 
 import benchmarks
 
-SUPPORT = {"__main__", "harness", "solvers"}
+SUPPORT = {"__main__", "harness", "solvers", "worlds"}
 
 
 def main() -> None:

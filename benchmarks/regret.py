@@ -1,171 +1,156 @@
-"""What privacy costs: regret of the default plans against the paper's constants and against no privacy, one run."""
+"""Regret of posterior probes beside the worst-case plan, no privacy, LinUCB and Thompson sampling: linear losses.
 
-import statistics
-import time
-import tracemalloc
+`python -m benchmarks regret` takes ten seeds, on which no constant was chosen; `python -m benchmarks.regret --seeds 50`
+takes as many as it is told, and shows tails.
+"""
+
+import argparse
 
 import numpy as np
+from scipy import stats
 
 import sottovoce as sv
-from benchmarks.harness import show
-from sottovoce.privacy import MECHANISMS, running_sums
+from benchmarks.harness import show, side_by_side
+from benchmarks.worlds import NONE, ONE, POSTERIOR, SETS, TENTH, WORST_CASE, in_parallel, judged, milli, over
+from benchmarks.worlds import optimizer_of
 
 EVENTS = 1_000_000
-SEEDS = range(101, 106)  # constants of the plans were chosen on seeds below 10: these are held out
-NONE, ONE, TENTH = sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1)
+FIRST_SEED, SEEDS = 101, 10
+PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
+PLANS = {"posterior": POSTERIOR, "worst-case": WORST_CASE}
+BASELINES = {"LinUCB": sv.baselines.LinUCB, "Thompson sampling": sv.baselines.ThompsonSampling}
+PROBLEMS = ("slate", "ranking", "spanning-tree")
+HORIZONS = (10_000, 100_000, 1_000_000, 10_000_000)
 
 
-def grid(side):
-    """Edges of a grid DAG: right and down."""
-    nodes = np.arange(side * side).reshape(side, side)
-    right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
-    down = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)
-    return np.concatenate([right, down])
+def regret(task):
+    """Regret per event of one run on a set: against the best decision in hindsight."""
+    name, plan, privacy, events, seed = task
+    environment = sv.simulation.NoisyLinear(SETS[name](), seed=seed)
+    if plan in BASELINES:
+        options = {"horizon": events, "loss_range": environment.loss_range, "seed": seed}
+        optimizer = BASELINES[plan](environment.domain, **options)
+    else:
+        optimizer = optimizer_of(environment.domain, events, PRIVACY[privacy], seed, **PLANS[plan])
+    return sv.simulate(optimizer, environment, record=2).final_regret / events
 
 
-def thirty_edges():
-    """A connected graph of 15 nodes and 30 edges."""
-    rng = np.random.default_rng(0)
-    edges = {(node, int(rng.integers(node))) for node in range(1, 15)}
-    while len(edges) < 30:
-        a, b = sorted(rng.choice(15, 2, replace=False).tolist(), reverse=True)
-        edges.add((a, b))
-    return np.array(sorted(edges))
+def problem_regret(task):
+    """Regret per event of one run of a problem that the library has."""
+    name, plan, seed = task
+    problem = sv.problems.PROBLEMS[name](seed=seed)
+    options = {name: value for name, value in PLANS[plan].items() if name not in ("losses", "integral")}
+    noise = sv.SimulatedNoise(seed)
+    optimizer = problem.optimizer(horizon=200_000, privacy=ONE, seed=seed, noise=noise, **options)
+    return sv.simulate(optimizer, problem.environment, record=2).final_regret / 200_000
 
 
-def regrets(environments, privacy, noise=sv.SimulatedNoise, **options):
-    """Regret per event of one run for each seed, and the seconds they took."""
-    values, started = [], time.perf_counter()
-    for seed, environment in zip(SEEDS, environments, strict=True):
-        optimizer = sv.PrivateBandit(
-            environment.domain,
-            horizon=EVENTS,
-            loss_range=environment.loss_range,
-            privacy=privacy,
-            seed=seed,
-            noise=noise(seed),
-            **options,
-        )
-        values.append(sv.simulate(optimizer, environment, record=2).final_regret / EVENTS)
-    return values, time.perf_counter() - started
+def gathered(work, tasks):
+    """Run tasks, and return the regrets of each: a list over seeds for all that comes before the seed."""
+    found = {}
+    for task, value in zip(tasks, in_parallel(work, tasks), strict=True):
+        found.setdefault(task[:-1], []).append(value)
+    return found
 
 
-def shown(values):
-    return f"{statistics.mean(values):.4f} ± {statistics.stdev(values) / len(values) ** 0.5:.4f}"
-
-
-def ratio(values, others):
-    return f"{statistics.mean(values) / statistics.mean(others):.2f}"
-
-
-def never(environments):
-    lost = [
-        environment.cumulative_loss(environment.domain.center, [EVENTS])
-        - environment.cumulative_loss(environment.comparator(EVENTS).point, [EVENTS])
-        for environment in environments
-    ]
-    return statistics.mean(float(one[0]) for one in lost) / EVENTS
-
-
-def secure(seed):
-    return sv.SecureNoise()
-
-
-def ball():
-    environments = [sv.simulation.MovingTarget(sv.domains.Ball(10), seed=seed) for seed in SEEDS]
-    common = {"play": "around", "lipschitz": 1.0}
-    laplace, _ = regrets(environments, ONE, plan="paper", **common)
-    gaussian, _ = regrets(environments, sv.ApproxDP(1.0, 1e-6), plan="paper", **common)
-    free, _ = regrets(environments, NONE, **common)
-    private, simulated_time = regrets(environments, ONE, **common)
-    _, secure_time = regrets(environments, ONE, secure, **common)
-    best = min(laplace, gaussian, key=statistics.mean)
-    rows = [
-        ("never learning", f"{never(environments):.4f}", ""),
-        ("paper, Laplace, epsilon = 1", shown(laplace), ""),
-        ("paper, Gaussian, epsilon = 1, delta = 1e-6", shown(gaussian), ""),
-        ("default, no privacy", shown(free), ""),
-        (
-            "default, epsilon = 1, pure",
-            shown(private),
-            f"{ratio(private, best)} of paper, {ratio(private, free)} of none",
-        ),
-        ("secure noise, time", "", f"{secure_time / simulated_time:.2f} of simulated noise"),
-    ]
-    show(
-        "regret_ball",
-        "Unit ball, f = |x - target|, n = 10 (aim: 0.1 of paper, 2 of none)",
-        ["", "regret", "ratio"],
-        rows,
-    )
-
-
-def slate():
-    environments = [sv.simulation.NoisyLinear(sv.domains.Hypersimplex(20, 10), seed=seed) for seed in SEEDS]
-    free, _ = regrets(environments, NONE)
-    one, simulated_time = regrets(environments, ONE)
-    tenth, _ = regrets(environments, TENTH)
-    _, secure_time = regrets(environments, ONE, secure)
-    rows = [
-        ("never learning", f"{never(environments):.4f}", ""),
-        ("no privacy", shown(free), ""),
-        ("epsilon = 1", shown(one), f"{ratio(one, free)} of none"),
-        ("epsilon = 0.1", shown(tenth), f"{ratio(tenth, free)} of none"),
-        ("secure noise, time", "", f"{secure_time / simulated_time:.2f} of simulated noise"),
-    ]
-    title = "10 of 20, Bernoulli items, losses='convex', inside (aim: 1.10 and 1.50 of none)"
-    show("regret_slate", title, ["", "regret", "ratio"], rows)
-
-
-def linear():
-    domains = {
-        "5 x 5 grid paths": sv.domains.Paths(grid(5), source=0, target=24),
-        "trees of 30 edges": sv.domains.SpanningTrees(thirty_edges()),
-        "5 of 20": sv.domains.Hypersimplex(20, 5),
-        "Birkhoff 5": sv.domains.Birkhoff(5),
-    }
+def sets(seeds):
+    names = list(SETS)[:4]
+    kinds = [(plan, privacy) for plan in PLANS for privacy in PRIVACY] + [(plan, "none") for plan in BASELINES]
+    tasks = [(name, *kind, EVENTS, seed) for name in names for kind in kinds for seed in seeds]
+    found = gathered(regret, tasks)
     rows = []
-    for name, domain in domains.items():
-        environments = [sv.simulation.NoisyLinear(domain, seed=seed) for seed in SEEDS]
-        frames, _ = regrets(environments, NONE, losses="linear", exploration="frames")
-        options = {"losses": "linear", "integral": True}
-        free, _ = regrets(environments, NONE, **options)
-        one, simulated_time = regrets(environments, ONE, **options)
-        tenth, _ = regrets(environments, TENTH, **options)
-        _, secure_time = regrets(environments, ONE, secure, **options)
+    for name in names:
+        at = {kind: found[(name, *kind, EVENTS)] for kind in kinds}
+        one, tenth, free = (at["posterior", privacy] for privacy in ("1", "0.1", "none"))
         rows += [
-            (f"{name}: never learning", f"{never(environments):.4f}", ""),
-            ("  frames, no privacy", shown(frames), ""),
-            ("  designs, no privacy", shown(free), ""),
-            ("  designs, epsilon = 1", shown(one), f"{ratio(one, frames)} of frames"),
-            ("  designs, epsilon = 0.1", shown(tenth), f"{ratio(tenth, frames)} of frames"),
-            ("  secure noise, time", "", f"{secure_time / simulated_time:.2f} of simulated noise"),
+            (f"{name}: posterior, no privacy", milli(free), ""),
+            (
+                "  posterior, epsilon = 1",
+                milli(one),
+                f"{judged(over(one, at['worst-case', '1']), 0.2)} of worst-case, {judged(over(one, free), 1.8)} of none",
+            ),
+            ("  posterior, epsilon = 0.1", milli(tenth), f"{judged(over(tenth, at['worst-case', '0.1']), 0.3)}"),
+            *((f"  worst-case, {label}", milli(at["worst-case", label]), "") for label in PRIVACY),
+            *(
+                (f"  {plan}, no privacy", milli(at[plan, "none"]), f"{judged(over(one, at[plan, 'none']), 2.5)}")
+                for plan in BASELINES
+            ),
         ]
-    title = "Linear losses, integral actions (aim on paths: 0.25 and 0.50 of frames without privacy)"
-    show("regret_linear", title, ["", "regret", "ratio"], rows)
+    title = f"Linear losses, integral actions, 10^6 events, thousandths, mean / worst of {len(seeds)} seeds"
+    show("regret_linear", title, ["", "regret", "posterior, as a share"], rows)
 
 
-def memory():
-    """Peak memory of a stream planned for 10^6 rounds in 100 dimensions, over its first 20 000."""
+def problems(seeds):
+    tasks = [(name, plan, seed) for name in PROBLEMS for plan in PLANS for seed in seeds]
+    found = gathered(problem_regret, tasks)
+    rows = [
+        (name, *(milli(found[name, plan]) for plan in PLANS), judged(over(*(found[name, plan] for plan in PLANS)), 0.35))
+        for name in PROBLEMS
+    ]
+    title = "Linear problems of the library, epsilon = 1, 2 * 10^5 events, thousandths, mean / worst"
+    show("regret_problems", title, ["", *PLANS, "share"], rows)
+
+
+def slope(seeds):
+    """How regret grows with the horizon: least squares on logarithms, an interval of 95% over runs."""
+    name = "5 of 20"
     rows = []
-    vector = np.ones(100, dtype=np.int64)
-    for name in [one.name for one in MECHANISMS.values() if one.variances]:
-        tracemalloc.start()
-        options = {"l1": 10**6, "l2": 1e6, "length": 10**6, "dimension": 100, "source": sv.SimulatedNoise(0)}
-        sums = running_sums(name, sv.ZCDP(0.5), **options)
-        for _ in range(20_000):
-            sums.add(vector)
-        rows.append((name, f"{tracemalloc.get_traced_memory()[1] / 1e6:.3f}"))
-        tracemalloc.stop()
-    show("mechanism_memory", "Running sums, 100 dimensions, planned for 10^6 rounds (aim: 50 MB)", ["", "MB"], rows)
+    for privacy in ("1", "0.1"):
+        tasks = [(name, "posterior", privacy, events, seed) for events in HORIZONS for seed in seeds]
+        found = gathered(regret, tasks)
+        means = [found[task] for task in dict.fromkeys(task[:-1] for task in tasks)]
+        x = np.repeat(np.log(HORIZONS), [len(values) for values in means])
+        y = np.log(np.concatenate([events * np.array(values) for events, values in zip(HORIZONS, means, strict=True)]))
+        fit = stats.linregress(x, y)
+        wide = stats.t.ppf(0.975, len(x) - 2) * fit.stderr
+        rows.append((f"{name}, epsilon = {privacy}", *map(milli, means), f"{fit.slope:.2f} ± {wide:.2f}"))
+    columns = ["", *(f"T = 10^{len(str(events)) - 1}" for events in HORIZONS), "exponent"]
+    show("regret_slope", "Regret per event, thousandths, mean / worst, and exponent of T in the regret", columns, rows)
 
 
-def main():
-    ball()
-    slate()
-    linear()
-    memory()
+def tails(seeds):
+    """How bad luck gets: the worst run, over the mean (aim: 3)."""
+    kinds = [(events, privacy) for events in (20_000, 200_000, EVENTS) for privacy in ("1", "0.1")]
+    tasks = [(name, "posterior", privacy, events, seed) for name in SETS for events, privacy in kinds for seed in seeds]
+    found = gathered(regret, tasks)
+    rows = []
+    for name in SETS:
+        cells = [found[name, "posterior", privacy, events] for events, privacy in kinds]
+        rows.append((name, *(f"{milli(values)} ({np.max(values) / np.mean(values):.1f})" for values in cells)))
+    title = f"Mean / worst of {len(seeds)} instances, thousandths (worst over mean; aim: 3)"
+    show("regret_tails", title, ["", *(f"{events:g}, ε {privacy}" for events, privacy in kinds)], rows)
+
+
+def speed():
+    environment = sv.simulation.NoisyLinear(SETS["5 of 20"](), seed=1)
+
+    def simulated(plan):
+        optimizer = optimizer_of(environment.domain, EVENTS, ONE, 1, **PLANS[plan])
+        return sv.simulate(optimizer, environment, record=2)
+
+    times = side_by_side({plan: lambda plan=plan: simulated(plan) for plan in PLANS}, repeats=3)
+    ratio = times["posterior"] / times["worst-case"]
+    rows = [(plan, f"{seconds:.2f} s") for plan, seconds in times.items()] + [("ratio", judged(ratio, 2.0))]
+    show("regret_speed", "Simulating 10^6 events in 20 dimensions, epsilon = 1", ["", "time"], rows)
+
+
+def main(count=SEEDS, *, with_tails=False):
+    seeds = range(FIRST_SEED, FIRST_SEED + count)
+    sets(seeds)
+    problems(seeds)
+    slope(seeds)
+    speed()
+    if with_tails:
+        tails(seeds)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--tails", action="store_true", help="more sets, horizons; how bad the worst run is")
+    parser.add_argument("--only-tails", action="store_true")
+    given = parser.parse_args()
+    if given.only_tails:
+        tails(range(FIRST_SEED, FIRST_SEED + given.seeds))
+    else:
+        main(given.seeds, with_tails=given.tails)
