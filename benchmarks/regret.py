@@ -11,8 +11,19 @@ from scipy import stats
 
 import sottovoce as sv
 from benchmarks.harness import show, side_by_side
-from benchmarks.worlds import NONE, ONE, POSTERIOR, SETS, TENTH, WORST_CASE, in_parallel, judged, milli, over
-from benchmarks.worlds import optimizer_of
+from benchmarks.worlds import (
+    NONE,
+    ONE,
+    POSTERIOR,
+    SETS,
+    TENTH,
+    WORST_CASE,
+    in_parallel,
+    judged,
+    milli,
+    optimizer_of,
+    over,
+)
 
 EVENTS = 1_000_000
 FIRST_SEED, SEEDS = 101, 10
@@ -67,7 +78,7 @@ def sets(seeds):
             (
                 "  posterior, epsilon = 1",
                 milli(one),
-                f"{judged(over(one, at['worst-case', '1']), 0.2)} of worst-case, {judged(over(one, free), 1.8)} of none",
+                f"{judged(over(one, at['worst-case', '1']), 0.2)}; {judged(over(one, free), 1.8)} of no privacy",
             ),
             ("  posterior, epsilon = 0.1", milli(tenth), f"{judged(over(tenth, at['worst-case', '0.1']), 0.3)}"),
             *((f"  worst-case, {label}", milli(at["worst-case", label]), "") for label in PRIVACY),
@@ -84,7 +95,11 @@ def problems(seeds):
     tasks = [(name, plan, seed) for name in PROBLEMS for plan in PLANS for seed in seeds]
     found = gathered(problem_regret, tasks)
     rows = [
-        (name, *(milli(found[name, plan]) for plan in PLANS), judged(over(*(found[name, plan] for plan in PLANS)), 0.35))
+        (
+            name,
+            *(milli(found[name, plan]) for plan in PLANS),
+            judged(over(*(found[name, plan] for plan in PLANS)), 0.35),
+        )
         for name in PROBLEMS
     ]
     title = "Linear problems of the library, epsilon = 1, 2 * 10^5 events, thousandths, mean / worst"
