@@ -46,7 +46,7 @@ def in_use(scores: Floats) -> int:
 
 
 def limit_of(surprises: Floats, alarm: float) -> float:
-    """Return the surprise beyond which all is forgotten, given those of the last rounds: a wrong model surprises always.
+    """Return the surprise beyond which all is forgotten, given the last ones: a wrong model surprises always.
 
     Examples
     --------
