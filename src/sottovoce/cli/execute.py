@@ -14,6 +14,7 @@ from sottovoce.cli.options import PRIVACY
 from sottovoce.cli.settings import Settings, variant
 from sottovoce.experiments.algorithms import LocalReports
 from sottovoce.experiments.seeding import streams
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 from sottovoce.problems import DecisionProblem
@@ -26,11 +27,12 @@ Progress = Callable[[int, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a run left behind: its record, its plan, and its last point."""
+    """What a run left behind: its record, its plan, its last point, and what is believed if the plan has a model."""
 
     run: Run
     plan: Plan
     point: Vector
+    posterior: Posterior | None = None
 
 
 def all_settings(settings: Settings) -> list[Settings]:
@@ -51,7 +53,8 @@ def _what_counts(settings: Settings) -> tuple[Guarantee, bool, str]:
 def carry_out(optimizer: Any, environment: Environment, progress: Progress | None = None) -> Played:
     """Simulate an optimizer that was built."""
     run = simulate(optimizer, environment, progress=progress)
-    return Played(run, optimizer.plan, optimizer.point)
+    believes = optimizer.misfit() is not None
+    return Played(run, optimizer.plan, optimizer.point, optimizer.posterior() if believes else None)
 
 
 def optimizer_of(settings: Settings, environment: Environment, problem: DecisionProblem | None) -> Any:
@@ -123,7 +126,7 @@ def _other_words(settings: Settings) -> list[str]:
         "integral": "integral" if settings.integral else "",
         "drift": "drift" if settings.drift else "",
     }
-    for name in ("channel", "lipschitz", "exploration", "mechanism", "patience"):
+    for name in ("channel", "lipschitz", "features", "prior", "exploration", "mechanism", "patience"):
         words[name] = f"{name} {given[name]}" if name in given else ""
     return [*filter(None, words.values()), *settings.chosen]
 
@@ -150,6 +153,7 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
         labels=labels,
         plans=[one.plan for one in played],
         points=[one.point for one in played],
+        posteriors=[one.posterior for one in played],
         best=every[0].make_environment().comparator(runs[0].events_finished).point,
         problem=problem,
         command=command,

@@ -179,7 +179,8 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
     if scores:
         comparator = environment.comparator(scores[-1].events)
         best, certificate = environment.cumulative_loss(comparator.point, events), comparator.certificate
-    privacy = optimizer.privacy
+    privacy, look = optimizer.privacy, getattr(optimizer, "misfit", None)
+    misfit = None if look is None else look()
     return Run(
         events=events,
         rounds=np.array([score.rounds for score in scores], dtype=np.int64),
@@ -202,5 +203,6 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             guarantee=getattr(privacy, "guarantee", None),
             plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
             privacy_rows=tuple(getattr(privacy, "rows", ())),
+            caution="" if misfit is None else misfit.caution,
         ),
     )

@@ -20,7 +20,7 @@ Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
 
 VERSION = 1  # of the file format
-_LATER = ("guarantee", "plan_rows", "privacy_rows")  # fields that the first files do not have
+_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution")  # fields that the first files do not have
 _DAMAGE = (  # what reading a file that is none, or is damaged, may raise
     zipfile.BadZipFile,
     tokenize.TokenError,
@@ -60,6 +60,8 @@ class RunDetails:
         What is promised; None in files of runs from before it was written down.
     plan_rows, privacy_rows : tuple of (str, str)
         What the plan and the privacy statement say, as names and texts; empty in such files.
+    caution : str
+        What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class RunDetails:
     guarantee: Guarantee | None = None
     plan_rows: Rows = ()
     privacy_rows: Rows = ()
+    caution: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the details as plain data, for JSON."""
@@ -100,6 +103,7 @@ class RunDetails:
             guarantee=None if guarantee is None else guarantee_from_dict(guarantee),
             plan_rows=_rows(stored.get("plan_rows", ())),
             privacy_rows=_rows(stored.get("privacy_rows", ())),
+            caution=str(stored.get("caution", "")),
         )
 
 
@@ -247,6 +251,7 @@ class Run:
                 f"  rounds          {details.rounds:,}",
                 f"  oracle calls    {details.oracle_calls:,}",
                 f"  time            {details.seconds:.2f} s",
+                *([f"  caution         {details.caution}"] if details.caution else []),
             ]
         )
 

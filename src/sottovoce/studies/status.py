@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.exploration.posterior import Misfit
 from sottovoce.studies.calls.waiting import Waiting
 
 __all__ = ["Status"]
@@ -39,6 +40,8 @@ class Status:
         None for ever.
     waiting
         What the first open round waits for: see `Waiting`; None if no round is open.
+    misfit
+        How well what was released fits the model of the losses; None if the plan has none, or nothing was released.
     """
 
     name: str
@@ -57,11 +60,14 @@ class Status:
     patience: int | None
     deadline: float | None
     waiting: Waiting | None
+    misfit: Misfit | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return plain | {"point": self.point.tolist(), "waiting": None if self.waiting is None else asdict(self.waiting)}
+        waiting = None if self.waiting is None else asdict(self.waiting)
+        misfit = None if self.misfit is None else self.misfit.to_dict()
+        return plain | {"point": self.point.tolist(), "waiting": waiting, "misfit": misfit}
 
     def _waiting(self, waiting: Waiting) -> str:
         """Say what is waited for; and, where that holds up other rounds, what can be done."""
@@ -80,6 +86,7 @@ class Status:
             ("privacy", self.privacy),
             ("spent", self.spent),
             ("point", point),
+            *([] if self.misfit is None else [("fit", self.misfit.caution or str(self.misfit))]),
         ]
         if self.erasure_pending:
             rows.append(("erasure", f"pending for {self.erasure_pending:,} rounds: retried with every call"))

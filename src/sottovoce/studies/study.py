@@ -26,7 +26,7 @@ from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacySt
 from sottovoce.studies.calls.asking import Order, ask, ask_in_parts
 from sottovoce.studies.calls.closing import tend
 from sottovoce.studies.calls.ids import Place, places_of
-from sottovoce.studies.calls.knowing import posterior_of, recommendation_of
+from sottovoce.studies.calls.knowing import misfit_at_hand, posterior_of, recommendation_of
 from sottovoce.studies.calls.listing import outstanding
 from sottovoce.studies.calls.telling import store
 from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
@@ -281,6 +281,7 @@ class Study:
                 state.patience,
                 counters.deadline,
                 first_waiting(state, now),
+                misfit_at_hand(self._session),
             )
 
     def recommend(self) -> Recommendation:

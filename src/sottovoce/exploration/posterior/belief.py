@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
 
 
+_ENOUGH_REPEATS = 20  # numbers of decisions that were released before, to tell whether the world changes
 _PLAINLY_WRONG = 1e-4  # probability of what was released, under the model
 
 
@@ -84,11 +85,14 @@ class Misfit:
         The sum, and what it should be on average.
     probability
         That it would be as large if the model were right (a p-value).
+    model
+        "linear", or "radial" for convex losses.
     """
 
     statistic: float
     expected: float
     probability: float
+    model: str = "linear"
 
     @classmethod
     def of(cls, statistic: float, expected: float, excess: float) -> "Misfit":
@@ -104,8 +108,9 @@ class Misfit:
     ) -> "Misfit":
         """Compare decisions with the model, all numbers of a decision taken together.
 
-        Numbers of one decision differ by noise alone: they say nothing of the model, and thousands of them would drown
-        what the others say.
+        Numbers of one decision say nothing of the model, and thousands of them would drown what the others say. If they
+        differ by more than noise, then the world changes from round to round, which is no fault of the model: decisions
+        are then expected to differ from it by as much more.
 
         Parameters
         ----------
@@ -121,7 +126,11 @@ class Misfit:
         weights, pulls = history.pooled(1 / variances)
         fourth, _ = history.pooled(tails / variances**2)
         freedom = len(weights) - float(weights @ np.diag(covariance))
-        statistic = float((weights * (pulls / weights - expected) ** 2).sum())
+        means = pulls / weights
+        statistic = float((weights * (means - expected) ** 2).sum())
+        repeats = len(history) - len(weights)
+        if repeats >= _ENOUGH_REPEATS:
+            statistic /= max(1.0, float(((history.means - means[history.index]) ** 2 / variances).sum()) / repeats)
         return cls.of(statistic, freedom, float((fourth / weights**2).sum()))
 
     @property
@@ -129,11 +138,12 @@ class Misfit:
         """Whether the model is plainly wrong: by chance this happens once in thousands of times."""
         return self.probability < _PLAINLY_WRONG
 
-    def caution(self, model: str) -> str:
+    @property
+    def caution(self) -> str:
         """Say what to do if the model is plainly wrong; nothing if it is not."""
         if not self.serious:
             return ""
-        if model == "linear":
+        if self.model == "linear":
             return (
                 f"losses do not look linear in the action (p = {self.probability:.1g}): parts of a decision may depend "
                 "on each other. Try losses='convex', a set whose coordinates say what matters, or plan='worst-case'"

@@ -202,7 +202,7 @@ class Posterior:
                 **given,
                 "decisions": rows,
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
-                "misfit": Misfit(*map(float, record["misfit"])),
+                "misfit": _misfit(record["misfit"], given["model"]),
             }
         )
         one._check()
@@ -264,6 +264,11 @@ class Posterior:
 
     def __hash__(self) -> int:
         return hash(self._digest)
+
+
+def _misfit(stored: Any, model: str) -> Misfit:
+    statistic, expected, probability = map(float, stored)
+    return Misfit(statistic, expected, probability, model)
 
 
 def _rows(record: Record, dimension: int) -> Any:

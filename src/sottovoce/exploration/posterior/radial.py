@@ -358,7 +358,8 @@ class RadialBelief(Belief):
         precision = np.diag(1 / spread) + (rows * summed[:, None]).T @ rows
         expected, covariance = ByCoefficients(precision, center / spread + rows.T @ pulled).predict(rows)
         tails = laplace_tails(self.settings, history.counts, variances)
-        return Misfit.between_decisions(history, variances, expected, covariance, tails)
+        found = Misfit.between_decisions(history, variances, expected, covariance, tails)
+        return replace(found, model=self.model)
 
     def certainty(self, decision: Floats, draws: int = 50) -> Certainty:
         """Draw from the posterior, and see by how much another point is better."""

@@ -15,7 +15,7 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
-from sottovoce.exploration.posterior import Posterior
+from sottovoce.exploration.posterior import Misfit, Posterior
 from sottovoce.learning.bandit import saved_state
 from sottovoce.learning.bandit._ask_tell import BUSY, AskTell, Epochs
 from sottovoce.learning.bandit._life import Life, begin_life, resume_life
@@ -24,7 +24,7 @@ from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.open_rounds import OpenRounds
 from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed
+from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, misfit_of
 from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.plan import Plan
@@ -228,6 +228,13 @@ class PrivateBandit(AskTell):
         It holds released values alone. Plans without a model (frames, designs, the paper's) have none, and say so.
         """
         with self._lock: return self._believed()  # noqa: E701  # fmt: skip
+
+    def misfit(self) -> Misfit | None:
+        """Return how well what was released fits the model of the losses; None if the plan has none.
+
+        Its `caution` says what to do if it does not; `recommend` repeats it.
+        """
+        with self._lock: return misfit_of(self._best_informed or self._epoch)  # noqa: E701  # fmt: skip
 
     def _believed(self) -> Posterior:
         if self._settled != _fork.current:

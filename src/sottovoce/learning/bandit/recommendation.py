@@ -20,7 +20,7 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.oco.noisy_oco import MirrorStep
 from sottovoce.learning.planning.problem import Problem
 
-__all__ = ["Recommendation", "believed", "best_informed", "recommended"]
+__all__ = ["Recommendation", "believed", "best_informed", "misfit_of", "recommended"]
 
 _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
@@ -180,8 +180,13 @@ def _from_belief(belief: Belief) -> Recommendation:
         sure.share,
         sure.shortfall,
         misfit,
-        misfit.caution(belief.model),
+        misfit.caution,
     )
+
+
+def misfit_of(epoch: Epoch | None) -> Misfit | None:
+    """Return how well what was released fits the model of an epoch; None if it has none."""
+    return _belief(epoch).misfit() if epoch is not None and isinstance(epoch.learner, Believer) else None
 
 
 def believed(epoch: Epoch) -> Posterior:

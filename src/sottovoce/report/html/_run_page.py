@@ -7,10 +7,12 @@ from typing import Any
 
 from sottovoce._arrays import Vector
 from sottovoce.experiments.grouping import gather
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
 from sottovoce.problems import DecisionProblem
 from sottovoce.report._numbers import significant
 from sottovoce.report._promises import Promise, Rows, plan_rows, promise_of_run, statement_rows
+from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._decisions import decide, plain_point
 from sottovoce.report.html._page import write_page
 from sottovoce.report.html._run_parts import ShownRun, figures_of, legend_of, predictions_of, table_of, tiles_of
@@ -26,6 +28,7 @@ def run_report(
     labels: Sequence[str] | None = None,
     plans: Sequence[Plan | None] | None = None,
     points: Sequence[Vector | None] | None = None,
+    posteriors: Sequence[Posterior | None] | None = None,
     best: Vector | None = None,
     problem: DecisionProblem | None = None,
     command: str = "",
@@ -44,6 +47,8 @@ def run_report(
         One per run: what was predicted.
     points : sequence of array or None, optional
         One per run: the last decision.
+    posteriors : sequence of Posterior or None, optional
+        One per run: what is believed at its end, where the plan has a model of the losses.
     best : array, optional
         The best fixed point in hindsight; by default the comparator of the problem.
     problem : DecisionProblem, optional
@@ -80,10 +85,12 @@ def run_report(
     names = [run.details.privacy_headline for run in every] if labels is None else list(labels)
     plans = [None] * len(every) if plans is None else plans
     points = [None] * len(every) if points is None else points
-    for name, count in (("labels", len(names)), ("plans", len(plans)), ("points", len(points))):
+    posteriors = [None] * len(every) if posteriors is None else posteriors
+    counts = {"labels": len(names), "plans": len(plans), "points": len(points), "posteriors": len(posteriors)}
+    for name, count in counts.items():
         if count != len(every):
             raise ValueError(f"{name} must be as many as runs, got {count} for {len(every)}")
-    entries = [ShownRun(*row) for row in zip(names, every, plans, points, strict=True)]
+    entries = [ShownRun(*row) for row in zip(names, every, plans, points, posteriors, strict=True)]
     return write_page(path, "run.html", _content(entries, best, problem, command))
 
 
@@ -92,9 +99,11 @@ def _content(
 ) -> dict[str, Any]:
     first = entries[0]
     decision = _decision(first, best, problem)
+    belief = None if first.posterior is None else show_belief(first.posterior, first.point, who=first.label)
     contents = [
         ("regret", "Regret"),
         *([("decision", "What was decided")] if decision else []),
+        *([("belief", "What is believed")] if belief else []),
         ("privacy", "What is promised"),
         ("plan", "Planned and happened"),
         ("details", "What was run"),
@@ -110,6 +119,7 @@ def _content(
         "figures": figures_of(entries),
         "runs": table_of(entries),
         "decision": decision,
+        "belief": belief,
         "promises": _promises(entries),
         "predictions": predictions_of(entries),
         "plans": [(one.label, plan_rows(one.run.details)) for one in entries],

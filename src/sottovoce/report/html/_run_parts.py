@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Vector
+from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
@@ -26,6 +27,7 @@ class ShownRun:
     run: Run
     plan: Plan | None
     point: Vector | None
+    posterior: Posterior | None = None
 
     @property
     def promise(self) -> Promise:

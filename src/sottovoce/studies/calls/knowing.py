@@ -2,12 +2,12 @@
 
 from sqlalchemy import Connection
 
-from sottovoce.exploration.posterior import Posterior
+from sottovoce.exploration.posterior import Misfit, Posterior
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, recommended
+from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, misfit_of, recommended
 from sottovoce.studies.session.session import Session
 
-__all__ = ["posterior_of", "recommendation_of"]
+__all__ = ["misfit_at_hand", "posterior_of", "recommendation_of"]
 
 
 def recommendation_of(session: Session) -> Recommendation:
@@ -24,6 +24,11 @@ def posterior_of(session: Session) -> Posterior | None:
         epochs = session.state.epochs
         known = _best(session, older) or (epochs[max(epochs)] if epochs else None)
         return None if known is None else believed(known)
+
+
+def misfit_at_hand(session: Session) -> Misfit | None:
+    """Return how well what was released fits the model, by the epochs at hand; the state is at rest."""
+    return misfit_of(_best(session, None))
 
 
 def _closed_before(session: Session, connection: Connection) -> Epoch | None:

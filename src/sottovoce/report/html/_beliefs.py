@@ -1,0 +1,98 @@
+"""What is believed, in a page: of each coordinate and of decisions that were tried; how surely, and whether it fits."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.exploration.posterior import Posterior
+from sottovoce.report._numbers import significant
+from sottovoce.report.html._charts import Axis, Curve, line_chart
+from sottovoce.report.html._pieces import Chart
+
+__all__ = ["ShownBelief", "show_belief"]
+
+_MOST = 40  # coordinates, or decisions: more cannot be told apart
+_TWO_SIDES = 1.96  # deviations that hold 95%
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBelief:
+    """Charts of a posterior, with words before them; and a warning, if the model does not fit."""
+
+    words: tuple[str, ...]
+    warning: str
+    charts: tuple[Chart, ...]
+
+
+def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> ShownBelief | None:
+    """Draw what is believed; `chosen` is the decision that is recommended. None if nothing was released."""
+    if not posterior.rounds:
+        return None
+    count = f"{len(posterior.means):,} decisions were tried in {posterior.rounds:,} rounds"
+    words = (
+        f"A {posterior.model} model of the losses ({who}), from released numbers alone: {count}. Bars hold 95% of what "
+        "is believed.",
+        f"Does it fit? {str(posterior.misfit)[0].upper()}{str(posterior.misfit)[1:]}.",
+    )
+    charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
+    return ShownBelief(words, posterior.misfit.caution, (*charts, _decisions(posterior)))
+
+
+def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
+    """Slopes, the best coordinate first, those of the decision in a colour of their own."""
+    assert posterior.deviations is not None
+    order: Integers = np.argsort(posterior.slopes, kind="stable").astype(np.int64)
+    shown, left_out = order, ""
+    if len(order) > _MOST:
+        half = _MOST // 2
+        shown = np.concatenate([order[:half], order[-half:]])
+        left_out = f" Of {len(order):,} coordinates, the {half} best and the {half} worst are shown."
+    places = np.arange(1.0, len(shown) + 1)
+    inside = np.zeros(len(shown), dtype=bool) if chosen is None else chosen[shown] > 0
+    curves = [
+        Curve(
+            name,
+            places[where],
+            posterior.slopes[shown[where]],
+            _TWO_SIDES * posterior.deviations[shown[where]],
+            colour,
+            line=False,
+            markers=True,
+        )
+        for name, where, colour in (("in the decision", inside, 0), ("not in it", ~inside, 1))
+        if where.any()
+    ]
+    step = max(1, len(shown) // 10)
+    ticks = tuple((float(place), str(shown[int(place) - 1])) for place in places[::step])
+    title = "What a coordinate adds to the loss"
+    chart = line_chart(curves, Axis("coordinate (from 0), the best first", ticks=ticks), Axis("loss per unit"), title)
+    told_apart = " Circles: in the decision. Squares: not in it." if inside.any() and not inside.all() else ""
+    return Chart(title, chart, f"Believed means, and 95% of what is believed.{told_apart}{left_out}")
+
+
+def _decisions(posterior: Posterior) -> Chart:
+    """By how much released means differ from what the model expects of the same decisions."""
+    most = np.argsort(-posterior.precisions, kind="stable")[:_MOST]
+    rows = posterior.decisions[most]
+    expected = np.array(
+        [posterior.predict(row)[0] for row in (rows if isinstance(rows, np.ndarray) else rows.toarray())]
+    )
+    order = np.argsort(expected, kind="stable")
+    apart = posterior.means[most][order] - expected[order]
+    bars = _TWO_SIDES / np.sqrt(posterior.precisions[most][order])
+    places = np.arange(1.0, len(most) + 1)
+    curves = [
+        Curve("as expected", places[[0, -1]], np.zeros(2), colour=-1),
+        Curve("released, less what is expected", places, apart, bars, 0, line=False, markers=True),
+    ]
+    ticks = tuple(
+        (float(place), significant(float(expected[order[int(place) - 1]])))
+        for place in places[:: max(1, len(most) // 5)]
+    )
+    title = "Decisions that were tried: released less expected"
+    axis = Axis("mean loss that the model expects of the decision", ticks=ticks)
+    words = (
+        f"The {len(most)} decisions that are known best. If the model is right, 95% of the bars reach the line at 0."
+    )
+    return Chart(title, line_chart(curves, axis, Axis("difference"), title), words)

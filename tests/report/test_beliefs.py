@@ -1,0 +1,83 @@
+"""What is believed, in the page of a run: a chart of coordinates, one of decisions, and a warning if the model is wrong."""
+
+import numpy as np
+
+import sottovoce as sv
+from sottovoce.report import run_report
+from sottovoce.report.html._beliefs import show_belief
+
+COSTS = np.linspace(0.1, 0.6, 8)
+
+
+def played(losses, domain=None, **options):
+    optimizer = sv.PrivateBandit(
+        sv.domains.Hypersimplex(8, 3) if domain is None else domain,
+        horizon=8_000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.NoPrivacy(),
+        exploration="posterior",
+        seed=1,
+        **options,
+    )
+    actions = optimizer.ask(8_000)
+    coins = np.random.default_rng(0).random(8_000)
+    optimizer.tell(actions.ids, coins < losses(actions.x))
+    return optimizer
+
+
+def linear(x):
+    return x @ COSTS[: x.shape[1]] / 3
+
+
+def pairs(x):
+    """Losses that depend on whether two items are of one kind."""
+    return 0.2 + 0.3 * np.abs(x[:, ::2].sum(axis=1) - 1.5)
+
+
+def test_the_page_of_a_run_shows_what_is_believed(tmp_path):
+    environment = sv.simulation.NoisyLinear(sv.domains.Hypersimplex(8, 3))
+    options = {"losses": "linear", "exploration": "posterior", "privacy": sv.NoPrivacy(), "seed": 1}
+    optimizer = sv.PrivateBandit(environment.domain, horizon=3_000, loss_range=environment.loss_range, **options)
+    run = sv.simulate(optimizer, environment)
+    page = run_report(run, tmp_path / "report.html", points=[optimizer.point], posteriors=[optimizer.posterior()])
+    words = page.read_text()
+    assert 'id="belief"' in words
+    assert "What a coordinate adds to the loss" in words
+    assert "in the decision" in words
+    without = run_report(run, tmp_path / "other.html", points=[optimizer.point]).read_text()
+    assert 'id="belief"' not in without
+
+
+def test_a_model_that_is_wrong_is_said_to_be():
+    optimizer = played(pairs, integral=True)
+    shown = show_belief(optimizer.posterior(), optimizer.point, who="one")
+    assert "do not look linear" in shown.warning
+    right = played(linear, integral=True)
+    assert show_belief(right.posterior(), right.point, who="one").warning == ""
+
+
+def test_before_anything_is_released_nothing_is_shown():
+    fresh = sv.PrivateBandit(
+        sv.domains.Simplex(3),
+        horizon=1_000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(1.0),
+        integral=True,
+        exploration="posterior",
+    )
+    assert show_belief(fresh.posterior(), None, who="one") is None
+
+
+def test_many_coordinates_are_cut_to_the_ends_and_very_many_have_decisions_only():
+    wide = played(lambda x: x[:, :4].sum(axis=1) / 5, domain=sv.domains.Hypersimplex(100, 5), integral=True)
+    charts = show_belief(wide.posterior(), wide.point, who="one").charts
+    assert "Of 100 coordinates, the 20 best and the 20 worst are shown" in charts[0].caption
+    assert charts[0].svg.count('class="mark') == 40
+    huge = played(lambda x: x[:, :4].sum(axis=1) / 5, domain=sv.domains.Hypersimplex(700, 5), integral=True)
+    (only,) = show_belief(huge.posterior(), huge.point, who="one").charts
+    assert "known best" in only.caption
+
+
+def test_convex_losses_have_their_picture_too():
+    optimizer = played(lambda x: 0.2 + 0.2 * ((x - 0.3) ** 2).sum(axis=1), domain=sv.domains.Ball(3))
+    assert len(show_belief(optimizer.posterior(), optimizer.point, who="one").charts) == 2
