@@ -1,4 +1,4 @@
-"""What is believed, in the page of a run: a chart of coordinates, one of decisions, and a warning if the model is wrong."""
+"""What is believed, in the page of a run: charts of coordinates and decisions, and a warning if the model is wrong."""
 
 import numpy as np
 
