@@ -130,13 +130,14 @@ def array_of(bad):
 
 def minimise(loss, **options):
     sv.minimize(
-        loss, sv.domains.Ball(2), horizon=50, loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), batch_size=10, **options
+        loss, sv.domains.Ball(2), horizon=50, loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), least_events=2, **options
     )
 
 
 CHANNELS = {kind: sv.local.CHANNELS[kind]((0.0, 1.0), epsilon=1.0) for kind in sv.local.CHANNELS}
 CALLS = {
     "tell": lambda bad: tell(asked(), 1, bad),
+    "tell a plan for the worst case": lambda bad: tell(asked(plan="worst-case"), 1, bad),
     "tell a block": lambda bad: tell(asked(), 3, [0.5, bad, 0.5]),
     "tell an array": lambda bad: tell(asked(), 2, array_of(bad)),
     "tell in place of a block": lambda bad: tell(asked(), 3, bad),

@@ -93,7 +93,7 @@ def test_a_claim_below_the_truth_is_refuted():
     assert not audit(MechanismAlone("fresh", sv.ZCDP(0.5)), claimed=GDP(0.5), runs=8000, noise_seed=1).passed
 
 
-SMALL = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"batch_size": 4})
+SMALL = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"plan": "worst-case", "batch_size": 4})
 
 
 def test_processes_change_nothing_but_the_time():
@@ -128,7 +128,7 @@ def test_what_cannot_be_audited_is_refused():
     with pytest.raises(ValueError, match="promises nothing"):
         audit(without)
     with pytest.raises(ValueError, match="nothing is ever released"):
-        audit(Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=4, choices={"batch_size": 4}))
+        audit(Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=4, choices=SMALL.choices))
     with pytest.raises(ValueError, match="do not fit into one round"):
         audit(SMALL, claimed=sv.PureDP(1.0, contributions=3), runs=400)
     with pytest.raises(ValueError, match="runs must be at least 400"):

@@ -15,6 +15,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
 from sottovoce.exploration import Probed
+from sottovoce.exploration.posterior import PosteriorExploration, belief
 from sottovoce.learning.bandit import epoch as epochs
 from sottovoce.learning.bandit import estimates, rounds
 from sottovoce.learning.planning import sensitivity
@@ -35,6 +36,11 @@ REUSE = Configuration(
     losses="linear",
     integral=True,
 )
+PROBES = {"probes": 2, "least_events": 2}
+BELIEVING = Configuration(
+    sv.domains.Hypersimplex(4, 2), sv.PureDP(1.0), 12, PROBES, losses="linear", integral=True, label="posterior probes"
+)
+CONVEX = Configuration(sv.domains.Ball(2), sv.PureDP(1.0), 12, PROBES, loss_range=(0.0, 2.0), label="in a ball")
 
 
 def sphere(mechanism, privacy):
@@ -42,8 +48,8 @@ def sphere(mechanism, privacy):
     return Configuration(sv.domains.Box(0.0, 1.0, 2), privacy, 10, choices)
 
 
-def study():
-    return StudyConfiguration(TWO_NUMBERS, "study")
+def study(subject=TWO_NUMBERS):
+    return StudyConfiguration(subject, "study")
 
 
 def misaligned(subject, most=24, **options):
@@ -58,7 +64,14 @@ def refuted(subject, runs=400, **options):
     return not found.passed
 
 
-INTACT = [TWO_NUMBERS, SEVERAL, REUSE, *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "toeplitz", "fresh"))]
+INTACT = [
+    BELIEVING,
+    CONVEX,
+    TWO_NUMBERS,
+    SEVERAL,
+    REUSE,
+    *(sphere(name, sv.ZCDP(0.5)) for name in ("tree", "toeplitz", "fresh")),
+]
 
 
 @pytest.mark.parametrize("subject", INTACT)
@@ -69,10 +82,12 @@ def test_intact_programs_align(subject):
 def test_intact_epochs_and_studies_align():
     assert not misaligned(EPOCHS, 7)
     assert not misaligned(study(), 8)
+    assert not misaligned(study(BELIEVING), 4)
 
 
-def test_an_intact_program_is_not_refuted_by_its_runs():
-    assert not refuted(TWO_NUMBERS)
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, BELIEVING])
+def test_an_intact_program_is_not_refuted_by_its_runs(subject):
+    assert not refuted(subject)
 
 
 # ---------------------------------------------------------------------------------------------- the grid of losses
@@ -121,10 +136,11 @@ def no_noise(sums, drawn):
 
 
 @pytest.mark.parametrize("broken", [only_the_first_noised, one_noise_for_all, no_noise])
-def test_numbers_without_noise_of_their_own(monkeypatch, broken):
+@pytest.mark.parametrize("subject", [TWO_NUMBERS, BELIEVING])
+def test_numbers_without_noise_of_their_own(monkeypatch, subject, broken):
     monkeypatch.setattr(probe_sums, "add", broken)
-    assert misaligned(TWO_NUMBERS)
-    assert refuted(TWO_NUMBERS)
+    assert misaligned(subject)
+    assert refuted(subject)
 
 
 def test_noise_forgotten_in_one_round(monkeypatch):
@@ -161,6 +177,7 @@ def test_no_noise_after_the_first_epoch(monkeypatch):
 def test_a_study_without_noise(monkeypatch):
     without_noise(monkeypatch, 0)
     assert misaligned(study(), 2)
+    assert misaligned(study(BELIEVING), 2)
 
 
 # ---------------------------------------------------------------------------------------------- what else shows
@@ -247,6 +264,53 @@ def test_a_round_that_closes_later_for_a_high_loss(monkeypatch):
     assert refuted(TWO_NUMBERS, tellings=["block"])
 
 
+# ------------------------------------------------------------------------- decisions that follow from what was released
+
+
+def true_sums(monkeypatch):
+    """The un-noised sums of every round, as they are complete."""
+    right, kept = rounds.OpenRound.complete, []
+
+    def complete(self):
+        found = right(self)
+        kept.append(np.array(found.products, dtype=np.float64))
+        return found
+
+    monkeypatch.setattr(rounds.OpenRound, "complete", complete)
+    return kept
+
+
+@pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
+def test_a_belief_in_the_true_sums(monkeypatch, subject):
+    """What is released has its noise, and later decisions are drawn from what has none."""
+    kept, learned = true_sums(monkeypatch), PosteriorExploration.learn
+    step = subject.plan.grids(subject.loss_range)[0].step
+
+    def learn(self, sums, weights):
+        learned(self, kept[-1] * step, weights)
+
+    monkeypatch.setattr(PosteriorExploration, "learn", learn)
+    assert misaligned(subject)
+
+
+@pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
+def test_a_round_whose_length_depends_on_a_raw_loss(monkeypatch, subject):
+    """Longer by an event of each decision, after a round in which somebody lost as much as one can."""
+    absorb, events, highest = rounds.OpenRound.absorb, belief.Pace.events, []
+    most = subject.plan.grids(subject.loss_range)[0].steps
+
+    def remember(self, block, told, weights):
+        highest.append(int(np.max(told)))
+        absorb(self, block, told, weights)
+
+    def longer(self, settings, passed):
+        return events(self, settings, passed) + bool(passed and highest[-1] >= most)
+
+    monkeypatch.setattr(rounds.OpenRound, "absorb", remember)
+    monkeypatch.setattr(belief.Pace, "events", longer)
+    assert misaligned(subject)
+
+
 # ---------------------------------------------------------------------------------------------- sensitivities
 
 
@@ -273,7 +337,7 @@ def fresh(subject):
     return replace(subject)  # plans are kept by their configuration
 
 
-@pytest.mark.parametrize("subject", [TWO_NUMBERS, *(sphere(name, sv.ZCDP(0.5)) for name in SUMMING)])
+@pytest.mark.parametrize("subject", [BELIEVING, CONVEX, TWO_NUMBERS, *(sphere(name, sv.ZCDP(0.5)) for name in SUMMING)])
 def test_a_sensitivity_of_half_the_range(monkeypatch, subject):
     recalibrated(monkeypatch, halved)
     assert misaligned(fresh(subject))
@@ -283,6 +347,7 @@ def test_a_sensitivity_of_half_the_range(monkeypatch, subject):
 def test_contributions_that_are_ignored(monkeypatch, privacy):
     recalibrated(monkeypatch, for_one_event)
     assert misaligned(replace(SEVERAL, privacy=privacy))
+    assert misaligned(replace(BELIEVING, privacy=privacy, horizon=24, choices=PROBES | {"least_events": 4}))
 
 
 @pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5)])
@@ -342,7 +407,7 @@ def test_a_forgotten_loss_that_counts_for_more_than_any(monkeypatch):
     assert misaligned(TWO_NUMBERS)
 
 
-@pytest.mark.parametrize("subject", [REUSE, TWO_NUMBERS])
+@pytest.mark.parametrize("subject", [REUSE, TWO_NUMBERS, BELIEVING])
 def test_an_event_that_counts_in_two_numbers(monkeypatch, subject):
     def twice(probed, losses):
         sums = np.zeros(probed.numbers, dtype=np.int64)

@@ -81,6 +81,25 @@ def test_results_go_to_a_folder_of_the_runs_name(command, tmp_path):
     assert (tmp_path / "results" / "switching" / "regret.png").is_file()
 
 
+def test_the_same_runs_in_another_world_stand_beside_them(command, tmp_path):
+    (tmp_path / "two.toml").write_text(
+        'environment = "noisy-linear"\ndomain = "simplex:4"\nhorizon = 400\nlosses = "linear"\nsimulated-noise = true\n'
+        'also = ["plan=worst-case"]\nbeside = "switching:every=200,moods=2"\n'
+    )
+    code, out, err = command("run", "two.toml", "--out", "here")
+    assert (code, err) == (0, "")
+    worlds = [json.loads((tmp_path / "here" / folder / "summary.json").read_text()) for folder in (".", "switching")]
+    names = [{one["details"]["environment"].split("(")[0] for one in world["runs"]} for world in worlds]
+    assert names == [{"NoisyLinear"}, {"Switching"}]
+    labels = [[one["label"] for one in world["runs"]] for world in worlds]
+    assert labels[0] == labels[1] == ["epsilon = 1, simulated noise", "epsilon = 1, simulated noise, worst-case plan"]
+    assert f"drew both worlds in here{os.sep}regret.png" in out
+    alone, both = (
+        int.from_bytes((tmp_path / "here" / folder / "regret.png").read_bytes()[16:20]) for folder in ("switching", ".")
+    )
+    assert both > 1.5 * alone
+
+
 def test_options_override_the_file(command, tmp_path):
     (tmp_path / "mine.toml").write_text('domain = "ball:3"\nhorizon = 1000\nepsilon = 0.5\nsimulated-noise = true\n')
     assert command("run", "mine.toml", "--epsilon", "4", "--delta", "1e-5")[0] == 0
@@ -241,19 +260,6 @@ def test_a_slate_of_linear_losses_is_played_in_vertices(command, tmp_path):
     assert command("run", "slate", "--horizon", "2k", "--out", str(tmp_path))[0] == 0
     settings = json.loads((tmp_path / "summary.json").read_text())["runs"][0]["settings"]
     assert (settings["losses"], settings["integral"]) == ("linear", True)
-
-
-@pytest.mark.parametrize(("name", "drifts"), [("slate", True), ("slate:drift=0", False), ("routing", False)])
-def test_an_optimizer_hears_that_its_problem_drifts(command, monkeypatch, tmp_path, name, drifts):
-    heard = []
-
-    def listening(*arguments, **options):
-        heard.append(options["drift"])
-        return sv.PrivateBandit(*arguments, **options)
-
-    monkeypatch.setattr(execute, "PrivateBandit", listening)
-    assert command("run", name, "--horizon", "1k", "--out", str(tmp_path))[0] == 0
-    assert heard == [drifts, drifts]
 
 
 @pytest.mark.parametrize(

@@ -144,13 +144,13 @@ def test_a_study_that_was_made_by_other_choices_is_not_alike(command):
 
 
 def test_a_variant_may_choose_and_its_errors_come_before_anything_is_run(command, tmp_path, monkeypatch):
-    also = ("--also", "mechanism=probe-sums,choose=batch_size=8", "--also", "local", "--also", "no-privacy")
+    also = ("--also", "mechanism=probe-sums,choose=probes=4", "--also", "local", "--also", "no-privacy")
     assert command(*RUN, *SMALL, "--contributions", "2", "--simulated-noise", *also)[0] == 0
     labels = [one["label"] for one in json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]]
     budget = "epsilon = 1, 2 contributions, simulated noise"
     assert labels == [
         budget,
-        f"{budget}, mechanism probe-sums, batch_size=8",
+        f"{budget}, mechanism probe-sums, probes=4",
         "epsilon = 1, local, 2 contributions, simulated noise",
         "no privacy",
     ]
@@ -161,7 +161,7 @@ def test_a_variant_may_choose_and_its_errors_come_before_anything_is_run(command
 def test_a_file_says_what_options_say(command, tmp_path):
     (tmp_path / "mine.toml").write_text(
         'domain = "box:2"\nhorizon = 400\nloss-range = [0, 2]\nrho = 0.5\nchoose = ["batch_size=8"]\n'
-        'losses = "convex"\nsimulated-noise = true\npatience = "none"\n'
+        'losses = "convex"\nplan = "worst-case"\nsimulated-noise = true\npatience = "none"\n'
     )
     assert command("run", "mine.toml", "--epsilon", "2", "--out", "here")[0] == 0  # in place of the file's rho
     (one,) = json.loads((tmp_path / "here" / "summary.json").read_text())["runs"]

@@ -30,18 +30,29 @@ def command(capsys):
 
 
 def test_the_plan_is_shown_with_its_price_and_what_else_was_considered(command, tmp_path):
-    code, out, err = command("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1", "--out", "here")
+    asked = ("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1", "--plan", "worst-case")
+    code, out, err = command(*asked, "--out", "here")
     assert (code, err) == (0, "")
-    made = outlook.plan(sv.domains.Ball(3), 10**6, (0.0, 1.0), sv.PureDP(1.0))
+    made = outlook.plan(sv.domains.Ball(3), 10**6, (0.0, 1.0), sv.PureDP(1.0), plan="worst-case")
     assert f"at most {made.bound / 10**6:.4g} per event" in out
     assert f"never learning costs at most {made.no_learning / 10**6:.4g}" in out
     assert f"{made.price_of_privacy:.2f} times that of the same plan without noise" in out
+    assert made.alternatives
     for other in made.alternatives:
         assert any(other.what in line and f"{other.bound:.4g}" in line for line in out.splitlines())
     assert "too few" not in out
     assert {path.name for path in (tmp_path / "here").iterdir()} == {"plan.png", "plan.json"}
     stored = json.loads((tmp_path / "here" / "plan.json").read_text())
     assert (stored["plan"]["bound"], stored["vacuous"], stored["horizon"][1]) == (made.bound, False, 10**6)
+
+
+def test_a_plan_without_a_bound_claims_none(command):
+    code, out, _ = command("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1")
+    made = outlook.plan(sv.domains.Ball(3), 10**6, (0.0, 1.0), sv.PureDP(1.0))
+    assert code == 0
+    assert f"of the order of {made.bound / 10**6:.4g} per event" in out
+    assert made.options.rests_on in out
+    assert "The bound" not in out
 
 
 def test_a_horizon_that_is_too_short_is_called_so_with_what_it_would_take(command, tmp_path):
@@ -56,7 +67,8 @@ def test_a_horizon_that_is_too_short_is_called_so_with_what_it_would_take(comman
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--losses", "linear", "--integral"), "designs with probe-sums"),
+        (("--losses", "linear", "--integral"), "posterior with probe-sums"),
+        (("--losses", "linear", "--integral", "--plan", "worst-case"), "designs with probe-sums"),
         (("--plan", "paper"), "Plan: paper"),
         (("--losses", "linear", "--loss-range", "-1, 3"), "scale 4 in units of loss"),
     ],

@@ -1,5 +1,6 @@
 from dataclasses import asdict
 
+import numpy as np
 import pytest
 
 import sottovoce as sv
@@ -122,6 +123,43 @@ def test_all_ready_runs_can_be_built():
     for settings in ready.READY.values():
         for one in all_settings(settings):
             assert one.make_environment().domain.dimension >= 10
+
+
+def test_the_demo_shows_every_plan_and_a_world_that_changes_once():
+    demo = ready.READY["demo"]
+    assert {one.plan for one in all_settings(demo)} == {None, "worst-case", "paper"}
+    world = demo.in_other_world().make_environment()
+    moods = world.moods_of(0, demo.horizon)
+    assert len(moods) == demo.horizon
+    assert np.count_nonzero(np.diff(moods)) == 1
+    assert 0.4 < np.flatnonzero(np.diff(moods))[0] / demo.horizon < 0.6
+
+
+def test_an_environment_has_settings_of_its_own():
+    settings = Settings(environment="switching:every=50,moods=2,seed=7", domain="simplex:4", seed=1)
+    assert repr(settings.make_environment()) == "Switching(Simplex(4), every=50, moods=2, gap=0.3, seed=7)"
+    assert settings.in_other_world() is None
+    for values, words in (
+        ({"environment": "switching:speed=3"}, "environment switching has no setting 'speed'; it has every, moods"),
+        ({"beside": "desert"}, "beside must be one of"),
+        ({"beside": "slate"}, "beside must be one of"),
+        ({"environment": "slate", "beside": "switching"}, "beside must be left out: slate has a world of its own"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            Settings(**values)
+    with pytest.raises(ValueError, match="'switching:every=0': every must be"):
+        Settings(environment="switching:every=0").make_environment()
+
+
+def test_what_all_runs_share_is_not_in_their_names():
+    linear = Settings(losses="linear", integral=True, also=("plan=worst-case", "plan=paper", "no-privacy"))
+    assert labels_of(all_settings(linear)) == [
+        "epsilon = 1",
+        "epsilon = 1, worst-case plan",
+        "epsilon = 1, paper's plan",
+        "no privacy",
+    ]
+    assert labels_of([linear]) == ["epsilon = 1, linear losses, integral"]
 
 
 def test_a_name_that_is_neither_ready_nor_a_file_is_refused():

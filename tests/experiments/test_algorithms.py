@@ -10,6 +10,7 @@ from sottovoce.learning.baselines import BASELINES
 
 HEADLINES = {
     "default": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "worst-case": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
     "paper-laplace": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
     "local": "epsilon = 2, local differential privacy (SIMULATED NOISE: NOT PRIVATE)",
     "no-privacy": "no privacy: NOT PRIVATE",
@@ -44,9 +45,17 @@ def test_the_best_fixed_point_has_no_regret_and_never_learning_has_its_own():
     assert result.never_learning_per_event > 0.1
 
 
+def test_the_default_and_the_worst_case_are_two_algorithms():
+    ways = {name: run_cell(Cell("toy", name, 1.0, 400, 0)).run.details.plan for name in ("default", "worst-case")}
+    assert "posterior" in ways["default"]
+    assert "posterior" not in ways["worst-case"]
+    assert "Plan: worst-case" in ways["worst-case"]
+
+
 def test_settings_reach_the_plan():
-    inside = run_cell(Cell("toy", "default:batch_size=50", 1.0, 1_000, 0))
-    assert inside.result.rounds == 20
+    for name in ("worst-case:batch_size=50", "default:exploration=frames,batch_size=50"):
+        assert run_cell(Cell("toy", name, 1.0, 1_000, 0)).result.rounds == 20
+    assert run_cell(Cell("toy", "default:probes=2,least_events=25", 1.0, 1_000, 0)).result.rounds == 20
 
 
 @pytest.mark.parametrize(

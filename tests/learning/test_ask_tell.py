@@ -296,6 +296,7 @@ def test_a_failing_oracle_leaves_no_half_asked_block():
         horizon=100,
         loss_range=(0.0, 1.0),
         privacy=sv.NoPrivacy(),
+        plan="worst-case",
         batch_size=10,
         step=0.1,
     )
@@ -372,6 +373,7 @@ def test_losses_that_nobody_wants_are_dropped_unread_even_after_their_round():
         privacy=sv.PureDP(1.0),
         losses="linear",
         integral=True,
+        exploration="designs",
         seed=1,
     )
     actions = optimizer.ask(1500)

@@ -20,7 +20,7 @@ def linear(domain=CHOICES, *, integral=False, privacy=None, horizon=HORIZON, **c
         privacy=privacy or sv.PureDP(1.0),
         losses="linear",
         integral=integral,
-        exploration="designs",  # as it would be anyway, and quicker to plan
+        exploration="designs",
         seed=5,
         noise=sv.SimulatedNoise(5),
         **choices,
@@ -203,6 +203,7 @@ def test_linear_losses_are_learned_privately(integral):
         privacy=sv.PureDP(1.0),
         losses="linear",
         integral=integral,
+        exploration="designs",
         seed=3,
         noise=sv.SimulatedNoise(3),
     )

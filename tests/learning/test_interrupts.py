@@ -19,9 +19,13 @@ from sottovoce.errors import AlreadyTold, RoundClosed
 
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(3), sv.domains.Ball(2), sv.domains.Hypersimplex(4, 2)
-LINEAR = {"losses": "linear", "integral": True, "rate": 0.5, "probe_events": 2}
+WORST = {"plan": "worst-case"}
+PLAY = {"losses": "linear", "integral": True}
+LINEAR = {**PLAY, **WORST, "rate": 0.5, "probe_events": 2}
 CONFIGURATIONS = {
     "frames": (SIMPLEX, {"exploration": "frames", "batch_size": 5}),
+    "posterior": (SLATE, {**PLAY, "probes": 2, "least_events": 2}),
+    "posterior, convex": (BALL, {"probes": 2, "least_events": 2}),
     "designs": (SLATE, LINEAR),
     "reuse": (SLATE, {**LINEAR, "reuse": True}),
     "tree": (SIMPLEX, {"mechanism": "tree", "batch_size": 4, "step": 0.05}),
@@ -29,8 +33,8 @@ CONFIGURATIONS = {
     "honaker": (SIMPLEX, {"mechanism": "honaker", "batch_size": 4}),
     "toeplitz": (SIMPLEX, {"mechanism": "toeplitz", "privacy": sv.ZCDP(0.5), "batch_size": 4}),
     "fresh": (SIMPLEX, {"mechanism": "fresh", "batch_size": 4}),
-    "none": (SIMPLEX, {"privacy": sv.NoPrivacy(), "batch_size": 4}),
-    "local": (SIMPLEX, {"privacy": sv.LocalDP(1.0), "batch_size": 4}),
+    "none": (SIMPLEX, {"privacy": sv.NoPrivacy(), "batch_size": 4, **WORST}),
+    "local": (SIMPLEX, {"privacy": sv.LocalDP(1.0), "batch_size": 4, **WORST}),
     "doubling": (SIMPLEX, {"horizon": None, "batch_size": 7, "exploration": "frames"}),  # each cut plans again
 }
 PLANNING = ("accounting.py", "calibration.py", "gaussian.py", "grid.py", "guarantees.py", "table.py")

@@ -58,7 +58,7 @@ class TestLocal:
         assert np.mean(lost[len(lost) // 2 :]) < 0.75  # never learning: 1
 
     def test_a_missing_report_counts_as_the_middle(self):
-        optimizer = local(batch_size=10, directions=1)
+        optimizer = local(batch_size=10, directions=1, plan="worst-case")
         actions = optimizer.ask_round()
         optimizer.tell(actions.ids[:8], report=np.ones(8, dtype=np.int64))
         optimizer.forget(actions.ids[8:])
@@ -126,7 +126,14 @@ class TestLedger:
 def test_what_nobody_wants_may_be_anything():
     """A block with text in the places of unwanted losses is taken; in a wanted place it is refused whole."""
     optimizer = sv.PrivateBandit(
-        BALL, horizon=1000, loss_range=(0, 1), privacy=sv.NoPrivacy(), losses="linear", rate=0.1, probe_events=5
+        BALL,
+        horizon=1000,
+        loss_range=(0, 1),
+        privacy=sv.NoPrivacy(),
+        losses="linear",
+        exploration="designs",
+        rate=0.1,
+        probe_events=5,
     )
     actions = optimizer.ask_round()
     losses = [0.5 if wanted else odd for wanted, odd in zip(actions.wants_loss, ["x", None, "nan"] * 100, strict=False)]

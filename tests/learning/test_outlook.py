@@ -23,9 +23,9 @@ class TestPlan:
             {},
             {"plan": "paper"},
             {"play": "around", "lipschitz": 0.7},
-            {"losses": "linear", "drift": True},
+            {"losses": "linear", "plan": "worst-case"},
             {"exploration": "sphere", "mechanism": "tree", "radius": 0.1},
-            {"batch_size": 500, "directions": 2},
+            {"batch_size": 500, "directions": 2, "plan": "worst-case"},
         ],
         ids=str,
     )
@@ -42,10 +42,10 @@ class TestPlan:
         assert run.plan is made
 
     def test_a_horizon_that_is_too_short_is_called_so_and_what_is_needed_is_enough(self):
-        note = plan(BALL, 100, RANGE, sv.PureDP(1.0)).notes[-1]
+        note = plan(BALL, 100, RANGE, sv.PureDP(1.0), plan="worst-case").notes[-1]
         assert note.startswith("too few events to learn anything")
         needed = int(note.split()[-1].replace(",", ""))
-        assert not plan(BALL, needed, RANGE, sv.PureDP(1.0)).vacuous
+        assert not plan(BALL, needed, RANGE, sv.PureDP(1.0), plan="worst-case").vacuous
 
     def test_a_horizon_that_is_long_enough_is_not(self):
         assert not any("too few" in note for note in plan(BALL, 10**6, RANGE, sv.PureDP(1.0)).notes)
@@ -65,11 +65,11 @@ class TestHorizonNeeded:
     )
     def test_it_is_the_least_whatever_the_search_starts_from(self, epsilon, options):
         """Found from far below and from far above; a fifth less is not enough."""
-        answers = [horizon_needed(problem(start, sv.PureDP(epsilon), **options)) for start in (10, 10**7)]
+        answers = [horizon_needed(problem(start, sv.PureDP(epsilon), **options), "worst-case") for start in (10, 10**7)]
         assert answers[0] == pytest.approx(answers[1], rel=0.1)
         for needed in answers:
-            assert not make_plan(problem(needed, sv.PureDP(epsilon), **options)).vacuous
-            assert make_plan(problem(int(0.8 * needed), sv.PureDP(epsilon), **options)).vacuous
+            assert not make_plan(problem(needed, sv.PureDP(epsilon), **options), "worst-case").vacuous
+            assert make_plan(problem(int(0.8 * needed), sv.PureDP(epsilon), **options), "worst-case").vacuous
             assert int(str(needed)[2:] or 0) == 0  # two digits, the rest is noise
 
     def test_more_privacy_needs_more_events(self):
@@ -84,7 +84,7 @@ class TestHorizonNeeded:
         assert f"not even {LONGEST:.0e}" in note
 
     def test_choices_that_need_some_events_are_kept(self):
-        assert horizon_needed(problem(10**6), batch_size=2000) >= 2000
+        assert horizon_needed(problem(10**6), "worst-case", batch_size=2000) >= 2000
 
 
 @pytest.fixture(scope="module")

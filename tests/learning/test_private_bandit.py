@@ -253,7 +253,9 @@ def test_public_coins_and_noise_never_share_a_stream():
     assert not np.intersect1d(noise_stream, coin_stream).size
 
 
-@pytest.mark.parametrize("options", [{"plan": "paper"}, {"plan": "auto"}, {"plan": "auto", **LINEAR}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{"plan": "paper"}, {"plan": "worst-case"}, {"plan": "worst-case", **LINEAR}], ids=str
+)
 @pytest.mark.parametrize("where", ["estimate", "step"])
 def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypatch):
     """Ctrl-C after the noise was drawn: the round is passed over, and the run goes on."""

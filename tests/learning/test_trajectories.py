@@ -11,32 +11,33 @@ import sottovoce as sv
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(4), sv.domains.Ball(3), sv.domains.Hypersimplex(6, 2)
 LINEAR = {"losses": "linear", "integral": True}
+WORST = {"plan": "worst-case"}
 SPHERE = {"batch_size": 10, "step": 0.05}
 RUNS = {
-    "auto": (SIMPLEX, {}),
+    "worst case": (SIMPLEX, WORST),
     "frames": (SIMPLEX, {"exploration": "frames", "batch_size": 13}),
     "frames, vertices": (SLATE, {"exploration": "frames", "batch_size": 12, **LINEAR}),
-    "designs": (SLATE, LINEAR),
-    "designs, reuse": (SLATE, {**LINEAR, "reuse": True}),
-    "designs, drift": (SLATE, {"losses": "linear", "drift": True}),
+    "designs": (SLATE, {**LINEAR, **WORST}),
+    "designs, reuse": (SLATE, {**LINEAR, **WORST, "reuse": True}),
+    "designs, memory": (SLATE, {"losses": "linear", "memory": 200, **WORST}),
     "tree": (SIMPLEX, {"mechanism": "tree", **SPHERE}),
     "paper": (BALL, {"plan": "paper"}),
     "honaker": (SIMPLEX, {"mechanism": "honaker", **SPHERE}),
     "toeplitz": (SIMPLEX, {"mechanism": "toeplitz", "privacy": sv.ZCDP(0.5), **SPHERE}),
     "fresh": (SIMPLEX, {"mechanism": "fresh", **SPHERE}),
-    "no privacy": (SIMPLEX, {"privacy": sv.NoPrivacy()}),
-    "local": (SIMPLEX, {"privacy": sv.LocalDP(1.0), "batch_size": 20}),
-    "unknown horizon": (SIMPLEX, {"horizon": None}),
+    "no privacy": (SIMPLEX, {"privacy": sv.NoPrivacy(), **WORST}),
+    "local": (SIMPLEX, {"privacy": sv.LocalDP(1.0), "batch_size": 20, **WORST}),
+    "unknown horizon": (SIMPLEX, {"horizon": None, **WORST}),
     "unknown horizon, tree": (SIMPLEX, {"horizon": None, "mechanism": "tree", "batch_size": 16}),
     "long rounds": (SIMPLEX, {"horizon": 20_000, "batch_size": 9001, "exploration": "frames"}),
 }
 RECORDED = {
-    "auto": (1.9103735425651711, 12),
+    "worst case": (1.9103735425651711, 12),
     "frames": (2.562590592746092, 19),
     "frames, vertices": (2.6378438365589743, 17),
     "designs": (4.347168879255511, 3),
     "designs, reuse": (6.097552484718878, 3),
-    "designs, drift": (10.272186267849637, 3),
+    "designs, memory": (10.272186267849637, 3),
     "tree": (1.933322212939251, 24),
     "paper": (9.914562996250979, 16),
     "honaker": (1.9395495454194172, 24),

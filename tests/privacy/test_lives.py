@@ -25,10 +25,11 @@ def make(ledger, **options):
         loss_range=(0, 1),
         privacy=sv.PureDP(1.0),
         ledger=ledger,
-        batch_size=10,
-        directions=1,
-        **options,
+        **({"probes": 2, "least_events": 5} | options),
     )
+
+
+FRAMES = {"exploration": "frames", "batch_size": 10, "directions": 1, "probes": None, "least_events": None}
 
 
 def close_a_round(optimizer):
@@ -48,8 +49,9 @@ def ledger(request, tmp_path):
 
 
 class TestStates:
-    def test_a_state_is_taken_up_for_free_once_and_six_lives_cost_six(self, ledger):
-        optimizer = make(ledger, name="run")
+    @pytest.mark.parametrize("options", [{}, FRAMES], ids=["probes", "frames"])
+    def test_a_state_is_taken_up_for_free_once_and_six_lives_cost_six(self, options, ledger):
+        optimizer = make(ledger, name="run", **options)
         close_a_round(optimizer)
         state = optimizer.state()
         for life in range(1, 7):
@@ -66,8 +68,9 @@ class TestStates:
             resume(state, ledger)
         assert ledger.spent == 1.0
 
-    def test_a_chain_of_lives_is_one_life(self, ledger):
-        optimizer = make(ledger, name="run")
+    @pytest.mark.parametrize("options", [{}, FRAMES], ids=["probes", "frames"])
+    def test_a_chain_of_lives_is_one_life(self, options, ledger):
+        optimizer = make(ledger, name="run", **options)
         for _ in range(5):
             close_a_round(optimizer)
             optimizer = resume(optimizer.state(), ledger)

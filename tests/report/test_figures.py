@@ -88,6 +88,22 @@ def test_names_neither_overlap_nor_leave_the_picture(slopes):
         assert figure.bbox.containsy(box.y1)
 
 
+def test_two_worlds_stand_beside_each_other_on_one_scale(tmp_path):
+    here, there = [run_with(0.1), run_with(0.3)], [run_with(0.2), run_with(-0.1)]
+    figure = draw(here, ["a", "b"], there)
+    FigureCanvasAgg(figure).draw()
+    left, right = figure.axes
+    assert left.get_ylim() == right.get_ylim()
+    for axes, runs in ((left, here), (right, there)):
+        curves = [np.asarray(line.get_ydata()) for line in axes.lines]
+        assert all(any(len(one) == 101 and np.allclose(one[1:], run.regret) for one in curves) for run in runs)
+        for label, run in zip("ab", runs, strict=True):
+            named = next(text for text in axes.texts if text.get_text().startswith(f"{label}\n"))
+            assert f"{run.regret_per_event:.3g} per event" in named.get_text()
+    with pytest.raises(ValueError, match="beside must hold as many runs"):
+        regret_figure(here, tmp_path / "regret.png", beside=there[:1])
+
+
 def test_an_interrupted_run_ends_where_it_ended():
     short = replace(run_with(0.1, events=300_000))
     axes = draw([run_with(0.2), short], ["whole", "short"]).axes[0]

@@ -8,14 +8,17 @@ import networkx as nx
 import numpy as np
 from killing import outstanding
 from sqlalchemy import event
-from study_tools import sums
+from study_tools import believing, curved, sums
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, StudyBehind, UnknownAction
 from sottovoce.studies.calls.ids import sign
 
 _PLAIN = {"horizon": 4000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
-_BALL = _PLAIN | {"domain": sv.domains.Ball(2), "batch_size": 4}
+_BALL = _PLAIN | {"domain": sv.domains.Ball(2), "plan": "worst-case", "batch_size": 4}
+_TREES = sv.domains.SpanningTrees(nx.complete_graph(3))
+_PROBES = believing(horizon=4000, privacy=sv.PureDP(1.0), probes=2, least_events=2)
+_CURVED = curved(horizon=4000, privacy=sv.PureDP(1.0), probes=3, least_events=2)
 CASES = {
     "frames": _BALL,
     "frames in a box, all directions": _BALL | {"domain": sv.domains.Box([0.0] * 3, [1.0, 2.0, 3.0]), "directions": 3},
@@ -25,7 +28,7 @@ CASES = {
     "approximate": _BALL | {"privacy": sv.ApproxDP(0.5, 1e-6)},
     "no privacy": _BALL | {"privacy": sv.NoPrivacy()},
     "local": _BALL | {"privacy": sv.LocalDP(1.0)},
-    "integral": _PLAIN | {"domain": sv.domains.Hypersimplex(4, 2), "batch_size": 4, "integral": True},
+    "integral": _BALL | {"domain": sv.domains.Hypersimplex(4, 2), "integral": True},
     "unknown horizon": _BALL | {"horizon": None, "batch_size": 16},
     "a short horizon": _BALL | {"horizon": 61},
     "fresh noise": _BALL | {"exploration": "sphere", "mechanism": "fresh"},
@@ -33,10 +36,23 @@ CASES = {
     "designs": sums(reuse=False, privacy=sv.PureDP(1.0)),
     "designs, every loss": sums(privacy=sv.PureDP(1.0), horizon=4000),
     "designs, unknown horizon": sums(reuse=False, privacy=sv.PureDP(1.0), horizon=None, probe_events=4),
-    "designs on a ball": _PLAIN | {"domain": sv.domains.Ball(3), "losses": "linear", "rate": 0.25, "probe_events": 2},
-    "an oracle": _BALL | {"domain": sv.domains.SpanningTrees(nx.complete_graph(3)), "batch_size": 6},
-    "an oracle, unknown horizon": _BALL
-    | {"domain": sv.domains.SpanningTrees(nx.complete_graph(3)), "batch_size": 24, "horizon": None},
+    "designs on a ball": _PLAIN
+    | {"domain": sv.domains.Ball(3), "losses": "linear", "exploration": "designs", "rate": 0.25, "probe_events": 2},
+    "an oracle": _BALL | {"domain": _TREES, "batch_size": 6},
+    "an oracle, unknown horizon": _BALL | {"domain": _TREES, "batch_size": 24, "horizon": None},
+    "probes": _PROBES,
+    "probes, longer rounds": believing(horizon=4000, privacy=sv.PureDP(1.0)),
+    "probes, no privacy": _PROBES | {"privacy": sv.NoPrivacy()},
+    "probes, approximate": _PROBES | {"privacy": sv.ApproxDP(0.5, 1e-6), "loss_range": (-2.0, 1.0)},
+    "probes, local": _PROBES | {"privacy": sv.LocalDP(1.0)},
+    "probes, unknown horizon": believing(horizon=None, privacy=sv.PureDP(1.0)),
+    "probes, a short horizon": _PROBES | {"horizon": 61},
+    "probes, a sentinel": _PROBES | {"horizon": 400, "sentinel": True},
+    "probes of an oracle": _PROBES | {"domain": _TREES},
+    "probes on a ball": _CURVED,
+    "probes on a ball, no privacy": _CURVED | {"privacy": sv.NoPrivacy()},
+    "probes on a ball, unknown horizon": _CURVED | {"horizon": None},
+    "probes on a simplex": _CURVED | {"domain": sv.domains.Simplex(4)},
 }
 DELAYS = (0, 0, 2, 6, 20)  # how many turns a loss takes, at most
 HABITS = ("binary", "any", "one")  # of losses

@@ -23,6 +23,7 @@ def ball(**changes):
         "horizon": 100_000,
         "loss_range": (0.0, 1.0),
         "privacy": sv.NoPrivacy(),
+        "plan": "worst-case",
         "batch_size": 8,
     } | changes
 
@@ -48,6 +49,28 @@ def sums(**changes):
 def probing(**changes):
     """A study that wants few of its losses: rounds of twelve events, three of which probe."""
     return sums(reuse=False) | changes
+
+
+def believing(**changes):
+    """A study as anybody gets it who asks for nothing else: posterior probes, rounds of twelve events that then grow.
+
+    Its rounds, too, release plain sums of all their losses.
+    """
+    return {
+        "domain": sv.domains.Hypersimplex(4, 2),
+        "horizon": 100_000,
+        "loss_range": (0.0, 1.0),
+        "privacy": sv.NoPrivacy(),
+        "losses": "linear",
+        "integral": True,
+        "probes": 3,
+        "least_events": 4,
+    } | changes
+
+
+def curved(**changes):
+    """The same, of convex losses on a ball."""
+    return believing(domain=sv.domains.Ball(3), losses="convex", integral=False, probes=4, least_events=3) | changes
 
 
 class Opener:

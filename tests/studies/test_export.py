@@ -19,11 +19,17 @@ OPTIONS = {
     "integral": True,
     "seed": 1,
 }
+WAYS = {"posterior": {"probes": 3, "least_events": 8}, "designs": {"plan": "worst-case"}}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return request.param
 
 
 @pytest.fixture
-def study(tmp_path):
-    with sv.Study.open(f"sqlite:///{tmp_path}/study.db", name="a", deadline=1e6, **OPTIONS) as study:
+def study(tmp_path, way):
+    with sv.Study.open(f"sqlite:///{tmp_path}/study.db", name="a", deadline=1e6, **OPTIONS, **WAYS[way]) as study:
         for _ in range(3):
             actions = study.ask_round()
             wanted = actions.ids[actions.wants_loss]
@@ -32,23 +38,24 @@ def study(tmp_path):
         yield study
 
 
-def test_an_export_says_what_the_study_was_made_with_and_where_it_stands(study):
+def test_an_export_says_what_the_study_was_made_with_and_where_it_stands(study, way):
     found = json.loads(json.dumps(study.export(), allow_nan=False))
     made = found["configuration"]
     assert (found["name"], made["domain_name"], made["horizon"], made["deadline"]) == ("a", "Birkhoff(3)", 2000, 1e6)
     assert made["privacy"] == {"kind": "PureDP", "epsilon": 1.0, "contributions": 1}
     assert found["privacy"] == str(study.privacy)
     assert found["status"] == json.loads(json.dumps(study.status().to_dict()))
-    assert found["epochs"][0]["plan"]["exploration"] == study.plan.exploration == "designs"
+    assert found["epochs"][0]["plan"]["exploration"] == study.plan.exploration == way
 
 
-def test_an_export_has_every_closed_round_as_it_was_played(study):
+def test_an_export_has_every_closed_round_as_it_was_played(study, way):
     played = study.ask(10)  # a fourth round, open
     found = export(study)["rounds"]
     assert [one["round"] for one in found] == [0, 1, 2]
     assert [one["first_event"] for one in found] == np.cumsum([0] + [one["size"] for one in found[:-1]]).tolist()
     assert all(one["state"] == "released" and one["missing"] == 2 for one in found)
-    assert all(len(one["released"]) == len(one["weights"]) == 1 for one in found)
+    numbers = WAYS[way].get("probes", 1)
+    assert all(len(one["released"]) == len(one["weights"]) == numbers for one in found)
     for one in found:  # in the domain's own coordinates: doubly stochastic matrices
         point = np.reshape(one["point"], (3, 3))
         np.testing.assert_allclose(point.sum(axis=0), 1, atol=1e-6)
@@ -79,7 +86,7 @@ def test_a_dropped_round_is_exported_without_numbers(study, tmp_path):
 
 
 def test_the_same_numbers_lead_to_the_same_points(study):
-    """What is exported is what the study learns from: the gradient of a round follows from its numbers."""
+    """What is exported is what the study learns from: all that is learned follows from these numbers."""
     found = study.export()
     with_numbers = [one for one in found["rounds"] if "released" in one]
     plan = found["epochs"][0]["plan"]

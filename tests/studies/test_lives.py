@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, losses_of, path_of, place, sums
+from study_tools import Look, ball, believing, curved, losses_of, path_of, place, sums
 
 import sottovoce as sv
 from sottovoce.errors import StudyBehind, UnknownAction
@@ -66,7 +66,13 @@ def test_two_restorations_of_one_backup_are_two_lives(opened, sqlite_url):
     assert opened(sqlite_url).status().told == 0
 
 
-@pytest.mark.parametrize("arguments", [sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))),
+        *(believing(), curved(), believing(horizon=None), curved(domain=sv.domains.Simplex(4), horizon=None)),
+    ],
+)
 @pytest.mark.parametrize("asked", [1, 8, 12, 17, 300])
 def test_restored_drops_what_is_not_released_and_goes_on(asked, arguments, opened, sqlite_url):
     study = opened(sqlite_url, **arguments)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from study_tools import ball, believing, curved
 
 import sottovoce as sv
 from sottovoce.privacy import Noise, SecureNoise
@@ -83,22 +84,31 @@ class NoNoise(SecureNoise):
         return Nothing()
 
 
+RANGE, SHORT = {"loss_range": (0.0, 1.0)}, {"horizon": 4000, "privacy": sv.PureDP(1.0)}
+
+
 @pytest.mark.parametrize(
-    "changes",
+    "arguments",
     [
-        {"domain": sv.domains.Ball(3), "batch_size": 8},
-        {"domain": sv.domains.Ball(3), "exploration": "sphere", "mechanism": "fresh", "batch_size": 8},
-        {"domain": sv.domains.Hypersimplex(5, 2), "losses": "linear"},
-        {"domain": sv.domains.Ball(3), "batch_size": 8, "privacy": sv.ApproxDP(1.0, 1e-6)},
-        {"domain": sv.domains.Ball(2), "batch_size": 64, "horizon": None},
+        ball(**SHORT),
+        ball(**SHORT, exploration="sphere", mechanism="fresh"),
+        {"domain": sv.domains.Hypersimplex(5, 2), "losses": "linear", "plan": "worst-case"} | RANGE | SHORT,
+        ball(**SHORT | {"privacy": sv.ApproxDP(1.0, 1e-6)}),
+        ball(**SHORT | {"horizon": None}, domain=sv.domains.Ball(2), batch_size=64),
+        believing(**SHORT),
+        curved(**SHORT),
+        believing(**SHORT | {"privacy": sv.ApproxDP(1.0, 1e-6)}),
+        believing(**SHORT | {"horizon": None}),
     ],
-    ids=["frames", "fresh", "designs", "approximate", "unknown horizon"],
+    ids=[
+        *("frames", "fresh", "designs", "approximate", "unknown horizon"),
+        *("probes", "probes on a ball", "approximate probes", "probes, unknown horizon"),
+    ],
 )
 @pytest.mark.parametrize("source", [None, NoNoise()], ids=["noise", "none"])
-def test_a_study_of_clicks_that_releases_without_noise_is_found_out(source, changes, sqlite_url):
-    arguments = {"horizon": 4000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 1} | changes
+def test_a_study_of_clicks_that_releases_without_noise_is_found_out(source, arguments, sqlite_url):
     clicks = np.random.default_rng(4)
-    with sv.Study.open(sqlite_url, name="study", noise=source, **arguments) as study:
+    with sv.Study.open(sqlite_url, name="study", noise=source, seed=1, **arguments) as study:
         actions = study.ask(1200)
         study.tell(actions.ids, clicks.integers(0, 2, size=1200).astype(float))
         found = study.verify()

@@ -308,7 +308,7 @@ def test_status_says_which_round_waits_for_what(opened, url):
     assert 3500 < study.status().waiting.seconds_left <= 3600
     assert "it closes without them in 3," in str(study.status())
     study.change(patience=60)
-    assert "without them with the next ask or in 3,6" in str(study.status())
+    assert "without them with the next ask or in 3," in str(study.status())
 
 
 def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened, url):

@@ -10,7 +10,7 @@ import shutil
 import numpy as np
 import pytest
 from killing import tally
-from study_tools import SOAK, Look, losses_of, path_of, raw, sums
+from study_tools import SOAK, Look, believing, losses_of, path_of, raw, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyDamaged
@@ -25,13 +25,13 @@ def state(url):
     return look.head.asked, look.head.told, look.head.forgotten, look.head.closed, told, tuple(look.closed.items())
 
 
-@pytest.fixture(scope="module")
-def history(tmp_path_factory):
+@pytest.fixture(scope="module", params=[sums, believing])
+def history(request, tmp_path_factory):
     """Return every committed state of a short life, and copies of its files at every one of them."""
     folder = tmp_path_factory.mktemp("life")
     url = f"sqlite:///{folder / 'study.db'}"
     rng = random.Random(5)
-    study = sv.Study.open(url, name="study", **sums())
+    study = sv.Study.open(url, name="study", **request.param())
     erase, study._session.storage.erase = study._session.storage.erase, lambda: False  # a log to lose
     states, copies, waiting, points = set(), [], [], {}
 

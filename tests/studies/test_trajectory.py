@@ -1,10 +1,11 @@
 """A study and the in-memory optimizer with the same seeds and simulated noise give the same trajectory."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from study_tools import Look, ball, probing, sums
+from study_tools import Look, ball, believing, curved, probing, sums
 
 import sottovoce as sv
 from sottovoce._records import unpack
@@ -21,14 +22,31 @@ CASES = {
     "local laplace": ball(privacy=sv.LocalDP(1.0), channel="laplace"),
     "doubling": ball(horizon=None, privacy=sv.PureDP(1.0)),
     "doubling designs": probing(horizon=None, privacy=sv.PureDP(1.0)),
+    "probes": believing(privacy=sv.PureDP(1.0)),
+    "probes, no privacy": believing(),
+    "probes, local": believing(privacy=sv.LocalDP(1.0)),
+    "probes, a sentinel": believing(horizon=2000, sentinel=True, privacy=sv.PureDP(1.0)),
+    "probes of an oracle": believing(domain=D.SpanningTrees(nx.complete_graph(4)), privacy=sv.ApproxDP(1.0, 1e-6)),
+    "probes on a ball": curved(privacy=sv.PureDP(1.0)),
+    "probes on a simplex": curved(domain=D.Simplex(4), privacy=sv.PureDP(1.0)),
+    "doubling probes": believing(horizon=None, privacy=sv.PureDP(1.0)),
+    "doubling probes on a ball": curved(horizon=None, privacy=sv.PureDP(1.0)),
 }
 # Restarts are exact where the nearest point of the domain is a formula; elsewhere the projection is solved afresh.
+# Probes are exact everywhere: all that is believed follows from released numbers, which are kept as they are.
 FORMULA = {
     "ball": ball(),
     "box": ball(domain=D.Box(np.zeros(3), np.ones(3))),
     "simplex": sums(),
     "probing simplex": probing(),
     "doubling": ball(horizon=None),
+    "probes": believing(),
+    "probes of an oracle": believing(domain=D.SpanningTrees(nx.complete_graph(4))),
+    "probes in many dimensions": believing(domain=D.Hypersimplex(700, 3)),
+    "probes on a ball": curved(),
+    "probes in an uneven box": curved(domain=D.Box(np.zeros(3), np.array([1.0, 2.0, 9.0]))),
+    "doubling probes": believing(horizon=None),
+    "doubling probes on a ball": curved(horizon=None),
 }
 
 
@@ -86,7 +104,7 @@ def test_a_study_goes_there_on_postgresql_too(opened, postgres_url):
 
 @given(steps=st.lists(st.tuples(st.sampled_from(["ask", "tell", "forget"]), st.integers(1, 20)), max_size=16))
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@pytest.mark.parametrize("case", ["frames", "designs"])
+@pytest.mark.parametrize("case", ["frames", "designs", "probes", "doubling probes on a ball"])
 def test_any_split_of_asks_and_tells_gives_the_same(case, steps, tmp_path_factory):
     arguments = dict(CASES[case])
     url = f"sqlite:///{tmp_path_factory.mktemp('split') / 'study.db'}"
@@ -124,6 +142,8 @@ LOSSY = {
     "probes": probing(domain=D.Ball(3), integral=False),
     "frames": ball(privacy=sv.NoPrivacy()),
     "doubling": ball(horizon=None),
+    "believers": believing(),
+    "believers on a ball": curved(horizon=None),
 }
 
 
@@ -239,6 +259,8 @@ LONG = {  # rounds of several blocks, and not a whole number of passes over the 
     "designs": probing(domain=D.Ball(3), integral=False, rate=0.001, probe_events=9),
     "reuse": sums(rate=0.001, probe_events=9),
     "spheres": ball(batch_size=9001, exploration="sphere"),
+    "probes": believing(least_events=3001),
+    "probes on a ball": curved(least_events=2251),
 }
 
 

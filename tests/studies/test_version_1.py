@@ -11,6 +11,7 @@ from sqlalchemy.pool import NullPool
 from study_tools import Look, execute, losses_of, sums
 
 import sottovoce as sv
+from sottovoce._records import unpack
 from sottovoce.errors import StudyDamaged
 from sottovoce.studies import verify_stored
 from sottovoce.studies.database import migrations
@@ -100,6 +101,16 @@ def test_its_trajectory_goes_on_as_before(old, opened):
     other, expected = opened(old, "autumn"), CONTENTS["then"]["autumn"]
     assert other.ask(15).x.tolist() == expected["x"][0]
     assert other.round == expected["rounds"]
+
+
+def test_epochs_to_come_are_planned_as_the_first_one_was(old, opened):
+    """It was made with plan="auto" and a size of rounds; what "auto" takes today has none."""
+    study = opened(old, "autumn")
+    while study.status().asked < 600:
+        ids = study.ask(100).ids
+        study.tell(ids, losses_of(ids))
+    assert [unpack(row.made)["plan"]["exploration"] for row in Look(old, "autumn").epochs] == ["frames", "frames"]
+    assert study.verify().ok
 
 
 def test_it_waits_as_it_was_promised_to(old, opened):

@@ -85,7 +85,8 @@ def align(
     --------
     >>> import sottovoce as sv
     >>> from sottovoce.auditing import Configuration
-    >>> small = Configuration(sv.domains.Box(0.0, 1.0, 1), sv.PureDP(1.0), horizon=12, choices={"batch_size": 4})
+    >>> few = {"probes": 2, "least_events": 2}
+    >>> small = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), horizon=12, losses="linear", choices=few)
     >>> print(align(small, label="small"))
     small: a person costs at most 1 of epsilon = 1, and nothing else shows, in 40 pairs of worlds
     """

@@ -24,7 +24,15 @@ _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as l
 _STUDIED = 5  # runs of an optimizer for one of a study
 _LEAST_STUDIED = 400
 _ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
-_SECONDS = {"alignment": 1.0, "noise": 15.0, "optimizer": 1.3e-3, "epochs": 8e-3, "study": 0.06, "mechanism": 1e-4}
+_SECONDS = {
+    "alignment": 1.0,
+    "noise": 15.0,
+    "optimizer": 1.3e-3,
+    "posterior": 4e-3,
+    "epochs": 8e-3,
+    "study": 0.06,
+    "mechanism": 1e-4,
+}
 
 
 @dataclass(frozen=True)
@@ -104,10 +112,18 @@ def _parts(
                 _audited(alone, label_of(f"{alone.name} alone", alone.privacy), _ALONE * runs, "mechanism", noise_seed)
             )
     for one in subjects:
-        kind = "epochs" if one.horizon is None else one.kind
+        kind = _kind(one)
         count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in ("study", "epochs") else runs
         parts.append(_audited(one, one.label or "", count, kind, noise_seed))
     return parts
+
+
+def _kind(subject: Any) -> str:
+    """What a run of it costs follows from."""
+    if subject.horizon is None:
+        return "epochs"
+    believes = subject.kind == "optimizer" and subject.plan.exploration == "posterior"
+    return "posterior" if believes else str(subject.kind)
 
 
 def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | None) -> _Part:

@@ -92,7 +92,8 @@ def audit(
     --------
     >>> import sottovoce as sv
     >>> from sottovoce.auditing import Configuration, audit
-    >>> small = Configuration(sv.domains.Box(0.0, 1.0, 1), sv.PureDP(1.0), horizon=12, choices={"batch_size": 4})
+    >>> few = {"probes": 2, "least_events": 2}
+    >>> small = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), horizon=12, losses="linear", choices=few)
     >>> found = audit(small, runs=400, noise_seed=1)
     >>> found.passed, found.epsilon_claimed
     (True, 1.0)

@@ -17,6 +17,7 @@ from sottovoce.cli.reproduce import reproduce_command
 from sottovoce.cli.settings import Settings, with_values
 from sottovoce.cli.study import study_app
 from sottovoce.errors import SottovoceError, StudyNotFound
+from sottovoce.experiments.naming import bare_name
 from sottovoce.problems import PROBLEMS
 
 __all__ = ["app", "main"]
@@ -103,8 +104,16 @@ def run_command(
     short, settings = ready.find(name)
     settings = with_values(settings, given)
     command = execute.command_line(name, given, out)
-    finished = _run_all(execute.all_settings(settings), out or Path("results") / short, command)
-    if not finished:
+    every, folder = execute.all_settings(settings), out or Path("results") / short
+    played = _run_all(every, folder, command)
+    other = settings.in_other_world()
+    if other is not None and played:
+        beside = _run_all(execute.all_settings(other), folder / bare_name(other.environment), command)
+        if beside:
+            figure = execute.draw_beside(folder, every, played, beside)
+            Console().print(f"drew both worlds in {figure}", soft_wrap=True, highlight=False)
+        played = beside
+    if not played:
         raise typer.Exit(INTERRUPTED)
 
 
@@ -115,8 +124,8 @@ app.add_typer(study_app)
 app.command("reproduce")(reproduce_command)
 
 
-def _run_all(every: list[Settings], folder: Path, command: str) -> bool:
-    """Carry out the runs one after another, show and write what was finished, and say whether that was all."""
+def _run_all(every: list[Settings], folder: Path, command: str) -> list[execute.Played]:
+    """Carry out the runs one after another, show and write what was finished; return them if that was all."""
     console = Console()
     labels = execute.labels_of(every)
     played = [one for one in _simulate_all(console, every, labels) if one.run.events_finished]
@@ -131,7 +140,7 @@ def _run_all(every: list[Settings], folder: Path, command: str) -> bool:
     finished = len(runs) == len(every) and all(run.finished for run in runs)
     if not finished:
         console.print("[yellow]interrupted:[/] " + ("what was finished is kept" if runs else "nothing was finished"))
-    return finished
+    return played if finished else []
 
 
 def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[execute.Played]:

@@ -20,9 +20,19 @@ from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 from sottovoce.problems import DecisionProblem
 from sottovoce.simulation import Environment, Run, simulate
 
-__all__ = ["Played", "all_settings", "carry_out", "command_line", "labels_of", "optimizer_of", "write"]
+__all__ = [
+    "Played",
+    "all_settings",
+    "carry_out",
+    "command_line",
+    "draw_beside",
+    "labels_of",
+    "optimizer_of",
+    "write",
+]
 
 Progress = Callable[[int, int, int], None]
+_NOT_COUNTED = (*PRIVACY, "simulated_noise", "also", "beside")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +56,7 @@ def all_settings(settings: Settings) -> list[Settings]:
 def _what_counts(settings: Settings) -> tuple[Guarantee, bool, str]:
     """Return what makes a run another one: without privacy there is no noise, and its budget is its guarantee's."""
     simulated = settings.simulated_noise and settings.guarantee.private
-    others = {name: one for name, one in settings.given().items() if name not in (*PRIVACY, "simulated_noise", "also")}
+    others = {name: one for name, one in settings.given().items() if name not in _NOT_COUNTED}
     return settings.guarantee, simulated, repr(others)
 
 
@@ -98,8 +108,13 @@ def command_line(name: str, options: Mapping[str, Any], out: Path | None) -> str
 
 
 def labels_of(every: list[Settings]) -> list[str]:
-    """Name runs by their privacy, and by what is not as usual."""
-    return [", ".join(_privacy_words(one) + _other_words(one)) for one in every]
+    """Name runs by their privacy, and by what is neither as usual nor the same in all of them."""
+    others = [_other_words(one) for one in every]
+    shared = set.intersection(*map(set, others)) if len(others) > 1 else set()
+    return [
+        ", ".join(_privacy_words(one) + [word for word in words if word not in shared])
+        for one, words in zip(every, others, strict=True)
+    ]
 
 
 def _privacy_words(settings: Settings) -> list[str]:
@@ -120,11 +135,10 @@ def _privacy_words(settings: Settings) -> list[str]:
 def _other_words(settings: Settings) -> list[str]:
     given = settings.given()
     words = {
-        "plan": {"paper": "paper's plan", "auto": ""}.get(settings.plan or "auto", f"plan {settings.plan}"),
+        "plan": {"paper": "paper's plan", "worst-case": "worst-case plan"}.get(settings.plan or "auto", ""),
         "play": "played around" if settings.play == "around" else "",
         "losses": "linear losses" if settings.losses == "linear" else "",
         "integral": "integral" if settings.integral else "",
-        "drift": "drift" if settings.drift else "",
     }
     for name in ("channel", "lipschitz", "features", "prior", "exploration", "mechanism", "patience"):
         words[name] = f"{name} {given[name]}" if name in given else ""
@@ -159,6 +173,14 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
         command=command,
     )
     return [report, figure, summary, *paths]
+
+
+def draw_beside(folder: Path, every: list[Settings], played: list[Played], beside: list[Played]) -> Path:
+    """Draw the same runs in two environments in one figure, in place of that of the first alone."""
+    from sottovoce.report import regret_figure
+
+    runs, labels = [one.run for one in played], labels_of(every)
+    return regret_figure(runs, folder / "regret.png", labels=labels, beside=[one.run for one in beside])
 
 
 def _file_names(labels: list[str]) -> list[str]:

@@ -31,7 +31,7 @@ _NOISY = tuple(one.name for one in MECHANISMS.values() if one.noised)
 _OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
 _FILES: dict[str, Callable[[Path], Any]] = {"features": features_of, "prior": prior_of}
 _NUMBERS = ("epsilon", "delta", "rho", "lipschitz")
-SWITCHES = ("local", "no_privacy", "integral", "drift")
+SWITCHES = ("local", "no_privacy", "integral")
 """Options that are on or off."""
 
 Patience = Annotated[
@@ -87,9 +87,6 @@ class Options:
     ] = None
     integral: Annotated[
         bool | None, typer.Option("--integral", help="Play vertices: 0/1 decisions.", rich_help_panel=_DECISION)
-    ] = None
-    drift: Annotated[
-        bool | None, typer.Option("--drift", help="What is best may change over time.", rich_help_panel=_DECISION)
     ] = None
     lipschitz: Annotated[
         float | None, typer.Option(help="Lipschitz constant of the losses, if known.", rich_help_panel=_DECISION)

@@ -87,10 +87,12 @@ def _verdict(found: Outlook, needed: int | None) -> str:
     plan = found.plan
     if plan.vacuous:
         return f"[yellow]{plan.horizon:,} events:[/] {too_short(needed)}."
-    words = "should be of the order of" if plan.order_only else "is promised to stay below"
+    words, measure = "is promised to stay below", "The bound"
+    if plan.order_only:
+        words, measure = "should be of the order of", "It"
     return (
         f"[green]{plan.horizon:,} events:[/] regret {words} {plan.bound / plan.no_learning:.0%} of what never "
-        f"learning can cost. The bound is {plan.price_of_privacy:.2f} times that of the same plan without "
+        f"learning can cost. {measure} is {plan.price_of_privacy:.2f} times that of the same plan without "
         f"noise, and {found.bound / found.without_privacy_here:.2f} times that of the best plan without privacy."
     )
 

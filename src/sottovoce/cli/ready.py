@@ -9,9 +9,19 @@ from sottovoce.problems import PROBLEMS
 __all__ = ["READY", "find", "of_problem"]
 
 HORIZON = 200_000  # of the runs of problems
+DEMO = 500_000  # and of the demo
 
 READY: dict[str, Settings] = {
-    "demo": Settings(also=("epsilon=0.1", "no-privacy", "plan=paper")),
+    "demo": Settings(
+        environment="noisy-linear",
+        domain="hypersimplex:20,5",
+        horizon=DEMO,
+        losses="linear",
+        integral=True,
+        seed=2,  # the world changes about half way then
+        also=("epsilon=0.1", "no-privacy", "plan=worst-case", "plan=paper"),
+        beside=f"switching:every={DEMO},moods=2",
+    ),
     "moving-target": Settings(),
     "noisy-linear": Settings(environment="noisy-linear", domain="hypersimplex:20,5"),
     "switching": Settings(environment="switching", domain="hypersimplex:20,5"),

@@ -1,5 +1,6 @@
 """What a run is made of, wherever it was written: a ready run, a TOML file, options, a variant."""
 
+import inspect
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -8,7 +9,7 @@ from typing import Any
 
 from sottovoce._checks import choice
 from sottovoce.cli.options import PRIVACY, SWITCHES, Options, displaced, texts
-from sottovoce.experiments.naming import bare_name, make_problem, problem_name, read_settings
+from sottovoce.experiments.naming import bare_name, make_problem, problem_name, read, read_settings
 from sottovoce.problems import PROBLEMS, DecisionProblem
 from sottovoce.simulation import Environment, MovingTarget, NoisyLinear, Switching
 
@@ -26,11 +27,14 @@ class Settings(Options):
     Parameters
     ----------
     environment : str
-        As on the command line; or a problem such as "routing" or "slate:items=40", which has a domain of its own.
+        As on the command line, with settings after a colon, as in "switching:every=5000"; or a problem such as
+        "routing" or "slate:items=40", which has a domain of its own.
     simulated_noise : bool
         Use noise from a seed: a run can then be repeated, and is not private.
     also : tuple of str
         Variants to run beside this one, such as ``no-privacy`` or ``epsilon=0.1,plan=paper``.
+    beside : str
+        Another environment on the same domain, in which all of it is run, too; both are drawn in one figure.
 
     Examples
     --------
@@ -44,6 +48,7 @@ class Settings(Options):
     seed: int | None = 0
     simulated_noise: bool = False
     also: tuple[str, ...] = ()
+    beside: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -54,9 +59,13 @@ class Settings(Options):
                     f"domain must be left out: {self.environment} has its own. Settings change it, as in slate:items=40"
                 )
         else:
-            choice("environment", self.environment, tuple(ENVIRONMENTS))
+            _checked_environment("environment", self.environment)
             if self.domain is None and self.domain_json is None:
                 object.__setattr__(self, "domain", "ball:10")
+        if self.beside is not None:
+            if self.is_problem:
+                raise ValueError(f"beside must be left out: {self.environment} has a world of its own")
+            _checked_environment("beside", self.beside)
         if not isinstance(self.simulated_noise, bool):
             raise TypeError(f"simulated-noise must be true or false, got {self.simulated_noise!r}")
         object.__setattr__(self, "also", texts("also", self.also, "'no-privacy' or 'epsilon=0.1'"))
@@ -81,12 +90,30 @@ class Settings(Options):
         problem = self.make_problem()
         if problem is not None:
             return problem.environment
-        return ENVIRONMENTS[self.environment](self.feasible_set, seed=self.public_seed)
+        named = read(self.environment, "environment")
+        try:
+            return ENVIRONMENTS[named.name](self.feasible_set, **{"seed": self.public_seed, **dict(named.settings)})
+        except (TypeError, ValueError) as problem:
+            raise ValueError(f"environment {self.environment!r}: {problem}") from problem
+
+    def in_other_world(self) -> "Settings | None":
+        """Return the same settings in the environment that stands beside; None if there is none."""
+        return None if self.beside is None else replace(self, environment=self.beside, beside=None)
+
+
+def _checked_environment(name: str, text: str) -> None:
+    """Refuse an environment that there is not, or a setting that it does not have."""
+    named = read(text, name)
+    choice(name, named.name, tuple(ENVIRONMENTS))
+    known = [one for one in inspect.signature(ENVIRONMENTS[named.name]).parameters if one != "domain"]
+    for key, _ in named.settings:
+        if key not in known:
+            raise ValueError(f"{name} {named.name} has no setting {key!r}; it has {', '.join(known)}")
 
 
 KEYS = tuple(field.name for field in fields(Settings))
 _SWITCHES = (*SWITCHES, "simulated_noise")
-_NOT_OF_VARIANTS = ("environment", "domain", "domain_json", "horizon", "loss_range", "seed", "also")
+_NOT_OF_VARIANTS = ("environment", "domain", "domain_json", "horizon", "loss_range", "seed", "also", "beside")
 _VARIANT_KEYS = tuple(name for name in KEYS if name not in _NOT_OF_VARIANTS)
 
 
@@ -95,7 +122,7 @@ def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
     Options(**{name: values[name] for name in PRIVACY if name in values})  # must not contradict each other
     left_out = displaced(values)
     if "environment" in values:
-        left_out["domain"] = None
+        left_out |= {"domain": None, "beside": None}
     return replace(settings, **{**left_out, **values})
 
 
@@ -120,7 +147,7 @@ def variant(settings: Settings, text: str) -> Settings:
             values[key] = True
         else:
             values[key] = (value or "",) if key == "choose" else value or ""
-    return replace(with_values(settings, values), also=())
+    return replace(with_values(settings, values), also=(), beside=None)
 
 
 def _known(written: str, known: tuple[str, ...], where: str) -> str:

@@ -114,6 +114,10 @@ def _default(setting: Setting) -> PrivateBandit:
     return _bandit(setting, _pure(setting))
 
 
+def _worst_case(setting: Setting) -> PrivateBandit:
+    return _bandit(setting, _pure(setting), plan="worst-case")
+
+
 def _no_privacy(setting: Setting) -> PrivateBandit:
     return _bandit(setting, NoPrivacy())
 
@@ -160,6 +164,9 @@ def _baseline(kind: type[Any]) -> Algorithm:
 
 _HERE = (
     Algorithm("default", "this library's choice at pure epsilon-privacy", True, _default, without_privacy="no-privacy"),
+    Algorithm(
+        "worst-case", "the plan with the best bound against any losses, at pure epsilon-privacy", True, _worst_case
+    ),
     Algorithm("no-privacy", "this library's choice without privacy", False, _no_privacy),
     Algorithm(
         "paper-laplace",

@@ -116,6 +116,14 @@ class Exploration(ABC):
         """Whether the round's own choices can be these."""
         return True
 
+    def can_begin(self, passed: int, size: int) -> bool:
+        """Whether a round of `size` events that begins after `passed` others can have the choices that it has."""
+        return True
+
+    def can_go_on(self, opened: int) -> bool:
+        """Whether what it has kept to go on with can be this, after `opened` events."""
+        return True
+
     def can_draw(self, draw: Draw, first: int) -> bool:
         """Whether events from place `first` of the round on can be these."""
         return True
@@ -166,6 +174,10 @@ class Explorer(ABC):
     def go_back(self, knowledge: Any) -> None:
         """Know no more than what `knowledge` returned."""
         assert knowledge is None, "an explorer that learns must override both"
+
+    def is_as_good(self, point: Floats) -> bool:
+        """Whether nothing but rounding makes the point that follows from what it knows another one than this."""
+        return False
 
 
 Vertices = Callable[[Floats, np.random.Generator, int], Floats]

@@ -9,7 +9,7 @@ line of `PlanChoices`. Tests compare both with what is asked at run time.
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, TypeVar
 
 from sottovoce._checks import choice, number
@@ -37,6 +37,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class DecisionFacts:
     """What may be said of a decision besides its domain, horizon, loss range and privacy; see `PrivateBandit`.
 
+    A fact that is added gets `field(default=..., metadata={"later": True})`: what is stored does not say it yet.
+
     Examples
     --------
     >>> DecisionFacts(losses="linear").facts()["play"]
@@ -49,18 +51,16 @@ class DecisionFacts:
     play: str = "inside"
     losses: str = "convex"
     integral: bool = False
-    drift: bool = False
     lipschitz: float | None = None
     channel: str = "one-bit"
-    features: Any = None
-    prior: Posterior | None = None
+    features: Any = field(default=None, metadata={"later": True})
+    prior: Posterior | None = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         choice("play", self.play, ("inside", "around"))
         choice("losses", self.losses, ("convex", "linear"))
         choice("channel", self.channel, ("one-bit", "laplace"))
         object.__setattr__(self, "integral", bool(self.integral))
-        object.__setattr__(self, "drift", bool(self.drift))
         if self.lipschitz is not None:
             object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
         if self.features is not None:
@@ -112,7 +112,6 @@ class OptimizerOptions(PlanChoices, total=False):
     play: str
     losses: str
     integral: bool
-    drift: bool
     lipschitz: float | None
     channel: str
     features: Any

@@ -71,7 +71,7 @@ class BallTracking(DecisionProblem):
         ball = Ball(whole("dimension", dimension))
         self.environment = MovingTarget(ball, drift=drift, jitter=jitter, period=period, seed=seed)
         self.play = choice("play", play, ("around", "inside"))
-        self.losses, self.integral, self.drift = "convex", False, False
+        self.losses, self.integral = "convex", False
 
     def settings(self) -> dict[str, Any]:
         """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""

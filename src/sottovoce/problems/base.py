@@ -33,7 +33,7 @@ class DecisionProblem(ABC):
         A headline, and two or three sentences: who decides what, who is affected, what is seen.
     environment : Environment
         The simulated world, with its comparator.
-    losses, integral, drift
+    losses, integral
         As `PrivateBandit` takes them.
     """
 
@@ -43,11 +43,10 @@ class DecisionProblem(ABC):
     environment: Environment
     losses: str = "convex"
     integral: bool = False
-    drift: bool = False
     _given: dict[str, Any]
 
     def __new__(cls, **given: Any) -> Self:
-        """Keep the arguments as they were given: attributes of the same name may mean something else (`drift`)."""
+        """Keep the arguments as they were given: attributes of the same name may mean something else."""
         problem = super().__new__(cls)
         problem._given = given
         return problem
@@ -71,7 +70,6 @@ class DecisionProblem(ABC):
             "lipschitz": self.environment.lipschitz,
             "losses": self.losses,
             "integral": self.integral,
-            "drift": self.drift,
         }
 
     def optimizer(

@@ -62,7 +62,7 @@ class Ranking(DecisionProblem):
         orders = Birkhoff(items) if matrices else Permutahedron(discounts(items))
         self.environment = Readers(orders, types=types, seed=seed)
         self.items, self.matrices = items, matrices
-        self.losses, self.integral, self.drift = "linear", True, False
+        self.losses, self.integral = "linear", True
 
     def item_name(self, item: int) -> str:
         """Return a name for an item: a number that is small for what people value, over all types."""

@@ -96,7 +96,6 @@ class Slate(DecisionProblem):
         self.environment = Clicks(slates, loss=loss, wanted=wanted, drift=drift, year=year, seed=seed)
         self.losses = "linear" if loss == "linear" else "convex"
         self.integral = loss == "linear"
-        self.drift = self.environment.drift > 0
 
     @property
     def attraction(self) -> Vector:

@@ -54,7 +54,7 @@ def test_every_guarantee_can_be_asked_for(options, expected, found):
 
 
 def test_all_options_reach_the_study(found):
-    options = ("--losses", "linear", "--drift", "--play", "around", "--deadline", "60", "--loss-range", "0,2")
+    options = ("--losses", "linear", "--play", "around", "--deadline", "60", "--loss-range", "0,2")
     found("create", "spring", "--domain", "ball:3", "--horizon", "unknown", *options, "--plan", "auto", "--seed", "5")
     with sv.Study.open(
         "sqlite:///study.db",
@@ -63,7 +63,6 @@ def test_all_options_reach_the_study(found):
         horizon=None,
         loss_range=(0.0, 2.0),
         losses="linear",
-        drift=True,
         play="around",
         plan="auto",
         deadline=60.0,

@@ -148,7 +148,7 @@ def test_refused_lines_can_be_skipped(found, place):
 
 def test_lines_of_actions_come_back_with_losses(found, command, place):
     """The losses of actions that want none may be left out."""
-    found("create", "spring", *SMALL, "--losses", "linear")
+    found("create", "spring", *SMALL, "--losses", "linear", "--plan", "worst-case")
     code, out, _ = command("ask", "spring", "--size", 300, "--lines")
     assert code == 0
     actions = [json.loads(line) for line in out.splitlines()]

@@ -29,6 +29,7 @@ def spring(found):
         horizon=10**6,
         loss_range=(0, 1),
         privacy=sv.NoPrivacy(),
+        plan="worst-case",
         batch_size=8,
     ):
         pass

@@ -31,7 +31,7 @@ class Configuration(DecisionFacts):
     Examples
     --------
     >>> import sottovoce as sv
-    >>> small = Configuration(sv.domains.Ball(2), sv.PureDP(1.0), horizon=24, choices={"batch_size": 8})
+    >>> small = Configuration(sv.domains.Ball(2), sv.PureDP(1.0), horizon=24, choices={"probes": 2})
     >>> small(0, sv.SimulatedNoise(0)).remaining
     24
     """

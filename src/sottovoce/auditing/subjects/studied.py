@@ -31,7 +31,7 @@ class StudyConfiguration:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> small = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"batch_size": 4})
+    >>> small = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"probes": 2})
     >>> seat = StudyConfiguration(small, "study")(0, sv.SimulatedNoise(0))
     >>> seat.remaining
     8

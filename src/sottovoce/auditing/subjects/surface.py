@@ -12,7 +12,7 @@ from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.auditing.subjects.studied import StudyConfiguration
-from sottovoce.domains import Box, Simplex
+from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
 from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
 from sottovoce.privacy import (
     MECHANISMS,
@@ -39,7 +39,7 @@ def shipped(
     epsilon, delta
         The guarantee. With a delta of 0, pure privacy, and besides zCDP with rho = epsilon^2/2, which it implies.
     exploration
-        "frames", "designs" or "sphere".
+        "posterior", "frames", "designs" or "sphere".
     mechanism
         "probe-sums", "local", or one that releases running sums.
 
@@ -101,6 +101,7 @@ class _Made(NamedTuple):
 
 def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     central = _central(epsilon, delta)
+    yield from _posterior(epsilon, delta)
     yield from _frames(epsilon, delta)
     yield from _designs(central, _central(epsilon, delta, 2))
     for privacy in _guarantees(epsilon, delta):
@@ -109,11 +110,13 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
                 yield _with_mechanism(one, privacy)
     yield from _other_explorations(central)
     yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
-    small = _frame(central, None)
-    yield _Made("frames", "probe-sums", StudyConfiguration(small, "study of frames, probe-sums"))
+    for what, small in (("posterior", _believing(central, None)), ("frames", _frame(central, None))):
+        yield _Made(what, "probe-sums", StudyConfiguration(small, f"study of {what}, probe-sums"))
     if not delta:  # owners keep pure privacy
         for channel in ("one-bit", "laplace"):
             yield _Made("frames", "local", _local(LocalDP(epsilon), channel))
+        owners = _believing(LocalDP(epsilon), "posterior, local, one-bit")
+        yield _Made("posterior", "local", replace(owners, channel="one-bit"))
         yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2), "one-bit"))
 
 
@@ -136,6 +139,29 @@ def label_of(what: str, privacy: Guarantee) -> str:
     """
     several = f", {privacy.contributions} events a person" if privacy.contributions > 1 else ""
     return f"{what}{', zCDP' if isinstance(privacy, ZCDP) else ''}{several}"
+
+
+def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
+    """Yield what people get who choose nothing: rounds whose decisions were drawn from what was released before."""
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            label = label_of("posterior, probe-sums", privacy)
+            yield _Made("posterior", "probe-sums", _believing(privacy, label))
+    central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
+    convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
+    yield _Made("posterior", "probe-sums", convex)
+    watchful = {**choices, "sentinel": True}
+    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful)
+    yield _Made("posterior", "probe-sums", sentinel)
+    hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
+    yield _Made("posterior", "probe-sums", hasty)
+
+
+def _believing(privacy: Guarantee, label: str | None) -> Configuration:
+    each = 2 * privacy.contributions  # events of a decision: enough for all of a person's
+    choices = {"exploration": "posterior", "probes": 2, "least_events": each}
+    items = Hypersimplex(4, 2)
+    return Configuration(items, privacy, 6 * each, choices, losses="linear", integral=True, label=label)
 
 
 def _frames(epsilon: float, delta: float) -> Iterator[_Made]:
@@ -179,7 +205,7 @@ def _with_mechanism(mechanism: Mechanism, privacy: Guarantee) -> _Made:
 def _other_explorations(central: Guarantee) -> Iterator[_Made]:
     """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
     for kind in EXPLORATIONS.values():
-        if kind.name not in ("frames", "designs", "sphere"):
+        if kind.name not in ("posterior", "frames", "designs", "sphere"):
             made = Configuration(
                 Simplex(3), central, 24, {"exploration": kind.name}, losses=kind.losses[0], label=kind.name
             )

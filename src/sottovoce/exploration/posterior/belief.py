@@ -211,6 +211,10 @@ class Belief(ABC):
     def leader(self) -> Floats:
         """The best decision, as far as is known."""
 
+    def is_as_good(self, decision: Floats) -> bool:
+        """Whether nothing but rounding makes the leader better than another decision."""
+        return False
+
     @abstractmethod
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw decisions that may be the best, for round `number`, which begins after `passed` events."""

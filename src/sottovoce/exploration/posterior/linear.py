@@ -45,6 +45,7 @@ _VERTICES = 64  # random ones that set the prior's scale
 _PLAIN = ("since", "resets", "alarm", "squares", "weight", "place", "trust")  # numbers that are learned
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far losses lie apart at all
+_ROUNDING = 1e-9  # relative
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +276,15 @@ class LinearBelief(Belief):
         if self._led is None or self._led[0] is not self._known:
             self._led = self._known, np.asarray(self.oracle(self.best_fit.mean[: self.dimension]))
         return self._led[1]
+
+    def is_as_good(self, decision: Floats) -> bool:
+        """Whether a decision is expected to lose as little as the leader, up to rounding; not while all are alike.
+
+        Coordinates of which as little is known have equal means, and how those are rounded is the machine's business.
+        """
+        mean, leader = self.best_fit.mean[: self.dimension], self.leader
+        size = float(np.linalg.norm(mean)) * max(float(np.linalg.norm(leader)), float(np.linalg.norm(decision)))
+        return size > 0 and abs(float(mean @ (decision - leader))) <= _ROUNDING * size
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw decisions, each the best for one sample of the posterior."""

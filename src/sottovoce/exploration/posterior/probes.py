@@ -41,10 +41,13 @@ class PosteriorProbes(Explorer):
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
         """Draw the round's decisions."""
-        events = self.belief.pace.events(self.belief.settings, passed)
-        count = min(self.belief.settings.probes, max(1, size // events))
-        probes = self.belief.draw(count, passed, passed // max(1, size), coins)
+        probes = self.belief.draw(self.count(passed, size), passed, passed // max(1, size), coins)
         return PosteriorExploration(self, probes, passed + size)
+
+    def count(self, passed: int, size: int) -> int:
+        """Decisions of a round of `size` events that begins after `passed` others: fewer if it is a short last one."""
+        events = self.belief.pace.events(self.belief.settings, passed)
+        return min(self.belief.settings.probes, max(1, size // events))
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
         """Return the round that `record` was taken of."""
@@ -56,6 +59,10 @@ class PosteriorProbes(Explorer):
         """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way."""
         if isinstance(earlier, PosteriorProbes) and type(earlier.belief) is type(self.belief):
             self.belief.carry_over(earlier.belief, events)
+
+    def is_as_good(self, point: Floats) -> bool:
+        """Whether a point of the set is believed to be as good as the best."""
+        return self.stage.domain.contains(point, 1e-6) and self.belief.is_as_good(point)
 
     def memory(self) -> Record:
         """Return what was learned."""
@@ -114,6 +121,16 @@ class PosteriorExploration(Exploration):
         return self.numbers <= self._explorer.belief.settings.probes and all(
             domain.contains(row, 1e-6) for row in known.values()
         )
+
+    def can_begin(self, passed: int, size: int) -> bool:
+        """Whether it has as many decisions as it should, and ends where it does."""
+        return self._end == passed + size and self.numbers == self._explorer.count(passed, size)
+
+    def can_go_on(self, opened: int) -> bool:
+        """Whether what is left is the rest of a pass over the decisions."""
+        left = self.progress
+        inside = bool(((left >= 0) & (left < self.numbers)).all()) and len(np.unique(left)) == len(left)
+        return inside and len(left) == -opened % self.numbers
 
     def can_draw(self, draw: Draw, first: int) -> bool:
         """Whether they play the round's decisions, as often as passes do, each counted for its own."""

@@ -83,7 +83,7 @@ class BanditConfiguration(DecisionFacts):
         given = {
             one.name: record[one.name]
             for one in fields(cls)
-            if one.name in record or one.name not in DecisionFacts.__dataclass_fields__  # a fact may be a later idea
+            if one.name in record or "later" not in one.metadata  # or it is a later idea, with the value of old
         }
         if prior := part(record, "prior"):
             given["prior"] = Posterior.from_record(prior)

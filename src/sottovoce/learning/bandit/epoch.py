@@ -281,7 +281,10 @@ def next_epoch(
     problem: Problem, configuration: BanditConfiguration, source: NoiseSource, *, first: int, previous: Epoch | None
 ) -> Epoch:
     """Plan and begin the epoch after `previous`, where that one has come to if both work in the same position."""
-    plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
+    name = configuration.plan
+    if name == "auto" and previous is not None and exploration_named(previous.plan.exploration).bounded:
+        name = "worst-case"  # as it began, perhaps long ago: "auto" was that once, and had other choices
+    plan = make_plan(problem, plan=name, **configuration.choices)
     center, earlier = None, 0
     if previous is not None:
         earlier = previous.earlier + previous.counts[1]

@@ -65,7 +65,7 @@ class Outstanding:
     --------
     >>> import sottovoce as sv
     >>> optimizer = sv.PrivateBandit(
-    ...     sv.domains.Simplex(3), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0), batch_size=20
+    ...     sv.domains.Simplex(3), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0), probes=4, least_events=5
     ... )
     >>> actions = optimizer.ask(30)
     >>> optimizer.tell(actions.ids[2:], actions.x[2:, 0])

@@ -49,15 +49,15 @@ class PrivateBandit(AskTell):
     privacy
         The guarantee, such as `PureDP(epsilon=1.0)`.
     plan
-        "auto" minimises the regret bound; "paper" is Algorithm 1 with the paper's parameters and noise; or a `Plan`.
+        "auto" plays decisions that may be the best, drawn from what was released: for worlds that stay, drift, or
+        change now and then. "worst-case" minimises a regret bound that holds for any sequence of losses. "paper" is
+        Algorithm 1 with the paper's parameters and noise. Or a `Plan`.
     play
         "inside": every action is feasible. "around": actions lie on a sphere around the point and may leave the set.
     losses
-        "convex", or "linear" if losses are linear in the action: then a few events explore, and only these report.
+        "convex", or "linear" if losses are linear in the action: then vertices of the set are played.
     integral
         Play vertices (0/1 decisions, say) with the right mean, instead of points between them.
-    drift
-        Whether what is good changes over the run: earlier rounds are then forgotten.
     lipschitz
         Lipschitz constant of the losses, if known. It affects regret, never privacy.
     features

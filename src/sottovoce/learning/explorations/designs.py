@@ -24,7 +24,6 @@ from sottovoce.privacy import PROBE_SUMS, Mechanism
 __all__ = ["DESIGNS", "DesignBound", "DesignDraft", "DesignOptions"]
 
 _ROUND_ENOUGH = 1.2  # outer over inner radius up to which the ball's own points explore as well as vertices would
-_MEMORY_UNDER_DRIFT = 200.0
 _LEAST_PROBE, _PROBE_PER_NOISE, _RATE = 4, 10.0, 0.25
 
 
@@ -183,8 +182,7 @@ def _draft(problem: Problem, mechanism: Mechanism, rate: float | None, probe_eve
     gap = problem.width / 4
     share = _RATE * (stage.working.affine_dimension**2 * energy / (problem.horizon * gap**2)) ** (1 / 3)
     share = rate or min(0.25, max(share, events / problem.horizon))
-    memory = _MEMORY_UNDER_DRIFT if problem.drift else math.inf
-    return DesignDraft(problem, stage, share, min(events, problem.horizon), memory=memory, mechanism=mechanism)
+    return DesignDraft(problem, stage, share, min(events, problem.horizon), mechanism=mechanism)
 
 
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:

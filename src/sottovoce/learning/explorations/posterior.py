@@ -21,6 +21,7 @@ from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
 from sottovoce.learning.planning.plan import Options, Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import PROBE_SUMS, LocalDP, Mechanism, mechanism_for
+from sottovoce.privacy.local import LaplaceChannel
 
 __all__ = ["POSTERIOR", "PosteriorDraft", "PosteriorOptions"]
 
@@ -134,7 +135,7 @@ class PosteriorDraft:
         problem = self.problem
         dimensions = min(problem.domain.affine_dimension, problem.effective_dimension)
         events = max(self.least_events, self.round_cap * problem.horizon / self.probes)
-        variance = loss_deviation(problem) ** 2 + deviation**2 / events
+        variance = _largest_variance(problem) + deviation**2 / events
         first = dimensions * self.least_events if deviation else dimensions
         return dimensions * math.sqrt(2 * variance * problem.horizon) + first * problem.width / 2
 
@@ -179,7 +180,7 @@ def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) ->
         least = (_LINEAR_LEAST if linear else _CONVEX_LEAST) / _epsilon(problem, noise)
         least = max(least, 1.0 if linear else 4.0)
     elif isinstance(problem.privacy, LocalDP):
-        least = (loss_deviation(problem) / (_COARSE * problem.width)) ** 2 / (1 if linear else 16)
+        least = _largest_variance(problem) / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
     else:
         least = _LINEAR_LEAST_FREE if linear else _CONVEX_LEAST_FREE
     return max(1, round(min(least, problem.horizon / (10 * probes))))
@@ -218,10 +219,20 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
 
 def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
     """Least, first and largest variance of one loss at one decision; of one report, where losses are privatised."""
-    most = loss_deviation(problem) ** 2
+    most = _largest_variance(problem)
     if isinstance(problem.privacy, LocalDP):
         return most / 2, most, most
     return (most / 100, most / 2, most) if model == "linear" else (most / 256, most / 4, most)
+
+
+def _largest_variance(problem: Problem) -> float:
+    """The largest variance of one loss; of one report, where losses are privatised, which is known."""
+    if not isinstance(problem.privacy, LocalDP):
+        return (problem.width / 2) ** 2
+    channel = problem.channel_of_owners
+    if isinstance(channel, LaplaceChannel):
+        return (problem.width / 2) ** 2 + (channel.noise.standard_deviation * channel.grid.step) ** 2
+    return loss_deviation(problem) ** 2
 
 
 def _temper(problem: Problem, value: Any) -> float:

@@ -107,7 +107,7 @@ def _pairs(problem: Problem, chosen: Chosen, *, bounded: bool) -> list[tuple[Exp
     pairs = [
         (kind, mechanism)
         for kind in (EXPLORATIONS.values() if wanted is None else [EXPLORATIONS[wanted]])
-        if problem.losses in kind.losses and kind.serves(problem) and (kind.bounded or wanted is not None)
+        if problem.losses in kind.losses and kind.serves(problem) and (kind.bounded or not bounded)
         for mechanism in _mechanisms(problem, kind, chosen.get("mechanism"))
     ]
     return [pair for pair in pairs if not pair[0].bounded] or pairs
@@ -183,6 +183,10 @@ def _refuse_others(what: str, chosen: Chosen, known: Iterable[str]) -> None:
         if name not in known:
             others = [kind.name for kind in EXPLORATIONS.values() if name in kind.choices]
             elsewhere = f"; it is a choice of {' and '.join(f'exploration={one!r}' for one in others)}"
+            if others and not EXPLORATIONS[others[0]].bounded:
+                elsewhere += ", which plan='auto' takes"
+            elif others:
+                elsewhere += ", of which plan='worst-case' takes the best"
             raise ValueError(f"{name} does not apply to {what}, which has {', '.join(known)}{elsewhere}")
 
 

@@ -48,8 +48,8 @@ def plan(
     >>> from sottovoce.learning.planning.outlook import plan
     >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
     >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
-    ('frames', False, 1.0)
-    >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0)).notes[-1][:68])
+    ('posterior', False, 1.0)
+    >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0), plan="worst-case").notes[-1][:68])
     too few events to learn anything, by this bound: it would take about
     """
     arguments, choices = separate(options)

@@ -15,6 +15,8 @@ from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
 __all__ = ["Problem", "forget_rounded"]
 
+_LARGEST = 1e60  # of losses: plans and beliefs square them, and more
+
 
 @dataclass(frozen=True)
 class Problem(DecisionFacts):
@@ -39,6 +41,11 @@ class Problem(DecisionFacts):
             raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {self.domain!r}")
         grid = LossGrid(*_pair(self.loss_range))
         object.__setattr__(self, "loss_range", (grid.low, grid.high))
+        if not 1 / _LARGEST <= self.width <= _LARGEST or max(abs(grid.low), abs(grid.high)) > _LARGEST:
+            raise ValueError(
+                f"loss_range {self.loss_range} is too wide, too narrow or too far out to be squared in floating point; "
+                "measure losses in other units"
+            )
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
         self._check_knowledge()

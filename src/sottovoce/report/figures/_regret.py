@@ -4,6 +4,7 @@ import os
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,9 +17,15 @@ from sottovoce.simulation import Run
 
 __all__ = ["regret_figure"]
 
+End = tuple[float, float, str, str]  # where a line ends, and its name and colour
+
 
 def regret_figure(
-    runs: Run | Sequence[Run], path: str | os.PathLike[str], *, labels: Sequence[str] | None = None
+    runs: Run | Sequence[Run],
+    path: str | os.PathLike[str],
+    *,
+    labels: Sequence[str] | None = None,
+    beside: Sequence[Run] | None = None,
 ) -> Path:
     """Draw the regret of one or several runs over time, with the line of never learning, and write it as an image.
 
@@ -30,6 +37,8 @@ def regret_figure(
         The kind of image follows from its ending, such as ``.png``.
     labels : sequence of str, optional
         One per run; by default its privacy.
+    beside : sequence of Run, optional
+        The same runs in another environment, drawn to the right of them.
 
     Returns
     -------
@@ -56,24 +65,37 @@ def regret_figure(
     labels = [run.details.privacy_headline for run in runs] if labels is None else list(labels)
     if len(labels) != len(runs):
         raise ValueError(f"labels must be as many as runs, got {len(labels)} for {len(runs)}")
+    if beside is not None and len(beside) != len(runs):
+        raise ValueError(f"beside must hold as many runs as runs, got {len(beside)} for {len(runs)}")
     path = Path(path)
-    draw(runs, labels).savefig(path)
+    draw(runs, labels, beside).savefig(path)
     return path
 
 
-def draw(runs: Sequence[Run], labels: Sequence[str]) -> Figure:
+def draw(runs: Sequence[Run], labels: Sequence[str], beside: Sequence[Run] | None = None) -> Figure:
     """Return the figure that `regret_figure` writes."""
-    figure = canvas(10, 5.6)
-    axes = figure.add_subplot()
-    longest = max(runs, key=lambda run: run.events_finished)
-    ends = [_never_learning(axes, longest)]
-    ends += [_line(axes, *one) for one in zip(runs, labels, run_colours(runs), strict=True)]
-    _dress(axes, runs, longest.events_finished)
-    _name_lines(axes, ends, longest.events_finished)
+    groups = [runs] if beside is None else [runs, beside]
+    figure = canvas(10, 5.6) if beside is None else canvas(17, 6.2)
+    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    ends = [
+        _panel(axes, group, labels, width=120 if beside is None else 84)
+        for axes, group in zip(panels, groups, strict=True)
+    ]
+    for axes, names in zip(panels, ends, strict=True):  # when all is drawn, and the axes have their limits
+        _name_lines(axes, names)
+    for axes in panels[1:]:
+        axes.set_ylabel("")
+        axes.tick_params(labelleft=True)
     return figure
 
 
-End = tuple[float, float, str, str]  # where a line ends, and its name and colour
+def _panel(axes: Axes, runs: Sequence[Run], labels: Sequence[str], *, width: int) -> list[End]:
+    """Draw the runs of one environment, and return where their lines end; captions have `width` letters a line."""
+    longest = max(runs, key=lambda run: run.events_finished)
+    ends = [_never_learning(axes, longest)]
+    ends += [_line(axes, *one) for one in zip(runs, labels, run_colours(runs), strict=True)]
+    _dress(axes, runs, longest.events_finished, width=width)
+    return ends
 
 
 def _line(axes: Axes, run: Run, label: str, number: int) -> End:
@@ -92,21 +114,25 @@ def _name(label: str, per_event: float) -> str:
     return textwrap.fill(label, 30) + f"\n{per_event:.3g} per event"
 
 
-def _name_lines(axes: Axes, ends: list[End], right: float) -> None:
-    """Write each line's name to the right of its end, moved apart where ends are close."""
-    low, high = axes.get_ylim()
-    tall = [(0.02 + 0.045 * (name.count("\n") + 1)) * (high - low) for _, _, name, _ in ends]
-    heights = apart([end[1] for end in ends], tall, high)
-    for (x, y, name, shade), height in zip(ends, heights, strict=True):
-        axes.plot([x, right * 1.035], [y, height], color=shade, linewidth=0.8, clip_on=False)
-        axes.text(right * 1.045, height, name, color=shade, fontsize=10.5, verticalalignment="center", linespacing=1.2)
-    axes.set_ylim(low, high)
+def _name_lines(axes: Axes, ends: list[End]) -> None:
+    """Write each line's name to the right of its end, moved apart where ends are close; in shares of the axes."""
+    axes.autoscale_view()  # limits are otherwise set when the figure is drawn
+    shares = axes.transData + axes.transAxes.inverted()
+    tall = [0.02 + 0.045 * (name.count("\n") + 1) for _, _, name, _ in ends]
+    places = [shares.transform((x, y)) for x, y, _, _ in ends]
+    heights = apart([float(y) for _, y in places], tall, 1.0)
+    placed: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False}
+    for (x, y), (_, _, name, shade), height in zip(places, ends, heights, strict=True):
+        axes.plot([x, 1.035], [y, height], color=shade, linewidth=0.8, **placed)
+        axes.text(
+            1.045, height, name, color=shade, fontsize=10.5, verticalalignment="center", linespacing=1.2, **placed
+        )
 
 
-def _dress(axes: Axes, runs: Sequence[Run], events: int) -> None:
+def _dress(axes: Axes, runs: Sequence[Run], events: int, *, width: int) -> None:
     headlines = dict.fromkeys(run.details.privacy_headline for run in runs)
     caption = f"{runs[0].details.environment}\nPrivacy: {'; '.join(headlines)}"
-    lines = [part for line in caption.split("\n") for part in textwrap.wrap(line, 120)]
+    lines = [part for line in caption.split("\n") for part in textwrap.wrap(line, width)]
     axes.set_title(
         f"Regret over {events:,} events", loc="left", fontsize=15, fontweight="bold", pad=10 + 14 * len(lines)
     )

@@ -1,5 +1,7 @@
 """The points of an epoch, computed again: one for each number of rounds that it had learned from."""
 
+from typing import Any
+
 import numpy as np
 
 from sottovoce._arrays import Floats
@@ -22,9 +24,12 @@ class Points:
         That has learned again.
     courses
         What its points follow from after 0, 1, 2, ... rounds: dual vectors, or the points themselves.
+    known
+        What its explorer knew then.
     """
 
-    def __init__(self, epoch: Epoch, courses: list[Floats]) -> None:
+    def __init__(self, epoch: Epoch, courses: list[Floats], known: list[Any]) -> None:
+        self._explorer, self._known = epoch.explorer, known
         self._map, self._delay = epoch.learner.point_map, epoch.learner.delay
         self._courses, self._found = courses, dict[int, tuple[Floats, float]]()
         if isinstance(self._map, MirrorStep):
@@ -46,7 +51,16 @@ class Points:
         if right.shape != point.shape:
             return np.inf, False
         distance = float(np.linalg.norm(right - point))
+        if distance > tolerance and self._is_as_good(point, index):
+            return 0.0, True
         return distance, distance <= tolerance
+
+    def _is_as_good(self, point: Floats, index: int) -> bool:
+        """Whether what was known leaves it to rounding, and so to the machine, which of two points is the best."""
+        self._explorer.go_back(self._known[index])
+        found = self._explorer.is_as_good(point)
+        self._explorer.go_back(self._known[-1])
+        return found
 
     def oldest(self, point: Floats, least: int, most: int) -> tuple[float, int | None]:
         """Return how far a point is from numbers `least` to `most`, and the oldest that it may be.

@@ -88,7 +88,7 @@ class Replay:
                 epoch.take_in(None, center)  # never to be released, and passed over by a restoration
                 courses.append(epoch.learner.course)
                 known.append(epoch.explorer.knowledge())
-        self._points[number], self._known[number] = Points(epoch, courses), (epoch, known)
+        self._points[number], self._known[number] = Points(epoch, courses, known), (epoch, known)
         RoundFacts(self.examiner, epoch, known, steps).check(self._mine.get(number, []))
         self._compare(number, {**epoch.state(), **self._chain(number, learned)}, learned)
         self._solved(number, learned)
@@ -177,14 +177,14 @@ class Replay:
 
     def _center(self, number: int, epoch: Epoch, center: Floats) -> None:
         """Check that an epoch began where it had to: in the middle, or at a point of the epoch before it."""
-        if not epoch.plan.options.steps:
-            self.examiner.expect(not len(center), f"epoch {number} has a centre that its plan does not need")
-            return
         made, middle, before = self.examiner.made[number], epoch.stage.working.center, self._points.get(number - 1)
         after, mine = made.get("after"), self._mine.get(number, [])
         if mine and "learned" in self.examiner.public[mine[0].number]:
             self.examiner.expect("after" in made, f"epoch {number} does not say where it began")
-        if after is not None:
+        if not epoch.plan.options.steps:
+            self.examiner.expect(not len(center), f"epoch {number} has a centre that its plan does not need")
+            fits = after is None if before is None else after is not None and 0 <= after < before.count
+        elif after is not None:
             fits = before is not None and self._follows(before, number - 1, after, center)
         elif "after" in made or before is None:
             fits = center.shape == middle.shape and _close(center, middle)

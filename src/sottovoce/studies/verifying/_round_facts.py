@@ -52,7 +52,7 @@ class RoundFacts:
             what, public = f"round {row.number}", self._examiner.public[row.number]
             exploration = resumed(self._epoch, public)
             expect(exploration.is_possible(), f"{what} has probes that its plan does not draw")
-            due = min(self._round_size(passed, public.get("learned")), horizon - passed)
+            due = self._check_beginning(what, row, exploration, passed)
             self._check_size(what, row, due, last=passed + due == horizon)
             self._check_losses(what, self._examiner.losses.get(row.number, []))
             planned = getattr(self._epoch.plan.options, "directions", exploration.numbers)
@@ -67,13 +67,17 @@ class RoundFacts:
             passed += public["size"]
         self._examiner.faults += [] if self._signs is None else self._signs.faults()
 
-    def _round_size(self, passed: int, learned: int | None) -> int:
-        """Return how many events a round has that began after so many, with so many rounds learned from."""
-        explorer, known = self._epoch.explorer, self._known
-        explorer.go_back(known[min(learned or 0, len(known) - 1)])
-        size = explorer.round_size(passed)
+    def _check_beginning(self, what: str, row: Any, exploration: Exploration, passed: int) -> int:
+        """Check what follows from the rounds that were learned from when a round began; return the events it has."""
+        explorer, known, public = self._epoch.explorer, self._known, self._examiner.public[row.number]
+        explorer.go_back(known[min(public.get("learned") or 0, len(known) - 1)])
+        due = min(explorer.round_size(passed), self._epoch.plan.horizon - passed)
+        fits = exploration.can_begin(passed, due)
         explorer.go_back(known[-1])
-        return size
+        if public["size"] == due:  # uncut
+            fits = fits and exploration.can_go_on(public["opened"])
+        self._examiner.expect(fits, f"{what} has probes that do not follow from where it began")
+        return due
 
     def _check_losses(self, what: str, pieces: list[Integers]) -> None:
         for integers in pieces:

@@ -1,0 +1,157 @@
+"""Posterior probes as a plan: what it takes, what it says, what it learns, under every guarantee."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.privacy.local import LaplaceChannel, OneBitChannel
+from sottovoce.privacy.local.simulated import simulate_reports
+
+SLATE = sv.domains.Hypersimplex(8, 3)
+COSTS = np.linspace(0.05, 0.3, 8)
+LINEAR = {"losses": "linear", "integral": True}
+GUARANTEES = {
+    "none": sv.NoPrivacy(),
+    "pure": sv.PureDP(1.0),
+    "two contributions": sv.PureDP(1.0, contributions=2),
+    "approximate": sv.ApproxDP(1.0, 1e-6),
+    "concentrated": sv.ZCDP(0.5),
+    "local": sv.LocalDP(2.0),
+}
+
+
+def bandit(domain=SLATE, horizon=20_000, privacy=None, **options):
+    options = {"loss_range": (0.0, 1.0), "seed": 2, "noise": sv.SimulatedNoise(2), **options}
+    return sv.PrivateBandit(domain, horizon=horizon, privacy=privacy or sv.PureDP(1.0), **options)
+
+
+def play(optimizer, mean, events=None, seed=3):
+    """Losses of 0 and 1, by lot; return the regret per event."""
+    coins, total, left = np.random.default_rng(seed), 0.0, events or optimizer.remaining
+    played = left
+    while left:
+        actions = optimizer.ask_round(left)
+        left -= len(actions)
+        chances = mean(actions.x)
+        total += float(chances.sum())
+        losses = (coins.random(len(actions)) < chances).astype(float)
+        if isinstance(optimizer.privacy.guarantee, sv.LocalDP):
+            optimizer.tell(actions.ids, report=simulate_reports(losses, optimizer.channel, coins))
+        else:
+            optimizer.tell(actions.ids, losses)
+    return total / played
+
+
+def slates(x):
+    return x @ COSTS
+
+
+class TestPlan:
+    @pytest.mark.parametrize("options", [{}, LINEAR], ids=["convex", "linear"])
+    def test_it_is_the_default_and_says_what_it_rests_on(self, options):
+        plan = bandit(**options).plan
+        assert (plan.name, plan.exploration) == ("auto", "posterior")
+        assert "no bound if they do not" in str(plan)
+        worst = bandit(plan="worst-case", **options).plan
+        assert (worst.name, worst.exploration) == ("worst-case", "designs" if options else "frames")
+        assert "holds for any sequence of losses" in str(worst)
+
+    def test_it_plays_inside_and_where_that_is_not_wanted_another_plan_is_taken(self):
+        assert bandit(sv.domains.Ball(3), play="around").plan.exploration != "posterior"
+        with pytest.raises(ValueError, match="exploration='posterior' does not serve here: it plays decisions of the"):
+            bandit(sv.domains.Ball(3), play="around", exploration="posterior")
+
+    def test_choices_of_other_plans_are_refused_with_those_that_there_are(self):
+        with pytest.raises(ValueError, match=r"radius does not apply to exploration 'posterior', which has .*probes"):
+            bandit(radius=0.1)
+        with pytest.raises(ValueError, match="step does not apply to exploration 'posterior'"):
+            bandit(step=0.1)
+
+    def test_linear_losses_need_no_geometry_of_the_set(self):
+        """The oracle is asked a few dozen times, and nothing else is: no design, no radius, no centre."""
+
+        class Bare(sv.domains.Simplex):
+            calls = 0
+
+            def extreme_point(self, cost):
+                type(self).calls += 1
+                return super().extreme_point(cost)
+
+            def _refuse(self):
+                raise AssertionError("no geometry is needed")
+
+            center = inner_radius = outer_radius = diameter = property(_refuse)
+
+        optimizer = bandit(Bare(50), losses="linear")
+        optimizer.ask()
+        assert Bare.calls < 100
+
+    @pytest.mark.parametrize("plan", ["auto", "worst-case"])
+    @pytest.mark.parametrize("loss_range", [(-1e59, 1e59), (0.0, 1e-59)], ids=str)
+    def test_losses_may_be_large_or_small(self, plan, loss_range):
+        low, high = loss_range
+        optimizer = bandit(horizon=2000, loss_range=loss_range, plan=plan, **LINEAR)
+        for _ in range(3):
+            actions = optimizer.ask_round()
+            optimizer.tell(actions.ids, low + (high - low) * slates(actions.x))
+        assert np.isfinite(optimizer.point).all()
+
+    @pytest.mark.parametrize("loss_range", [(-1e200, 1e200), (0.0, 1e-200), (1e70, 1e70 + 1e60)], ids=str)
+    def test_losses_that_cannot_be_squared_are_refused(self, loss_range):
+        with pytest.raises(ValueError, match="measure losses in other units"):
+            bandit(loss_range=loss_range)
+
+    def test_a_plan_can_be_written_down(self):
+        plan = bandit(sentinel=True, probes=5, **LINEAR).plan
+        again = sv.Plan.from_dict(plan.to_dict())
+        assert again == plan
+        assert (again.probes, again.sentinel) == (5, True)
+
+
+class TestLearning:
+    @pytest.mark.parametrize("privacy", GUARANTEES.values(), ids=list(GUARANTEES))
+    def test_linear_losses_are_learned_under_every_guarantee(self, privacy):
+        """Never learning costs .19 per event: a third of it is left at most; .1 are the first, wide rounds' own."""
+        optimizer = bandit(privacy=privacy, **LINEAR)
+        regret = play(optimizer, slates) - COSTS[:3].sum()
+        assert regret < 0.07
+        assert set(np.unique(optimizer.point)) == {0.0, 1.0}
+
+    @pytest.mark.parametrize("channel", ["one-bit", "laplace"])
+    def test_the_variance_of_a_report_is_known(self, channel):
+        optimizer = bandit(privacy=sv.LocalDP(1.0), channel=channel, **LINEAR)
+        assert isinstance(optimizer.channel, OneBitChannel if channel == "one-bit" else LaplaceChannel)
+        coins = np.random.default_rng(0)
+        losses = (coins.random(200_000) < 0.5).astype(float)
+        reports = optimizer.channel.decode(simulate_reports(losses, optimizer.channel, coins))
+        _, first, largest = optimizer._epoch.explorer.belief.settings.variances
+        assert first == largest == pytest.approx(reports.var(), rel=0.05)
+
+    @pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.LocalDP(4.0)], ids=str)
+    def test_convex_losses_are_learned(self, privacy):
+        """The middle costs .12 more than the best point; a third of it is left at most."""
+        target = np.array([0.6, -0.3, 0.1])
+        optimizer = bandit(sv.domains.Ball(3), horizon=40_000, privacy=privacy)
+        regret = play(optimizer, lambda x: 0.1 + ((x - target) ** 2).sum(axis=1) / 4) - 0.1
+        assert regret < 0.04
+
+    def test_gaussian_noise_is_told_from_laplace(self):
+        pure, zcdp = bandit(**LINEAR), bandit(privacy=sv.ZCDP(0.5), **LINEAR)
+        assert pure._epoch.explorer.belief.settings.heavy
+        assert not zcdp._epoch.explorer.belief.settings.heavy
+
+    def test_an_unknown_horizon_begins_each_epoch_with_what_was_believed(self):
+        optimizer = bandit(horizon=None, **LINEAR)
+        play(optimizer, slates, events=256 + 512 + 1024)
+        before = len(optimizer._epoch.explorer.belief.history)
+        play(optimizer, slates, events=1)  # the next epoch
+        assert len(optimizer._epoch.explorer.belief.history) >= before - 12 > 0
+        assert play(optimizer, slates, events=6000) - COSTS[:3].sum() < 0.1
+
+    def test_rounds_are_few_even_if_nothing_is_told_in_time(self):
+        """A block of all events at once: lengths of rounds follow positions, not what was learned."""
+        optimizer = bandit(horizon=200_000, **LINEAR)
+        actions = optimizer.ask(200_000)
+        optimizer.tell(actions.ids, slates(actions.x))
+        assert optimizer.round < 150
+        assert np.array_equal(np.sort(np.flatnonzero(optimizer.point)), [0, 1, 2])

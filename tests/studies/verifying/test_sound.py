@@ -1,0 +1,139 @@
+"""`verify` finds nothing where nothing is wrong, and changes nothing."""
+
+import threading
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+from damaging import LOSS, OPTIONS, faults, open_in, play
+from study_tools import believing, curved
+
+import sottovoce as sv
+from sottovoce.studies import verify, verify_stored
+
+GRAPH = nx.complete_graph(4)
+PROBES, CURVED = (one(horizon=1000, privacy=sv.PureDP(1.0), plan="auto") for one in (believing, curved))
+CASES = {
+    "frames": {},
+    "unknown horizon": {"horizon": None},
+    "designs": {"losses": "linear", "integral": True},
+    "designs, unknown horizon": {"losses": "linear", "horizon": None},
+    "rounded designs": {"losses": "linear", "integral": True, "domain": sv.domains.Birkhoff(3)},
+    "iterated projection": {"domain": sv.domains.SpanningTrees(GRAPH)},
+    "fresh": {"exploration": "sphere", "mechanism": "fresh", "batch_size": 60},
+    "local": {"privacy": sv.LocalDP(1.0), "batch_size": 20},
+    "no privacy": {"privacy": sv.NoPrivacy(), "batch_size": 20},
+    "approximate": {"privacy": sv.ApproxDP(1.0, 1e-6)},
+    "probes": PROBES,
+    "probes, unknown horizon": PROBES | {"horizon": None},
+    "probes, local": PROBES | {"privacy": sv.LocalDP(1.0)},
+    "probes, no privacy": PROBES | {"privacy": sv.NoPrivacy(), "sentinel": True},
+    "probes of an oracle": PROBES | {"domain": sv.domains.SpanningTrees(GRAPH)},
+    "probes on a ball": CURVED,
+    "probes on a simplex": CURVED | {"domain": sv.domains.Simplex(4)},
+    "probes on a ball, unknown horizon": CURVED | {"horizon": None},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_sound_study_is_found_sound_at_every_stage(case, tmp_path):
+    with open_in(tmp_path, **{**OPTIONS, **CASES[case]}) as study:
+        assert study.verify().ok, "empty"
+        play(study, 450, size=150)
+        late = study.ask(60)  # outstanding, over several rounds
+        ahead = study.verify()
+        assert ahead.ok, str(ahead)
+        assert ahead.released > 0
+        if not isinstance(study._found.configuration.privacy, sv.LocalDP):
+            study.tell(late.ids[::-1], np.full(60, 0.5))
+        assert study.verify().ok
+    with open_in(tmp_path, restored=True) as study:
+        restored = study.verify()
+        assert restored.ok, str(restored)
+        play(study, 350, size=100)
+        after = study.verify()
+        assert after.ok, str(after)
+        assert after.released >= restored.released
+        assert after.point_distance <= after.point_tolerance
+    assert verify_stored(f"sqlite:///{tmp_path}/study.db", "a").ok
+
+
+def test_a_finished_study_is_found_sound(tmp_path):
+    with open_in(tmp_path, **OPTIONS) as study:
+        play(study, 1000)
+        found = study.verify()
+    assert found.ok, str(found)
+    assert found.rounds == found.released + 1  # the last round is never released
+    assert (found.blocks, found.tells) == (0, 0)
+    assert str(found).startswith("Study 'a': ok\n")
+
+
+def test_the_wrong_domain_is_found_and_a_custom_one_must_be_passed(tmp_path):
+    def corner(cost):
+        return (np.asarray(cost) < 0).astype(float)
+
+    domain = sv.domains.Custom(corner, 3)
+    with open_in(tmp_path, **{**OPTIONS, "domain": domain}) as study:
+        play(study, 200)
+        assert study.verify().ok
+    assert "must be passed again" in faults(tmp_path)
+    url = f"sqlite:///{tmp_path}/study.db"
+    assert verify_stored(url, "a", domain=domain).ok
+    assert "answers otherwise" in str(verify_stored(url, "a", domain=sv.domains.Simplex(3)))
+
+
+def test_unknown_names_and_missing_files_are_errors(sound, tmp_path):
+    with pytest.raises(sv.errors.StudyNotFound, match="'b'"):
+        verify_stored(f"sqlite:///{sound}/study.db", "b")
+    with pytest.raises(sv.errors.StorageError, match="there is no file"):
+        verify_stored(f"sqlite:///{tmp_path}/none.db", "a")
+    assert not (tmp_path / "none.db").exists()
+
+
+def test_verifying_changes_nothing(sound):
+    before = {file.name: file.read_bytes() for file in Path(sound).iterdir() if not file.name.endswith("-shm")}
+    assert verify_stored(f"sqlite:///{sound}/study.db", "a").ok
+    after = {file.name: file.read_bytes() for file in Path(sound).iterdir() if not file.name.endswith("-shm")}
+    assert before == after
+
+
+def test_a_closed_study_cannot_be_verified(tmp_path):
+    study = open_in(tmp_path, **OPTIONS)
+    study.close()
+    with pytest.raises(sv.errors.StorageError, match="closed"):
+        verify(study)
+
+
+def test_on_postgresql(postgres_url):
+    with sv.Study.open(postgres_url, name="a", **OPTIONS) as study:
+        play(study, 300, size=100)
+        study.tell(study.ask(20).ids[:7], np.full(7, LOSS))
+        found = study.verify()
+        assert found.ok, str(found)
+        assert len(study.export()["rounds"]) == found.released > 0
+        with study._session.storage.transaction() as connection:
+            connection.exec_driver_sql("UPDATE sottovoce_tells SET round = 3")
+    found = verify_stored(postgres_url, "a")
+    assert "it is released" in str(found)
+    assert str(LOSS) not in str(found)
+
+
+def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(tmp_path):
+    """Rows are read at one moment: while another thread's study changes them, no fault is found."""
+    url = f"sqlite:///{tmp_path}/study.db"
+    with open_in(tmp_path, **{**OPTIONS, "horizon": 10**6}) as study:
+        stop = threading.Event()
+
+        def go_on():
+            while not stop.is_set():
+                play(study, 100)
+
+        other = threading.Thread(target=go_on)
+        other.start()
+        try:
+            found = [verify_stored(url, "a") for _ in range(10)]
+        finally:
+            stop.set()
+            other.join()
+    assert not [str(one) for one in found if not one.ok]
