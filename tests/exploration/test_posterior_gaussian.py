@@ -65,3 +65,13 @@ def test_without_measurements_the_prior_is_left():
     mean, covariance = fitted.predict(sparse.csr_array(np.eye(3)))
     assert np.array_equal(mean, np.zeros(3))
     assert np.allclose(covariance, 4 * np.eye(3) + 0.25)
+
+
+@pytest.mark.parametrize("features", [None, 3])
+def test_variances_of_a_prior_are_those_of_its_matrix_sparse_or_not(features):
+    world = np.random.default_rng(0)
+    spread = Spread(0.4, 6, None if features is None else world.normal(size=(6, features)))
+    rows, center = (world.random((5, 6)) < 0.4).astype(float), world.random(6)
+    expected = np.einsum("ij,jk,ik->i", rows - center, spread.matrix(), rows - center)
+    assert np.allclose(spread.variances(rows, center), expected)
+    assert np.allclose(spread.variances(sparse.csr_array(rows), center), expected)

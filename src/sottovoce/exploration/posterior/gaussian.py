@@ -97,6 +97,15 @@ class Spread:
         product = self.scale**2 * (product if isinstance(product, np.ndarray) else product.toarray())
         return product if self.factor is None else product + (one @ self.factor) @ (other @ self.factor).T
 
+    def variances(self, rows: Any, center: Floats) -> Floats:
+        """(x - c)^T C (x - c) for each row, sparse or not; none is written out."""
+        far = self.times(center[:, None]).ravel()
+        squares = rows**2 if isinstance(rows, np.ndarray) else rows.multiply(rows)
+        own = self.scale**2 * np.asarray(squares.sum(axis=1)).ravel()
+        if self.factor is not None:
+            own = own + ((rows @ self.factor) ** 2).sum(axis=1)
+        return np.asarray(own - 2 * (rows @ far) + float(center @ far))
+
     def sample(self, coins: np.random.Generator, size: int) -> Floats:
         """Draw coefficients of the prior, one column each."""
         drawn = self.scale * coins.standard_normal((self.dimension, size))

@@ -1,5 +1,6 @@
 """What was released of probes: all that a belief rests on, as one value that nothing changes later."""
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,7 @@ from scipy import sparse
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 
-__all__ = ["History", "Numbers"]
+__all__ = ["History", "Numbers", "from_sparse_record", "keys_of", "sparse_record"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +66,9 @@ class History:
     def add(self, numbers: Numbers) -> "History":
         """Return the history with one more round."""
         places, index, fresh = dict(self._places), [], []
+        many = not isinstance(self.decisions, np.ndarray)
         for row in numbers.probes:
-            key = row.tobytes()
+            key = _short_key(np.flatnonzero(row), row[row != 0]) if many else row.tobytes()
             if key not in places:
                 places[key] = len(places)
                 fresh.append(row)
@@ -118,9 +120,7 @@ class History:
         plain = {"index": self.index, "means": self.means, "counts": self.counts, "ends": self.ends}
         if isinstance(self.decisions, np.ndarray):
             return plain | {"decisions": self.decisions}
-        rows = self.decisions
-        parts = {"columns": rows.indices.astype(np.int64), "starts": rows.indptr.astype(np.int64), "entries": rows.data}
-        return plain | parts | {"dimension": rows.shape[1]}
+        return plain | sparse_record(self.decisions)
 
     @classmethod
     def from_record(cls, record: Record) -> Self:
@@ -129,15 +129,36 @@ class History:
             rows: Any = np.array(record["decisions"])
             dense = rows
         else:
-            shape = (len(record["starts"]) - 1, int(record["dimension"]))
-            parts = (np.array(record[name]) for name in ("entries", "columns", "starts"))
-            rows = sparse.csr_array(tuple(parts), shape=shape)
-            dense = None
-        keys = [row.tobytes() for row in dense] if dense is not None else _keys(rows)
+            rows, dense = from_sparse_record(record), None
+        keys = [row.tobytes() for row in dense] if dense is not None else keys_of(rows)
         index, means, counts, ends = (np.array(record[name]) for name in ("index", "means", "counts", "ends"))
         return cls(rows, index, means, counts, ends, {key: place for place, key in enumerate(keys)})
 
 
-def _keys(rows: Any) -> list[bytes]:
-    """The bytes of each row written out in full: one row at a time, for all of them may not fit into memory."""
-    return [rows[[place]].toarray().ravel().tobytes() for place in range(rows.shape[0])]
+def sparse_record(rows: Any) -> Record:
+    """Return rows as plain arrays that hold no zeros."""
+    rows = sparse.csr_array(rows)
+    rows.sort_indices()
+    return {
+        "columns": rows.indices.astype(np.int64),
+        "starts": rows.indptr.astype(np.int64),
+        "entries": rows.data.astype(np.float64),
+        "dimension": int(rows.shape[1]),
+    }
+
+
+def from_sparse_record(record: Record) -> Any:
+    """Return the rows that `sparse_record` wrote down, sparse; refuse arrays that are none."""
+    shape = (len(record["starts"]) - 1, int(record["dimension"]))
+    rows = sparse.csr_array(tuple(np.array(record[name]) for name in ("entries", "columns", "starts")), shape=shape)
+    rows.check_format()
+    return rows
+
+
+def keys_of(rows: Any) -> list[bytes]:
+    """Return something for each sparse row that is the same for equal ones alone, and as short as its entries."""
+    return [_short_key(rows.indices[first:end], rows.data[first:end]) for first, end in itertools.pairwise(rows.indptr)]
+
+
+def _short_key(columns: Any, entries: Any) -> bytes:
+    return bytes(columns.astype(np.int64).tobytes() + entries.astype(np.float64).tobytes())

@@ -249,9 +249,7 @@ class LinearBelief(Belief):
         assert self._earlier is not None
         earlier, rows = self._earlier, self._earlier.decisions
         known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
-        offsets = (rows.toarray() if self.many else rows) - self.center
-        moved = np.einsum("ij,ij->i", offsets, self.spread.times(offsets.T).T) + self.level**2
-        return np.asarray(known + _MOVED**2 * moved[earlier.index])
+        return np.asarray(known + _MOVED**2 * (self.spread.variances(rows, self.center) + self.level**2)[earlier.index])
 
     @cached_property
     def _warm_prior(self) -> tuple[Floats, Floats]:

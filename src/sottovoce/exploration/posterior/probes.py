@@ -14,10 +14,12 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.exploration.posterior.belief import Belief
-from sottovoce.exploration.posterior.history import Numbers
+from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["PosteriorExploration", "PosteriorProbes"]
+
+_MANY = 600  # coordinates from which decisions are stored without their zeros
 
 
 class PosteriorProbes(Explorer):
@@ -51,7 +53,8 @@ class PosteriorProbes(Explorer):
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
         """Return the round that `record` was taken of."""
-        exploration = PosteriorExploration(self, np.array(record["probes"]), int(record["end"]))
+        probes = np.array(record["probes"]) if "probes" in record else from_sparse_record(record).toarray()
+        exploration = PosteriorExploration(self, probes, int(record["end"]))
         exploration.progress = np.asarray(record["waiting"], dtype=np.int64).ravel()
         return exploration
 
@@ -112,7 +115,9 @@ class PosteriorExploration(Exploration):
 
     def record(self) -> Record:
         """Return the decisions, and those of events that come next."""
-        return {"probes": self._probes, "end": self._end, "waiting": self.progress}
+        thin = self._probes.shape[1] > _MANY and 4 * np.count_nonzero(self._probes) < self._probes.size
+        probes = sparse_record(self._probes) if thin else {"probes": self._probes}
+        return {**probes, "end": self._end, "waiting": self.progress}
 
     def is_possible(self) -> bool:
         """Whether the decisions are of the set."""

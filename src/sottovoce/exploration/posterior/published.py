@@ -1,6 +1,5 @@
 """What is believed, as a public record: a function of released numbers, to look at, to keep, to begin with later."""
 
-import itertools
 import os
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -13,7 +12,7 @@ from scipy import sparse
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.exploration.posterior.belief import Misfit
-from sottovoce.exploration.posterior.history import History
+from sottovoce.exploration.posterior.history import History, from_sparse_record, keys_of, sparse_record
 
 __all__ = ["MOST_COVARIANCES", "Posterior", "Tried"]
 
@@ -46,7 +45,11 @@ class Tried:
         """Return both together; a decision of both is kept once."""
         places: dict[bytes, int] = {}
         index: Integers = np.array(
-            [places.setdefault(key, len(places)) for one in (self, other) for key in _keys(one.decisions)],
+            [
+                places.setdefault(key, len(places))
+                for one in (self, other)
+                for key in keys_of(sparse.csr_array(one.decisions))
+            ],
             dtype=np.int64,
         )
         firsts = np.unique(index, return_index=True)[1]
@@ -185,18 +188,13 @@ class Posterior:
         record["misfit"] = [self.misfit.statistic, self.misfit.expected, self.misfit.probability]
         if isinstance(self.decisions, np.ndarray):
             return record | {"decisions": self.decisions}
-        rows = self.decisions
-        return record | {
-            "columns": rows.indices.astype(np.int64),
-            "starts": rows.indptr.astype(np.int64),
-            "entries": rows.data.astype(np.float64),
-        }
+        return record | sparse_record(self.decisions)
 
     @classmethod
     def from_record(cls, record: Record) -> Self:
         """Return what `to_record` returned, its shapes checked."""
         given = {one.name: record[one.name] for one in fields(cls) if one.name not in ("decisions", "misfit")}
-        rows = record["decisions"] if "decisions" in record else _rows(record, len(given["center"]))
+        rows = record["decisions"] if "decisions" in record else from_sparse_record(record)
         one = cls(
             **{
                 **given,
@@ -269,18 +267,3 @@ class Posterior:
 def _misfit(stored: Any, model: str) -> Misfit:
     statistic, expected, probability = map(float, stored)
     return Misfit(statistic, expected, probability, model)
-
-
-def _rows(record: Record, dimension: int) -> Any:
-    shape = (len(record["starts"]) - 1, dimension)
-    rows = sparse.csr_array(tuple(np.array(record[name]) for name in ("entries", "columns", "starts")), shape=shape)
-    rows.check_format()
-    return rows
-
-
-def _keys(rows: Any) -> list[bytes]:
-    """Something that is the same for equal rows alone, and does not write sparse ones out."""
-    if isinstance(rows, np.ndarray):
-        rows = sparse.csr_array(rows)
-    starts, columns, entries = rows.indptr, rows.indices.astype(np.int64), rows.data
-    return [columns[first:end].tobytes() + entries[first:end].tobytes() for first, end in itertools.pairwise(starts)]
