@@ -9,8 +9,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.exploration.posterior import History, Numbers, RadialBelief, Settings
+from sottovoce.exploration.posterior._grids import MISFITS
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows
-from sottovoce.exploration.posterior.radial import MISFITS
 
 GRID = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 5), (4, 5), (0, 5)]
 

@@ -24,6 +24,7 @@ from scipy.linalg import solve_triangular
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
 from sottovoce.domains import Domain
+from sottovoce.exploration.posterior._grids import GRIDS, MEMORIES, MISFITS, VARIANCES, Setting, neighbours
 from sottovoce.exploration.posterior._shape import Shape
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows
@@ -33,13 +34,6 @@ from sottovoce.projection import Projection
 
 __all__ = ["RadialBelief"]
 
-MISFITS = ((0.0, 1), (0.1, 2), (0.3, 2), (1.0, 2), (0.03, 1), (0.1, 1), (0.3, 1))
-"""(tau, p): numbers may be off by tau B r^p."""
-VARIANCES = (1 / 16, 1 / 64, 1 / 256, 1 / 1024)
-"""Of one loss at one point, in B^2."""
-MEMORIES = (math.inf, 0.3, 0.1, 0.03)
-"""How far back is remembered, in horizons."""
-_GRIDS = (len(MISFITS), len(VARIANCES), len(MEMORIES))
 _HANDICAP = 6.0  # nats by which a memory that forgets must win
 _FADE = 0.95  # of the evidence for a setting
 _JUMP, _USUAL, _FEW, _ENOUGH = 10.0, 20, 5, 6  # a surprise against the usual one: factor, rounds, rounds, numbers
@@ -51,7 +45,6 @@ _KEPT = 0.3  # of what an earlier run knew, as a share of its precision: the wor
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
 _FAINT = 1e-12  # of the largest precision: what a number counts at least
 _PLAIN = ("since", "resets", "stretch")  # numbers that are learned
-Setting = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +67,7 @@ class _Fits:
 
     known: _Known
     rows: Floats
+    far: list[Floats]
     gram: Floats | None
     fits: dict[Setting, ByCoefficients | ByRows] = field(default_factory=dict)
 
@@ -124,7 +118,7 @@ class RadialBelief(Belief):
     def __init__(self, domain: Domain, settings: Settings, *, earlier: History | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
         self._earlier = None if earlier is None else earlier.written(many=False)
-        scores = tuple(np.zeros(size) for size in _GRIDS)
+        scores = tuple(np.zeros(size) for size in GRIDS)
         empty = History.empty(self.dimension)
         self._known = _Known(empty, scores, (0, 0, 0), self.shape.center)
         self._fits: _Fits | None = None
@@ -174,13 +168,16 @@ class RadialBelief(Belief):
         """Variance of released means, but for what the model errs by."""
         return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
 
-    def number_variance(self, setting: Setting, places: Floats, counts: Floats, known: Floats | None = None) -> Floats:
-        """Variance of released means: of losses and noise (unless `known`), and of what the model errs by."""
+    def number_variance(self, setting: Setting, far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
+        """Variance of released means: of losses and noise (unless `known`), and of what the model errs by.
+
+        `far` are squared distances from the leader.
+        """
         tau, power = MISFITS[setting[0]]
         base = self.noise_variance(setting, counts) if known is None else known
         if not tau:
             return base
-        return base + (tau * self.settings.width) ** 2 * self._far(places) ** power
+        return base + (tau * self.settings.width) ** 2 * far**power
 
     def _far(self, places: Floats) -> Floats:
         """Squared distances from the leader, over k."""
@@ -193,7 +190,7 @@ class RadialBelief(Belief):
             self._fits = _Fits(self._known, *self._rows())
         fits = self._fits.fits
         if setting not in fits:
-            fits[setting] = self._fitted(setting, self._fits.rows, self._fits.gram)
+            fits[setting] = self._fitted(setting, self._fits)
         return fits[setting]
 
     @property
@@ -202,40 +199,36 @@ class RadialBelief(Belief):
         earlier = [] if self._earlier is None or self.resets else [(self._earlier, _KEPT)]
         return [(self.history, 1.0), *earlier]
 
-    def _rows(self) -> tuple[Floats, Floats | None]:
-        """What the released means are linear in; and, where they are few, what they share of the prior.
+    def _rows(self) -> tuple[Floats, list[Floats], Floats | None]:
+        """What the released means are linear in, and how far from the leader; where few, what they share of the prior.
 
         All of it anew each round: what was added up in another order would differ after a recovery, in the last bit.
         """
-        rows = np.vstack([self.features(self.shape.place(history.decisions)) for history, _ in self._sources])
+        places = [self.shape.place(history.decisions) for history, _ in self._sources]
+        far = [self._far(place)[history.index] for place, (history, _) in zip(places, self._sources, strict=True)]
+        rows = self.features(np.vstack(places))
         if not 0 < len(rows) < rows.shape[1]:
-            return rows, None
+            return rows, far, None
         scaled = rows * np.sqrt(self._prior[1])
-        return rows, scaled @ scaled.T
+        return rows, far, scaled @ scaled.T
 
-    def _fitted(self, setting: Setting, rows: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
-        weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting), strict=True))
-        center, variances = self._prior
-        if gram is not None:
+    def _fitted(self, setting: Setting, data: _Fits) -> ByCoefficients | ByRows:
+        weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting, data.far), strict=True))
+        (center, variances), rows = self._prior, data.rows
+        if data.gram is not None:
             weights = np.maximum(weights, _FAINT * weights.max())
-            return ByRows(center, variances, rows, gram, weights, pulls)
+            return ByRows(center, variances, rows, data.gram, weights, pulls)
         precision = np.diag(1 / variances) + (rows * weights[:, None]).T @ rows
         return ByCoefficients(precision, center / variances + rows.T @ pulls)
 
-    def _weighed(self, setting: Setting) -> Iterator[tuple[Floats, Floats]]:
+    def _weighed(self, setting: Setting, far: list[Floats]) -> Iterator[tuple[Floats, Floats]]:
         """Precision of what was released of each decision, and precision times mean, source by source."""
-        for history, share in self._sources:
-            places = self.shape.place(history.decisions)[history.index]
-            weights = share / self.number_variance(setting, places, history.counts, history.variances)
-            if history is self.history and len(history):
-                age = history.ends - history.ends[-1]
-                weights = weights * np.exp(age / (MEMORIES[setting[2]] * self.settings.horizon))
+        reach = MEMORIES[setting[2]] * self.settings.horizon
+        for (history, share), distances in zip(self._sources, far, strict=True):
+            weights = share / self.number_variance(setting, distances, history.counts, history.variances)
+            if history is self.history and math.isfinite(reach) and len(history):
+                weights = weights * np.exp((history.ends - history.ends[-1]) / reach)
             yield history.pooled(weights)
-
-    def _neighbours(self, choice: int) -> list[Setting]:
-        """The settings that differ in nothing but one of the three choices."""
-        use = self.setting
-        return [(*use[:choice], other, *use[choice + 1 :]) for other in range(_GRIDS[choice])]
 
     # ------------------------------------------------------------------ decisions
 
@@ -286,10 +279,12 @@ class RadialBelief(Belief):
         known, leader = self._known, self.leader
         centred = replace(numbers, means=numbers.means - self.settings.middle)
         scores, setting = list(known.scores), list(known.setting)
-        told = {known.setting: self._evidence(known.setting, centred)}
+        places = self.shape.place(numbers.probes)
+        rows, far = self.features(places), self._far(places)
+        told = {known.setting: self._evidence(known.setting, centred, rows, far)}
         for choice in self._judged():
-            row = self._neighbours(choice)
-            told |= {one: self._evidence(one, centred) for one in row if one not in told}
+            row = neighbours(known.setting, choice)
+            told |= {one: self._evidence(one, centred, rows, far) for one in row if one not in told}
             score = _FADE * known.scores[choice] + np.array([told[one].likelihood for one in row])
             scores[choice] = score - score.max()
             handicap = np.where(np.arange(len(row)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
@@ -308,7 +303,7 @@ class RadialBelief(Belief):
             known = replace(
                 known,
                 history=History.empty(self.dimension),
-                scores=tuple(np.zeros(size) for size in _GRIDS),
+                scores=tuple(np.zeros(size) for size in GRIDS),
                 setting=(0, setting[1], 0),
                 since=numbers.end - round(float(numbers.counts.sum())),
                 resets=known.resets + 1,
@@ -320,8 +315,8 @@ class RadialBelief(Belief):
     def _judged(self) -> Sequence[int]:
         """Which choices a round judges: all of them, or one in turn where each fit is a large matrix."""
         if self.dimension < _MANY:
-            return range(len(_GRIDS))
-        return (len(np.unique(self.history.ends)) % len(_GRIDS),)
+            return range(len(GRIDS))
+        return (len(np.unique(self.history.ends)) % len(GRIDS),)
 
     def _stretched(self, excess: float) -> float:
         """Return what the radius is multiplied by next: more if the leader would go farther and predictions hold."""
@@ -331,11 +326,11 @@ class RadialBelief(Belief):
             return max(1.0, _SHORTER * stretch)
         return min(_LONGEST, _LONGER * stretch) if self._led.held and excess < _HOLDS else stretch
 
-    def _evidence(self, setting: Setting, numbers: Numbers) -> _Outcome:
+    def _evidence(self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats) -> _Outcome:
         """Compare a round's numbers with what was predicted of them."""
-        places, counts = self.shape.place(numbers.probes), numbers.counts
-        expected, covariance = self.fit(setting).predict(self.features(places))
-        covariance = covariance + np.diag(self.number_variance(setting, places, counts))
+        counts = numbers.counts
+        expected, covariance = self.fit(setting).predict(rows)
+        covariance = covariance + np.diag(self.number_variance(setting, far, counts))
         residual = numbers.means - expected
         root = np.linalg.cholesky(covariance)
         squares = solve_triangular(root, residual, lower=True, check_finite=False) ** 2
@@ -437,7 +432,7 @@ class RadialBelief(Belief):
         """Take over what `memory` returned."""
         self._known = _Known(
             History.from_record(part(memory, "history")),
-            tuple(np.array(memory[f"scores_{choice}"]) for choice in range(len(_GRIDS))),
+            tuple(np.array(memory[f"scores_{choice}"]) for choice in range(len(GRIDS))),
             tuple(int(one) for one in memory["setting"]),
             np.array(memory["leader"]),
             levels=tuple(float(one) for one in memory["levels"]),

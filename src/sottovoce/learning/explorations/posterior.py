@@ -30,7 +30,7 @@ _SHORT, _FEWER_PROBES = 5000.0, 6  # events times epsilon below which a round ha
 _LINEAR_LEAST, _CONVEX_LEAST = 32.0, 4.0  # events of a probe, at first, over epsilon
 _LINEAR_LEAST_FREE, _CONVEX_LEAST_FREE = 8, 4  # and without noise
 _COARSE = 1 / 16  # deviation of a number of privatised reports that is good enough at first, in B
-_FULL_TEMPER = 50.0  # dimensions up to which posterior samples are taken as they are
+_FULL_TEMPER, _FULL_CONVEX_TEMPER = 50.0, 10.0  # dimensions up to which posterior samples are taken as they are
 
 
 @dataclass(frozen=True)
@@ -160,6 +160,7 @@ def _draft(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> PosteriorD
         cap = 0.01 + 0.01 * share  # shorter rounds notice a change sooner
         return PosteriorDraft(problem, "linear", probes, least, 0.1, cap, temper, mechanism=mechanism)
     growth, cap, temper = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
+    temper *= min(1.0, (_FULL_CONVEX_TEMPER / problem.domain.affine_dimension) ** (1 / 4))
     return PosteriorDraft(problem, "radial", probes, least, growth, cap, temper, mechanism=mechanism)
 
 
