@@ -84,6 +84,29 @@ def test_many_coordinates_take_features_and_priors_too():
     assert regret(make(domain, 4_000, features=features, prior=first.posterior()), costs) < 0.6 * cold
 
 
+def distance(target, seed, prior=None):
+    """Mean regret per event where losses grow with the squared distance from a target in a ball."""
+    given = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "noise": sv.SimulatedNoise(seed), "seed": seed}
+    optimizer = sv.PrivateBandit(sv.domains.Ball(3), horizon=12_000, exploration="posterior", prior=prior, **given)
+    world, lost = np.random.default_rng(seed), 0.0
+    while optimizer.remaining:
+        actions = optimizer.ask_round()
+        means = 0.1 + 0.25 * ((actions.x - target) ** 2).sum(axis=1)
+        optimizer.tell(actions.ids, world.random(len(means)) < means)
+        lost += float((means - 0.1).sum())
+    return lost / 12_000, optimizer
+
+
+def test_convex_losses_take_a_prior_and_drop_one_that_is_wrong():
+    target = np.array([0.5, -0.3, 0.1])
+    cold, spring = distance(target, 1)
+    prior = spring.posterior()
+    assert distance(target + 0.03, 2, prior)[0] < 0.7 * cold
+    wrong, optimizer = distance(-target, 2, prior)
+    assert wrong < 2 * distance(-target, 2)[0]
+    assert not optimizer._epoch.explorer.belief.remembers_earlier
+
+
 def test_a_posterior_survives_its_file(season, tmp_path):
     _, posterior = season
     again = sv.Posterior.load(posterior.save(tmp_path / "season.posterior"))

@@ -41,10 +41,11 @@ _OUTLIER = 40.0  # what a squared surprise counts at most, where Laplace noise i
 _LONGER, _SHORTER, _LONGEST = 1.4, 0.6, 10.0  # what the radius is multiplied by as predictions hold, or fail; at most
 _HOLDS, _FAILS = 0.5, 1.0  # deviations by which a round's mean may exceed what was predicted
 _MANY = 100  # coordinates from which one choice is judged a round, in turn
+_DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 _KEPT = 0.3  # of what an earlier run knew, as a share of its precision: the world may have moved since
 _SAME = 0.1  # distance at which two points count as one, for how sure a recommendation is
 _FAINT = 1e-12  # of the largest precision: what a number counts at least
-_PLAIN = ("since", "resets", "stretch")  # numbers that are learned
+_PLAIN = ("since", "resets", "stretch", "trust")  # numbers that are learned
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,7 @@ class _Known:
     resets: int = 0
     levels: tuple[float, ...] = ()  # of surprise, of the last rounds
     stretch: float = 1.0  # of the radius, as predictions held
+    trust: float = 0.0  # evidence for what an earlier run knew, against knowing nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,8 +198,13 @@ class RadialBelief(Belief):
     @property
     def _sources(self) -> list[tuple[History, float]]:
         """What is learned from, each with what its precision is multiplied by."""
-        earlier = [] if self._earlier is None or self.resets else [(self._earlier, _KEPT)]
-        return [(self.history, 1.0), *earlier]
+        known = self._earlier if self.remembers_earlier else None
+        return [(self.history, 1.0), *([] if known is None else [(known, _KEPT)])]
+
+    @property
+    def remembers_earlier(self) -> bool:
+        """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
+        return self._earlier is not None and not self.resets and self._known.trust > -_DOUBT
 
     def _rows(self) -> tuple[Floats, list[Floats], Floats | None]:
         """What the released means are linear in, and how far from the leader; where few, what they share of the prior.
@@ -290,6 +297,11 @@ class RadialBelief(Belief):
             handicap = np.where(np.arange(len(row)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
             setting[choice] = int(np.argmax(scores[choice] - handicap))
         outcome = told[known.setting]
+        if self.remembers_earlier:
+            cold = self._cold_evidence(centred, rows, far)
+            known = replace(known, trust=known.trust + outcome.likelihood - cold.likelihood)
+            if known.trust <= -_DOUBT:  # what it was taken for was the earlier run's fault
+                scores, setting = [np.zeros(size) for size in GRIDS], [0, setting[1], 0]
         known = replace(
             known,
             scores=tuple(scores),
@@ -326,10 +338,22 @@ class RadialBelief(Belief):
             return max(1.0, _SHORTER * stretch)
         return min(_LONGEST, _LONGER * stretch) if self._led.held and excess < _HOLDS else stretch
 
-    def _evidence(self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats) -> _Outcome:
-        """Compare a round's numbers with what was predicted of them."""
+    def _cold_evidence(self, numbers: Numbers, rows: Floats, far: Floats) -> _Outcome:
+        """Compare a round's numbers with what this run alone would have predicted of them."""
+        self.fit(self.setting)
+        assert self._fits is not None
+        weights, pulls = next(self._weighed(self.setting, self._fits.far))
+        before, (center, variances) = self._fits.rows[: len(weights)], self._prior
+        precision = np.diag(1 / variances) + (before * weights[:, None]).T @ before
+        cold = ByCoefficients(precision, center / variances + before.T @ pulls)
+        return self._evidence(self.setting, numbers, rows, far, cold)
+
+    def _evidence(
+        self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | None = None
+    ) -> _Outcome:
+        """Compare a round's numbers with what was predicted of them, by the setting's fit or another."""
         counts = numbers.counts
-        expected, covariance = self.fit(setting).predict(rows)
+        expected, covariance = (fit or self.fit(setting)).predict(rows)
         covariance = covariance + np.diag(self.number_variance(setting, far, counts))
         residual = numbers.means - expected
         root = np.linalg.cholesky(covariance)
@@ -374,7 +398,7 @@ class RadialBelief(Belief):
         """Return what is believed, with what an earlier run knew if that still counts."""
         settings, shape, fit = self.settings, self.shape, self.fit(self.setting)
         tried = self._tried(self.history, 1.0)
-        if self._earlier is not None and not self.resets:
+        if self._earlier is not None and self.remembers_earlier:
             tried = tried.with_more(self._tried(self._earlier, _KEPT))
         # From z to x: slopes are divided by the scale; and the level comes after them.
         order = np.concatenate([np.arange(1, self.dimension + 1), [0, self.dimension + 1]])
@@ -436,7 +460,7 @@ class RadialBelief(Belief):
             tuple(int(one) for one in memory["setting"]),
             np.array(memory["leader"]),
             levels=tuple(float(one) for one in memory["levels"]),
-            **{name: memory[name] for name in _PLAIN},
+            **{name: memory[name] for name in _PLAIN if name in memory},
         )
 
     def carry_over(self, earlier: "RadialBelief", events: int) -> None:
