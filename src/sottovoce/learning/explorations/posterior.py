@@ -69,7 +69,8 @@ class PosteriorOptions(Options, exploration="posterior"):
     @property
     def rests_on(self) -> str:
         """What has to be true for it to do well."""
-        shape = "linear in the decision" if self.model == "linear" else "convex"
+        convex = "convex (least well if piecewise linear in 30 dimensions or more)"
+        shape = "linear in the decision" if self.model == "linear" else convex
         return f"mean losses that are {shape}, and stay, drift slowly, or change now and then; no bound if they do not"
 
     def words(self) -> str:
