@@ -9,6 +9,7 @@ Measurements y_j = <x_j, beta> + noise of precision w_j; beta ~ N(mean_0, C). Tw
 Tests: tests/exploration/test_posterior_gaussian.py.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -18,7 +19,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 
 from sottovoce._arrays import Floats
 
-__all__ = ["ByCoefficients", "ByMeasurements", "ByRows", "Fitted", "Spread"]
+__all__ = ["ByCoefficients", "ByMeasurements", "ByRows", "Fitted", "Spread", "prior_spread"]
 
 
 class Fitted(Protocol):
@@ -117,6 +118,21 @@ class Spread:
         """C, written out."""
         plain = self.scale**2 * np.eye(self.dimension)
         return plain if self.factor is None else plain + self.factor @ self.factor.T
+
+
+def prior_spread(vertices: Floats, center: Floats, width: float, features: Floats | None) -> Spread:
+    """Return the prior covariance, scaled to how far losses of random vertices should lie apart."""
+    offsets = vertices - center
+    size = max(1.0, float(np.count_nonzero(vertices, axis=1).mean()))
+    wanted = (width / 4) ** 2 / size
+    if features is None:
+        return Spread(math.sqrt(wanted / float((offsets**2).sum(axis=1).mean())), len(center))
+    # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
+    own = 0.3
+    factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
+    spread = float((own**2 * (offsets**2).sum(axis=1) + ((offsets @ factor) ** 2).sum(axis=1)).mean())
+    scale = math.sqrt(wanted / spread)
+    return Spread(own * scale, len(center), factor * scale)
 
 
 class ByMeasurements:

@@ -28,7 +28,7 @@ from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, calmer, in_use, limit_of, scored
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
-from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, Spread
+from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
 from sottovoce.exploration.posterior.history import History, Numbers
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 
@@ -103,7 +103,7 @@ class LinearBelief(Belief):
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
         vertices = np.array([oracle(coins.standard_normal(dimension)) for _ in range(_VERTICES)])
         self.center = np.asarray(vertices.mean(axis=0))
-        self.spread = _spread(vertices, self.center, settings.width, features)
+        self.spread = prior_spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
         self._earlier = None if earlier is None else earlier.written(many=self.many)
         self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
@@ -457,21 +457,6 @@ class LinearBelief(Belief):
         """Begin with what another belief knows, `events` before this one's first."""
         known = earlier._known
         self._known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
-
-
-def _spread(vertices: Floats, center: Floats, width: float, features: Floats | None) -> Spread:
-    """Return the prior covariance, scaled to how far losses of random vertices should lie apart."""
-    offsets = vertices - center
-    size = max(1.0, float(np.count_nonzero(vertices, axis=1).mean()))
-    wanted = (width / 4) ** 2 / size
-    if features is None:
-        return Spread(math.sqrt(wanted / float((offsets**2).sum(axis=1).mean())), len(center))
-    # theta = features w + a residual of its own: shares 1 - r^2 and r^2 of the variance, r = .3
-    own = 0.3
-    factor = features * math.sqrt((1 - own**2) * len(center) / float((features**2).sum()))
-    spread = float((own**2 * (offsets**2).sum(axis=1) + ((offsets @ factor) ** 2).sum(axis=1)).mean())
-    scale = math.sqrt(wanted / spread)
-    return Spread(own * scale, len(center), factor * scale)
 
 
 def _sparse(rows: Floats) -> Any:
