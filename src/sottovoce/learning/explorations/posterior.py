@@ -83,7 +83,8 @@ class PosteriorOptions(Options, exploration="posterior"):
     def pace(self, horizon: int, batch_size: int) -> str:
         """How long rounds are."""
         longest = max(batch_size, round(self.round_cap * horizon))
-        return f"of {batch_size:,} to {longest:,} events ({horizon:,} in all)"
+        upto = f" to {longest:,}" if longest > batch_size else ""
+        return f"of {batch_size:,}{upto} events ({horizon:,} in all)"
 
 
 @dataclass(frozen=True)
