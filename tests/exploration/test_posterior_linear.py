@@ -155,6 +155,18 @@ def test_a_number_is_never_taken_for_surer_than_where_the_variance_was_measured(
     assert (belief.number_variance(counts, raised) <= 1 / 4 / 100 + 2 / 100**2 + 1e-15).all()
 
 
+def test_a_number_of_a_decision_nearer_the_middle_of_the_range_counts_less():
+    """The variance was measured where losses are near 0; at .5 they vary by .25/.09 as much, or as much as they can."""
+    belief = believing(FREE)
+    good, bad = SLATE.extreme_point(CHEAP_FIRST), SLATE.extreme_point(CHEAP_LAST)
+    probes, means = np.array([good] * 6 + [bad]), np.array([0.098, 0.102, 0.099, 0.101, 0.0985, 0.1015, 0.5])
+    for end in (70_000, 140_000):
+        belief.learn(Numbers(probes, means, np.full(7, 10_000.0), end))
+    at_good, at_bad = belief._variances()[[0, 6]]
+    assert at_bad == pytest.approx(min(0.25 / 0.09 * at_good, 0.25 / 10_000), rel=0.05)
+    assert at_bad > 1.2 * at_good
+
+
 # ---------------------------------------------------------------------- change
 
 
