@@ -1,4 +1,8 @@
-"""Simulating 10^6 events in 10 dimensions, against the bare numpy cost of its directions and losses; and its memory."""
+"""Simulating 10^6 events in 10 dimensions, against the bare numpy cost of its directions and losses; and its memory.
+
+Then integral rankings under worst-case plans: rounded by the set's own coins, by the decomposition that any set has,
+and not rounded at all.
+"""
 
 import math
 import tracemalloc
@@ -11,6 +15,7 @@ from benchmarks.harness import show, side_by_side
 EVENTS, DIMENSION = 1_000_000, 10
 DOMAIN = sv.domains.Ball(DIMENSION)
 ENVIRONMENT = sv.simulation.MovingTarget(DOMAIN, seed=1)
+RANKED, ROUNDED_EVENTS = (10, 20), 50_000
 
 
 def optimizer(privacy, events=EVENTS):
@@ -49,6 +54,35 @@ def peak_megabytes(events):
     return peak / 1e6
 
 
+class GenericRankings(sv.domains.Permutahedron):
+    """Rankings that are rounded as any set is, from the decomposition that a projection gives."""
+
+    round, decompose = sv.domains.Domain.round, sv.domains.Domain.decompose
+
+
+def ranked(domain, exploration, *, integral):
+    """The simulation alone: planning is not part of it."""
+    environment = sv.simulation.NoisyLinear(domain, seed=1)
+    options = {"losses": "linear", "exploration": exploration, "integral": integral}
+    options |= {"horizon": ROUNDED_EVENTS, "privacy": sv.PureDP(1.0), "loss_range": environment.loss_range, "seed": 1}
+    ready = [sv.PrivateBandit(domain, **options, noise=sv.SimulatedNoise(1)) for _ in range(4)]
+    return lambda: sv.simulate(ready.pop(), environment)
+
+
+def rounding_row(items, exploration):
+    domain, generic = sv.domains.Permutahedron(items), GenericRankings(items)
+    times = side_by_side(
+        {
+            "points": ranked(domain, exploration, integral=False),
+            "coins": ranked(domain, exploration, integral=True),
+            "generic": ranked(generic, exploration, integral=True),
+        },
+        3,
+    )
+    speeds = [f"{ROUNDED_EVENTS / times[name]:,.0f}" for name in ("generic", "coins", "points")]
+    return f"{items} items, {exploration}", *speeds, f"{times['generic'] / times['coins']:.1f}"
+
+
 def main():
     times = side_by_side(
         {
@@ -73,6 +107,12 @@ def main():
         "Peak memory of a simulation, pure DP (a batch is the square root of the horizon)",
         ["horizon", "MB"],
         [(f"{events:,}", f"{peak_megabytes(events):.2f}") for events in (10_000, 100_000, 1_000_000)],
+    )
+    show(
+        "simulation_rounding",
+        f"Integral rankings, pure DP, {ROUNDED_EVENTS:,} events: events a second",
+        ["", "generic decomposition", "coins", "points, not rounded", "coins over generic"],
+        [rounding_row(items, exploration) for exploration in ("designs", "frames") for items in RANKED],
     )
 
 

@@ -8,9 +8,23 @@ import math
 import numpy as np
 from scipy.optimize import isotonic_regression
 
-from sottovoce._arrays import Vector
+from sottovoce._arrays import Floats, Vector
+from sottovoce.domains._solvers.transfers import permutations_by_transfers, swapped, transfers
 
-__all__ = ["diameter", "distance", "inner_radius", "nearest", "outer_radius"]
+__all__ = [
+    "diameter",
+    "distance",
+    "draw",
+    "inner_radius",
+    "mixture",
+    "nearest",
+    "outer_radius",
+    "rounding_of",
+    "settled",
+]
+
+_UNIFORMS = 2_000_000  # random numbers drawn at a time for swaps
+_ROUNDING = 1e-12  # by which sums may exceed what they are at most, relative to how far the steps lie apart
 
 
 def inner_radius(falling: Vector) -> float:
@@ -55,3 +69,52 @@ def nearest(y: Vector, falling: Vector) -> Vector:
 def distance(x: Vector, falling: Vector) -> float:
     """Return the distance of x from the polytope; 0 exactly where `falling` majorises x."""
     return math.dist(x, nearest(x, falling))
+
+
+def draw(x: Vector, falling: Vector, rng: np.random.Generator, count: int) -> Floats:
+    """Draw vertices with mean x, a point of the polytope up to rounding, by a coin for each of fewer than n transfers.
+
+    Examples
+    --------
+    >>> draw(np.array([1.5, 3.0, 1.5]), np.array([3.0, 2.0, 1.0]), np.random.default_rng(0), 2)
+    array([[2., 3., 1.],
+           [1., 3., 2.]])
+    """
+    order = np.argsort(-x, kind="stable")
+    givers, takers, _, chances = transfers(falling, x[order])
+    block = max(1, _UNIFORMS // len(x))
+    rows = [
+        swapped(falling, order, givers, takers, chances, rng.random((min(block, count - done), len(chances))))
+        for done in range(0, max(count, 1), block)
+    ]
+    return rows[0] if len(rows) == 1 else np.vstack(rows)
+
+
+def mixture(x: Vector, falling: Vector) -> tuple[Floats, Vector]:
+    """Return at most n vertices and their weights, with mean x, a point of the polytope up to rounding.
+
+    Examples
+    --------
+    >>> vertices, weights = mixture(np.array([1.5, 3.0, 1.5]), np.array([3.0, 2.0, 1.0]))
+    >>> vertices, weights
+    (array([[2., 3., 1.],
+           [1., 3., 2.]]), array([0.5, 0.5]))
+    """
+    order = np.argsort(-x, kind="stable")
+    givers, takers, amounts, _ = transfers(falling, x[order])
+    return permutations_by_transfers(falling, order, givers, takers, amounts)
+
+
+def settled(x: Vector, falling: Vector) -> tuple[Vector, float]:
+    """Return the point of the polytope nearest to x, and how far that is; x itself, quickly, if it is rounding."""
+    room = np.cumsum(falling - np.sort(x)[::-1])
+    rounding = _ROUNDING * float(falling[0] - falling[-1]) + 4e-16 * float(np.abs(falling).sum())
+    if room.min() >= -rounding and abs(room[-1]) <= rounding:
+        return x, 0.0
+    point = nearest(x, falling)
+    return point, math.dist(x, point)
+
+
+def rounding_of(falling: Vector) -> float:
+    """Return the distance from the polytope at which a point still counts as one of its points."""
+    return 1e-6 * math.sqrt(len(falling)) * float(falling[0] - falling[-1])

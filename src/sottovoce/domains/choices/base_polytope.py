@@ -15,7 +15,7 @@ from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import InnerBall
 from sottovoce.domains._geometry.largest_ball import largest_ball
 from sottovoce.domains._subsets import Order, all_masks
-from sottovoce.domains.base import Domain, Fixed
+from sottovoce.domains.base import Domain, Fixed, how_many
 from sottovoce.domains.choices._submodularity import as_set_function, check_submodular
 from sottovoce.domains.set_functions import (
     ConcaveOfCardinality,
@@ -145,6 +145,25 @@ class BasePolytope(Fixed, Domain):
             return super().contains(x, tolerance)
         x = vector("x", x, self.dimension)
         return permutations.distance(x, self._steps) <= number("tolerance", tolerance, above=0.0)
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+        """Draw vertices with mean `x`; for functions of cardinality by fewer than n swaps, each the toss of a coin."""
+        if self._steps is None:
+            return super().round(x, rng, size)
+        count = how_many(size)
+        return self._drawn(permutations.draw(self._settled(x, self._steps), self._steps, rng, count), size)
+
+    def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
+        """Return vertices and their weights with mean `x`; at most n of them for functions of cardinality."""
+        if self._steps is None:
+            return super().decompose(x)
+        return permutations.mixture(self._settled(x, self._steps), self._steps)
+
+    def _settled(self, x: ArrayLike, steps: Vector) -> Vector:
+        point, away = permutations.settled(vector("x", x, self.dimension), steps)
+        if away > permutations.rounding_of(steps):
+            raise self._outside(away)
+        return point
 
 
 def _root_of_sum(mask: Mask) -> float:

@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Vector
+from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._geometry import permutations
-from sottovoce.domains.base import read_only
+from sottovoce.domains.base import how_many, read_only
 from sottovoce.errors import DomainError
 
 __all__ = ["Permutahedron"]
@@ -88,3 +88,18 @@ class Permutahedron(FixedSum):
         """Say whether `x` is within the distance `tolerance` of the set, from its exact projection."""
         x = vector("x", x, self.dimension)
         return permutations.distance(x, self.weights) <= number("tolerance", tolerance, above=0.0)
+
+    def round(self, x: ArrayLike, rng: np.random.Generator, size: int | None = None) -> Floats:
+        """Draw rankings with mean `x`: fewer than n swaps, each by the toss of a coin."""
+        count = how_many(size)
+        return self._drawn(permutations.draw(self._settled(x), self.weights, rng, count), size)
+
+    def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
+        """Return at most n rankings and their weights, summing to 1, with mean `x`; refuse an x outside the set."""
+        return permutations.mixture(self._settled(x), self.weights)
+
+    def _settled(self, x: ArrayLike) -> Vector:
+        point, away = permutations.settled(vector("x", x, self.dimension), self.weights)
+        if away > permutations.rounding_of(self.weights):
+            raise self._outside(away)
+        return point
