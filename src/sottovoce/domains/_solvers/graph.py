@@ -114,15 +114,18 @@ def acyclic_part(graph: Graph, source: int, target: int) -> AcyclicPart:
     if not useful[source]:
         raise DomainError(f"graph has no path from {graph.nodes[source]!r} to {graph.nodes[target]!r}")
     edges = np.flatnonzero(useful[graph.tails] & useful[graph.heads]).astype(np.int32)
-    rank = topological_ranks(graph, edges)
+    rank = topological_ranks(graph, edges, "; Paths.toward leads a network of streets toward its target")
     edges = edges[np.argsort(rank[graph.tails[edges]], kind="stable")]
     tails, heads = rank[graph.tails[edges]], rank[graph.heads[edges]]
     starts = np.searchsorted(tails, np.arange(int(useful.sum()) + 1)).astype(np.int32)
     return AcyclicPart(edges, tails, heads, starts)
 
 
-def topological_ranks(graph: Graph, edges: Indices) -> Indices:
-    """Number the nodes of the given edges so that every edge goes up (Kahn, 1962); others get -1. Cycles raise."""
+def topological_ranks(graph: Graph, edges: Indices, advice: str = "") -> Indices:
+    """Number the nodes of the given edges so that every edge goes up (Kahn, 1962); others get -1.
+
+    Cycles raise, with advice.
+    """
     tails, heads = graph.tails[edges].tolist(), graph.heads[edges].tolist()
     leaving: dict[int, list[int]] = {node: [] for node in (*tails, *heads)}
     waiting = dict.fromkeys(leaving, 0)
@@ -136,7 +139,7 @@ def topological_ranks(graph: Graph, edges: Indices) -> Indices:
             if waiting[head] == 0:
                 ready.append(head)
     if len(ready) < len(waiting):
-        raise DomainError(_cycle_message(graph, tails, heads, waiting))
+        raise DomainError(_cycle_message(graph, tails, heads, waiting) + advice)
     ranks = np.full(len(graph.nodes), -1, dtype=np.int32)
     ranks[ready] = np.arange(len(ready))
     return ranks

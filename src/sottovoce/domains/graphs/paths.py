@@ -8,12 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
 from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_path, walks
 from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
 from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.graphs._efficient_links import efficient_links
 from sottovoce.domains.graphs._flow_domain import FlowDomain
 from sottovoce.domains.graphs._flow_space import FlowSpace
 
@@ -26,7 +27,7 @@ class Paths(FlowDomain):
     """Paths from a source to a target in a directed graph without cycles; a mixture of paths is a unit flow.
 
     Coordinates are the edges in the graph's own order. Costs may be negative. Edges on no path from source to target
-    are always 0, and cycles among them do no harm.
+    are always 0, and cycles among them do no harm. For street networks, which have cycles, see `toward`.
 
     Parameters
     ----------
@@ -34,6 +35,13 @@ class Paths(FlowDomain):
         The edges, as a networkx graph or as pairs (tail, head).
     source, target : node
         Where paths begin and end.
+    kept : array of shape (m,), optional
+        Of a part of a larger network: which of its edges each one is. `toward` says so.
+
+    Attributes
+    ----------
+    kept : array of shape (m,)
+        As given; by default 0, 1, ..., m - 1.
 
     Examples
     --------
@@ -47,11 +55,12 @@ class Paths(FlowDomain):
            [1., 0., 1., 0., 0.]])
     """
 
-    def __init__(self, graph: Any, *, source: Any, target: Any) -> None:
+    def __init__(self, graph: Any, *, source: Any, target: Any, kept: ArrayLike | None = None) -> None:
         read = read_graph(graph, directed=True)
         self.source, self.target = source, target
         self._network = acyclic_part(read, read.number("source", source), read.number("target", target))
         self.dimension = len(read.tails)
+        self.kept = _numbers_of_edges(kept, self.dimension)
         useful = np.zeros(self.dimension, dtype=bool)
         useful[self._network.edges] = True
         self._space = FlowSpace(read, useful)
@@ -65,9 +74,51 @@ class Paths(FlowDomain):
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
-        """Return a grid, and a graph with parallel edges, a dead end, a bridge, and a cycle off the way."""
+        """Return a grid, a graph with parallel edges, a dead end, a bridge, and a cycle off the way, and streets."""
         ladder = [(0, 1), (0, 1), (1, 2), (2, 3), (2, 4), (3, 4), (1, 5), (6, 7), (7, 6), (7, 1), (2, 4)]
-        return cls(_grid(3, 3), source=(0, 0), target=(2, 2)), cls(ladder, source=0, target=4)
+        streets = [way for pair in _grid(3, 3) for way in (pair, pair[::-1])]
+        return (
+            cls(_grid(3, 3), source=(0, 0), target=(2, 2)),
+            cls(ladder, source=0, target=4),
+            cls.toward(streets, source=(0, 1), target=(2, 2), lengths=[1.0, 1.0, 2.5, 0.5, 0.0, 0.0] * 4),
+        )
+
+    @classmethod
+    def toward(cls, graph: Any, *, source: Any, target: Any, lengths: Any = None) -> Self:
+        """Return the paths through a street network that come nearer to the target with every link.
+
+        Street networks have cycles, if only because streets go both ways. What is kept here is Dial's efficient links
+        (1971): link (u, v) if v is nearer to the target than u, by the shortest way; at equal distance (up to rounding)
+        if v needs fewer links to get there, and neither way if that is equal, too. Then there are no cycles. Links that
+        are off all such paths from the source are left out, and so are self-loops and what does not lead to the target;
+        parallel edges are all kept, or none. A shortest path is always among the paths, also through lengths of 0. What
+        is lost are paths that for a while lead away from the target, even if they cost less.
+
+        Coordinates are the links that are kept, in the graph's own order: `edges` has their ends, in the direction of
+        travel, and `kept` the numbers of the graph's edges.
+
+        Parameters
+        ----------
+        graph : networkx graph, or array of shape (m, 2)
+            The network: directed, or undirected, whose edges go both ways; with parallel edges or without. Pairs (tail,
+            head) go one way each: a street that goes both ways is two of them.
+        source, target : node
+            Where paths begin and end.
+        lengths : array of shape (m,), or str, optional
+            Lengths of the edges, in the graph's own order, at least 0; or the name of the attribute of the graph's
+            edges that holds them. Default: all are 1. They are public, and settled before the first loss.
+
+        Examples
+        --------
+        >>> town = [("a", "b"), ("b", "a"), ("a", "c"), ("c", "a"), ("b", "c"), ("c", "b"), ("b", "d"), ("c", "d")]
+        >>> streets = Paths.toward(town, source="a", target="d", lengths=[1, 1, 3, 3, 1, 1, 3, 1])
+        >>> streets.edges
+        (('a', 'b'), ('a', 'c'), ('b', 'c'), ('b', 'd'), ('c', 'd'))
+        >>> streets.kept
+        array([0, 2, 4, 6, 7])
+        """
+        found = efficient_links(graph, source, target, lengths)
+        return cls(found.pairs, source=source, target=target, kept=found.kept)
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the indicator of a cheapest path: one pass over the edges in topological order."""
@@ -113,6 +164,16 @@ class Paths(FlowDomain):
     def _longest(self) -> int:
         """Most edges that a path can have."""
         return int(self.extreme_point(np.full(self.dimension, -1.0)).sum())
+
+
+def _numbers_of_edges(kept: ArrayLike | None, count: int) -> Integers:
+    numbers = np.arange(count) if kept is None else np.array(kept)
+    whole_numbers = numbers.shape == (count,) and np.issubdtype(numbers.dtype, np.integer)
+    if not whole_numbers or numbers.min() < 0 or len(np.unique(numbers)) < count:
+        raise ValueError(f"kept must be {count} different whole numbers, one for each edge, at least 0")
+    numbers = numbers.astype(np.int64)
+    numbers.setflags(write=False)
+    return numbers
 
 
 def _grid(rows: int, columns: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
