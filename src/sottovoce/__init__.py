@@ -3,7 +3,7 @@
 Decide online over hard feasible sets, from loss values alone, while every person's loss stays differentially private.
 """
 
-from sottovoce import domains, errors, problems, projection, simulation
+from sottovoce import domains, errors, experiments, problems, projection, simulation
 from sottovoce.auditing import audit
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import (
@@ -66,6 +66,7 @@ __all__ = [
     "baselines",
     "domains",
     "errors",
+    "experiments",
     "local",
     "minimize",
     "plan",

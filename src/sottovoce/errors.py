@@ -21,6 +21,7 @@ __all__ = [
     "StudyBehind",
     "StudyDamaged",
     "StudyNotFound",
+    "SweepStopped",
     "UnknownAction",
 ]
 
@@ -102,6 +103,10 @@ class StudyDamaged(SottovoceError, RuntimeError):
 
 class StorageError(SottovoceError, OSError):
     """The storage could not be read or written: full, locked, read-only, gone."""
+
+
+class SweepStopped(SottovoceError, RuntimeError):
+    """What ran the cells of a sweep went away; those that are finished are kept, and the sweep can be continued."""
 
 
 class LedgerExceeded(SottovoceError, RuntimeError):

@@ -36,7 +36,7 @@ def inline(monkeypatch):
             except ValueError as problem:
                 yield Failed(cell, one_line(problem))
 
-    monkeypatch.setattr("sottovoce.experiments.sweeps._over_processes.work", work)
+    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.work", work)
 
 
 @pytest.fixture

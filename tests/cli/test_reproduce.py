@@ -32,7 +32,7 @@ def command(monkeypatch, tmp_path, capsys):
             yield Started(cell, None)
             yield Done(cell, result)
 
-    monkeypatch.setattr("sottovoce.experiments.sweeps._over_processes.work", work)
+    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.work", work)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
     monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)
     monkeypatch.setenv("COLUMNS", "160")

@@ -17,7 +17,7 @@ def toy(monkeypatch):
 @pytest.fixture
 def inline(monkeypatch):
     """Run sweeps in this process: what is on disk is the same, and starting processes is most of their time."""
-    monkeypatch.setattr("sottovoce.experiments.sweeps._over_processes.work", standins.work_inline)
+    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.work", standins.work_inline)
 
 
 @pytest.fixture(autouse=True)

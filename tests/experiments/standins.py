@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.experiments.sweeps._running import CellTask
+from sottovoce.experiments import run_cell
 from sottovoce.experiments.sweeps._workers import Done, Failed, Started, one_line
 from sottovoce.problems import PROBLEMS, DecisionProblem
 
@@ -34,12 +34,10 @@ def register():
     PROBLEMS["toy"] = Toy
 
 
-class Task(CellTask):
+def run_toy(cell, report):
     """The real task, in a process that knows the toy."""
-
-    def __call__(self, cell, report):
-        register()
-        return super().__call__(cell, report)
+    register()
+    return run_cell(cell, report)
 
 
 def double(item, report):
@@ -79,11 +77,8 @@ class Unimportable:
         return (np.frombuffer, (None,))
 
 
-class Broken(CellTask):
-    """Fails its cell."""
-
-    def __call__(self, cell, report):
-        raise MemoryError("today")
+def fail(cell, report):
+    raise MemoryError("today")
 
 
 def work_inline(task, pick, jobs):

@@ -28,7 +28,7 @@ SMALL = tuple(
 
 
 def sweep(folder, cells=SMALL, **options):
-    options = {"command": "redo", "jobs": 1, "task": standins.Task, **options}
+    options = {"command": "redo", "jobs": 1, "task": standins.run_toy, **options}
     return run_sweep(folder, cells, **options)
 
 
@@ -280,7 +280,7 @@ def start_child(folder, *, seeds, horizon):
         "cells = grid(['toy'], ['default', 'no-privacy'], epsilons=[1.0],\n"
         f"    horizons=[{horizon}], seeds=range({seeds}))\n"
         "if __name__ == '__main__':\n"
-        "    run_sweep(sys.argv[2], cells, command='redo', jobs=2, task=standins.Task,\n"
+        "    run_sweep(sys.argv[2], cells, command='redo', jobs=2, task=standins.run_toy,\n"
         "        progress=lambda standing: print(standing.done, flush=True))\n"
     )
     path = folder.parent / f"{folder.name}-child.py"
@@ -308,7 +308,7 @@ class TestFailing:
 
     def test_a_failed_cell_is_tried_again(self, tmp_path):
         cells = SMALL[:1]
-        failed = sweep(tmp_path, cells, task=standins.Broken)
+        failed = sweep(tmp_path, cells, task=standins.fail)
         assert [result.error for result in failed.results] == ["MemoryError: today"]
         assert [result.status for result in sweep(tmp_path, cells).results] == ["done"]
 

@@ -22,11 +22,18 @@ class CellQueue:
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self._left = list(cells)
+        self._out: set[Cell] = set()  # handed out, and not finished
+        self.seconds_finished = 0.0
         self._pace: dict[tuple[str, str], float] = {}  # seconds per event
 
     def learn(self, cell: Cell, seconds: float) -> None:
         """Note what a cell took."""
         self._pace[cell.problem, cell.algorithm] = seconds / cell.horizon
+
+    def finish(self, cell: Cell, seconds: float) -> None:
+        """Note that a cell that was handed out needs no more time, whatever came of it."""
+        self._out.discard(cell)
+        self.seconds_finished += seconds
 
     def seconds_of(self, cell: Cell) -> float:
         """Return what a cell should take."""
@@ -38,9 +45,11 @@ class CellQueue:
         if not self._left:
             return None
         best = max(range(len(self._left)), key=lambda place: (self.seconds_of(self._left[place]), -place))
-        return self._left.pop(best)
+        cell = self._left.pop(best)
+        self._out.add(cell)
+        return cell
 
     @property
     def seconds_left(self) -> float:
-        """Return what the cells that were not handed out should take together."""
-        return sum(map(self.seconds_of, self._left))
+        """Return what the cells that are not finished should take together."""
+        return sum(map(self.seconds_of, self._left)) + sum(map(self.seconds_of, self._out))

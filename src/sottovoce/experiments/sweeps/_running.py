@@ -18,7 +18,7 @@ from sottovoce.experiments.sweeps.sweep import Sweep
 from sottovoce.simulation import Run, simulate
 from sottovoce.simulation.full_information import simulate_full_information
 
-__all__ = ["CellTask", "Outcome", "run_cell"]
+__all__ = ["Outcome", "keep", "run_cell"]
 
 _PAUSE = 0.5  # seconds between two pieces of news from a cell
 
@@ -73,19 +73,12 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Outco
     return Outcome(result, run, np.asarray(optimizer.point, dtype=np.float64))
 
 
-@dataclass(frozen=True, slots=True)
-class CellTask:
-    """Run a cell and keep what came of it in the sweep's folder; this is what worker processes do."""
-
-    sweep: Sweep
-
-    def __call__(self, cell: Cell, report: Callable[[Any], None]) -> Result:
-        """Return the cell's row, once everything is on disk."""
-        outcome = run_cell(cell, report)
-        write_atomically(self.sweep.run_path(cell), outcome.run.save)
-        write_atomically(self.sweep.point_path(cell), lambda path: _save_point(path, outcome.point))
-        write_record(self.sweep.record_path(cell), outcome.result)  # last: a cell that has its record is complete
-        return outcome.result
+def keep(sweep: Sweep, outcome: Outcome) -> None:
+    """Write what came of a cell into the sweep's folder."""
+    cell = outcome.result.cell
+    write_atomically(sweep.run_path(cell), outcome.run.save)
+    write_atomically(sweep.point_path(cell), lambda path: _save_point(path, outcome.point))
+    write_record(sweep.record_path(cell), outcome.result)  # last: a cell that has its record is complete
 
 
 def _save_point(path: Any, point: Vector) -> None:

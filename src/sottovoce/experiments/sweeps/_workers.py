@@ -17,10 +17,12 @@ from typing import Any
 
 from sottovoce._checks import whole
 
-__all__ = ["Done", "Failed", "Progress", "Started", "Task", "work"]
+__all__ = ["NO_MEMORY", "Done", "Failed", "Message", "Progress", "Started", "Task", "one_line", "work"]
 
 Task = Callable[[Any, Callable[[Any], None]], Any]
 """Work on an item: called with it, and with a function that takes news of its progress."""
+
+NO_MEMORY = "MemoryError: not enough memory"
 
 _ONE_THREAD = (
     "OMP_NUM_THREADS",
@@ -58,10 +60,11 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why nothing came of an item, in one line."""
+    """Why nothing came of an item, in one line, and after how many seconds, if its process lived to say it."""
 
     item: Any
     reason: str
+    seconds: float | None = None
 
 
 Message = Started | Progress | Done | Failed
@@ -190,7 +193,7 @@ def _serve(pipe: Connection, task: Task) -> None:
         try:
             pipe.send(("done", task(item, lambda news: pipe.send(("progress", news)))))
         except MemoryError:
-            pipe.send(("spent", "MemoryError: not enough memory"))  # no more work here: who knows what is left of it
+            pipe.send(("spent", NO_MEMORY))  # no more work here: who knows what is left of it
         except Exception as problem:
             pipe.send(("failed", one_line(problem)))
 
