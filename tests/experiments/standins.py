@@ -2,12 +2,16 @@
 
 import os
 import signal
+import threading
 import time
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 
 import numpy as np
 
 import sottovoce as sv
 from sottovoce.experiments import run_cell
+from sottovoce.experiments.sweeps import _running
 from sottovoce.experiments.sweeps._workers import Done, Failed, Started, one_line
 from sottovoce.problems import PROBLEMS, DecisionProblem
 
@@ -89,3 +93,65 @@ def work_inline(task, pick, jobs):
             yield Done(item, task(item, lambda news: None))
         except Exception as problem:
             yield Failed(item, one_line(problem))
+
+
+def stop_half_way(cell, report):
+    """Run the toy; the first process to come half way says who it is, and waits there for ever."""
+    _running._PAUSE = 0.0
+    marker = f"half-way-{cell.key}"
+
+    def halt(events):
+        with suppress(FileExistsError), open(marker, "x") as file:
+            file.write(str(os.getpid()))
+            file.flush()
+            report(events)
+            threading.Event().wait()
+
+    register()
+    return run_cell(cell, halt)
+
+
+def endless(cell, report):
+    """Come back only if the one who is told of the progress says so."""
+    while True:
+        report(1)
+        time.sleep(0.01)  # a worker's own thread needs a turn
+
+
+def die(cell, report):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def one_then_endless(cell, report):
+    return run_toy(cell, report) if cell.algorithm == "default" and ":" not in cell.problem else endless(cell, report)
+
+
+class Inline(Executor):
+    """Works on what it is given at once, in this thread."""
+
+    def submit(self, fn, /, *args):
+        future = Future()
+        try:
+            future.set_result(fn(*args))
+        except Exception as problem:
+            future.set_exception(problem)
+        return future
+
+
+class NeverBegins(Executor):
+    """Finishes the first thing that it is given, as soon as there is a second; the others wait for ever."""
+
+    def __init__(self):
+        self.futures = []
+
+    def submit(self, fn, /, *args):
+        self.futures.append(Future())
+        if len(self.futures) == 4:
+            self.futures[0].set_result(fn(*args))
+        return self.futures[-1]
+
+
+def failed_future(problem):
+    future = Future()
+    future.set_exception(problem)
+    return future

@@ -5,25 +5,29 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from sottovoce.cli import parsing
 from sottovoce.cli.compare_tables import failures, slope_tables, summary_tables
+from sottovoce.errors import SweepStopped
 from sottovoce.experiments import ALGORITHMS, Cell, Standing, Sweep, grid, run_sweep
 from sottovoce.experiments.naming import listed, split_names
 from sottovoce.experiments.slopes import slopes
 from sottovoce.experiments.summary import summarise
+from sottovoce.experiments.sweeps.cluster import TIMEOUT, connect
 from sottovoce.problems import PROBLEMS
 
 __all__ = ["SweepProgress", "compare_command", "default_folder", "run_with_progress", "show"]
 
-NOTHING_DONE, INTERRUPTED = 1, 130
+NOTHING_DONE, STOPPED, INTERRUPTED = 1, 1, 130
 LONGEST = 60  # characters of a folder's name that come from problems
 
 
@@ -48,8 +52,12 @@ def compare_command(
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
+    cluster: Annotated[
+        str | None, typer.Option(help="Run on a Dask cluster: its scheduler, such as tcp://scheduler:8786.")
+    ] = None,
+    cluster_timeout: Annotated[float, typer.Option(help="Seconds that the scheduler has to answer in.")] = TIMEOUT,
 ) -> None:
-    """Run algorithms on problems, over processes, and compare them; what is finished is not run again."""
+    """Run algorithms on problems, over processes or machines, and compare; what is finished is not run again."""
     out = default_folder(problems) if out is None else out
     if out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
@@ -66,7 +74,8 @@ def compare_command(
         ]
     )
     console = Console()
-    sweep = run_with_progress(console, out, cells, command=command, jobs=jobs, fresh=fresh)
+    with _client(console, cluster, cluster_timeout, jobs) as client:
+        sweep = run_with_progress(console, out, cells, command=command, jobs=jobs, fresh=fresh, client=client)
     show(console, sweep)
     if not any(result.status == "done" for result in sweep.results):
         raise typer.Exit(NOTHING_DONE)
@@ -86,15 +95,47 @@ def default_folder(problems: Sequence[str]) -> Path:
     return Path("results") / f"compare-{safe}"
 
 
+@contextmanager
+def _client(console: Console, cluster: str | None, timeout: float, jobs: int | None) -> Iterator[Any]:
+    """Connect to a cluster, if there is to be one, and say how large it is."""
+    if cluster is None:
+        yield None
+        return
+    if jobs is not None:
+        raise ValueError(
+            "jobs are processes of this machine, and with --cluster the cells run elsewhere: leave one out"
+        )
+    with connect(cluster, timeout=timeout) as client:
+        threads = client.nthreads()
+        console.print(f"cluster {cluster}: {len(threads)} workers, {sum(threads.values())} threads", highlight=False)
+        if not threads:
+            console.print(f"[yellow]no workers yet:[/] cells wait for one, such as `dask worker {cluster}`")
+        yield client
+
+
 def run_with_progress(
-    console: Console, out: Path, cells: tuple[Cell, ...], *, command: str, jobs: int | None, fresh: bool
+    console: Console,
+    out: Path,
+    cells: tuple[Cell, ...],
+    *,
+    command: str,
+    jobs: int | None,
+    fresh: bool,
+    client: Any = None,
 ) -> Sweep:
     """Run what is left of a sweep, with one display; on an interrupt say how to go on, and end with code 130."""
     again = command if jobs is None else f"{command} --jobs {jobs}"
-    jobs = _cores() if jobs is None else jobs
+    if client is not None:
+        again = f"{command} --cluster {client.scheduler.address}"
+    elif jobs is None:
+        jobs = _cores()
     try:
         with SweepProgress(console) as display:
-            return run_sweep(out, cells, command=command, jobs=jobs, fresh=fresh, progress=display.show)
+            return run_sweep(out, cells, command=command, jobs=jobs, client=client, fresh=fresh, progress=display.show)
+    except SweepStopped as problem:
+        console.print(f"[bold red]stopped:[/] {escape(str(problem))}", soft_wrap=True, highlight=False)
+        console.print(f"to go on here: {command}", soft_wrap=True, highlight=False, markup=False)
+        raise typer.Exit(STOPPED) from None
     except KeyboardInterrupt:
         done = (
             sum(result.status == "done" for result in Sweep.load(out).results) if (out / "sweep.json").exists() else 0

@@ -5,9 +5,10 @@ must hold there. What comes back: its row, its curves and its final decision, wh
 now and then how many events are done. Nothing is written on a worker.
 """
 
+import asyncio
 import os
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError, Executor, Future
+from concurrent.futures import CancelledError, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
@@ -22,7 +23,7 @@ from sottovoce.experiments.sweeps._workers import Done, Failed, Message, Progres
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["check_client", "connect", "work_on_cluster"]
+__all__ = ["TIMEOUT", "check_client", "connect", "work_on_cluster"]
 
 TIMEOUT = 10.0
 """Seconds that a scheduler has to answer in."""
@@ -53,12 +54,24 @@ def connect(address: str, *, timeout: float = TIMEOUT) -> "Client":
     distributed = _distributed()
     timeout = number("timeout", timeout, above=0.0)
     try:
+        with ThreadPoolExecutor(1) as aside:  # where no event loop runs, as one does in notebooks
+            aside.submit(asyncio.run, _shake_hands(address, timeout)).result()
         return distributed.Client(address, timeout=timeout, set_as_default=False)  # type: ignore[no-any-return]
-    except (OSError, ValueError, TypeError) as problem:
+    except (OSError, RuntimeError, TimeoutError, TypeError, ValueError) as problem:
         raise ConnectionError(
             f"no Dask scheduler answers at {address!r} within {timeout:g} s ({one_line(problem)}): check the address "
             "(such as tcp://scheduler:8786), that `dask scheduler` runs there, and that nothing stands between"
         ) from None
+
+
+async def _shake_hands(address: str, timeout: float) -> None:
+    """Connect once and hang up: Dask waits for ever for one who takes the connection and says nothing."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    options = Security().get_connection_args("client")
+    line = await asyncio.wait_for(connect(address, timeout=timeout, **options), timeout)
+    await line.close()
 
 
 def check_client(client: Any) -> None:
