@@ -1,15 +1,23 @@
-"""Sweeps: both cores busy, and 100 cells of 10^5 events in 20 dimensions within 10 minutes on 2 cores."""
+"""Sweeps: both cores busy, 100 cells of 10^5 events in 20 dimensions within 10 minutes; what a Dask cluster adds."""
 
 import tempfile
 import time
+from pathlib import Path
 
 from benchmarks.harness import show
 from sottovoce.experiments import grid, run_sweep
 
 JOBS, CELLS, EVENTS = 2, 100, 100_000
+FEW, MANY = 20, 220  # small cells: what the second 200 take is free of all that is done once
 
 
 def main():
+    with tempfile.TemporaryDirectory() as folder:
+        busy_cores(folder)
+        besides_the_cells(Path(folder))
+
+
+def busy_cores(folder):
     cells = grid(
         ["ball:dimension=20"],
         ["default", "no-privacy", "paper-gaussian", "garber-kretzu"],
@@ -17,11 +25,10 @@ def main():
         horizons=[EVENTS],
         seeds=range(CELLS // 4),
     )
-    with tempfile.TemporaryDirectory() as folder:
-        started = time.perf_counter()
-        sweep = run_sweep(folder, cells, command="python -m benchmarks sweep", jobs=JOBS)
-        wall = time.perf_counter() - started
-        done = [result for result in sweep.results if result.status == "done"]
+    started = time.perf_counter()
+    sweep = run_sweep(folder, cells, command="python -m benchmarks sweep", jobs=JOBS)
+    wall = time.perf_counter() - started
+    done = [result for result in sweep.results if result.status == "done"]
     busy = sum(result.seconds for result in done)
     show(
         "sweep",
@@ -35,6 +42,36 @@ def main():
             ("million events per second", f"{len(done) * EVENTS / wall / 1e6:.2f}"),
         ],
     )
+
+
+def besides_the_cells(folder):
+    """Compare processes of this machine with as many workers of a Dask cluster on it, on small cells."""
+    from distributed import Client, LocalCluster
+
+    options = {"n_workers": JOBS, "threads_per_worker": 1, "dashboard_address": None}
+    with LocalCluster(**options) as cluster, Client(cluster) as client:
+        rows = [
+            timed("processes of this machine", folder / "local", {"jobs": JOBS}),
+            timed("workers of a Dask cluster on it", folder / "cluster", {"client": client}),
+        ]
+    columns = ["", "first cell done, s", "in a cell, ms", "besides, ms of a worker", "cells/s"]
+    show("sweep_cluster", f"What a cell costs besides itself, {JOBS} workers, cells of 500 events", columns, rows)
+
+
+def timed(name, folder, where):
+    cells = grid(["ball:dimension=5"], ["no-privacy"], epsilons=[1.0], horizons=[500], seeds=range(MANY))
+    started = time.perf_counter()
+    times, seconds = [], []
+
+    def note(standing):
+        if standing.latest is not None:
+            times.append(time.perf_counter() - started)
+            seconds.append(standing.latest.seconds)
+
+    run_sweep(folder, cells, progress=note, **where)
+    each = (times[-1] - times[FEW - 1]) / (MANY - FEW)
+    inside = sum(seconds[FEW:]) / (MANY - FEW)
+    return (name, f"{times[0]:.1f}", f"{1e3 * inside:.1f}", f"{1e3 * (JOBS * each - inside):.1f}", f"{1 / each:.0f}")
 
 
 if __name__ == "__main__":

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from sottovoce.cli import main
@@ -28,10 +30,14 @@ def command(monkeypatch, tmp_path, capsys):
             result = Result(
                 cell, "done", dimension=dimension, regret=lost, never_learning=0.5 * cell.horizon, seconds=1.0
             )
-            write_record(task.sweep.record_path(cell), result)
             yield Started(cell, None)
-            yield Done(cell, result)
+            yield Done(cell, SimpleNamespace(result=result))
 
+    def keep(sweep, outcome):
+        """Invented results have no curves to keep."""
+        write_record(sweep.record_path(outcome.result.cell), outcome.result)
+
+    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.keep", keep)
     monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.work", work)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
     monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)

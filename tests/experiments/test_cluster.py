@@ -88,6 +88,10 @@ def test_files_equal_those_of_the_local_pool_failures_included(client, local, tm
     )  # on loopback they could write there; see below that none does
 
 
+def test_dasks_own_executor_will_do(client, local, tmp_path):
+    assert content(sweep(tmp_path, executor=client.get_executor(pure=False))) == local
+
+
 def test_what_is_sent_is_small_and_says_nothing_of_this_machine(tmp_path, monkeypatch):
     sent = []
 

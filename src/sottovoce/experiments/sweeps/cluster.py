@@ -66,11 +66,9 @@ def connect(address: str, *, timeout: float = TIMEOUT) -> "Client":
 
 async def _shake_hands(address: str, timeout: float) -> None:
     """Connect once and hang up: Dask waits for ever for one who takes the connection and says nothing."""
-    from distributed import Security
-    from distributed.comm import connect
-
-    options = Security().get_connection_args("client")
-    line = await asyncio.wait_for(connect(address, timeout=timeout, **options), timeout)
+    distributed = _distributed()
+    options = distributed.Security().get_connection_args("client")
+    line = await asyncio.wait_for(distributed.comm.connect(address, timeout=timeout, **options), timeout)
     await line.close()
 
 
