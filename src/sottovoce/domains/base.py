@@ -105,6 +105,22 @@ class Domain(RemembersArguments, ABC):
         return min(outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
 
     @property
+    def costs(self) -> str:
+        """Which costs the oracle takes: "any", or "non-negative" where others would be too hard.
+
+        The latter is for plans that ask for `believable` costs only; others refuse such a set.
+        """
+        return "any"
+
+    def believable(self, cost: Vector) -> Vector:
+        """Return a cost that the oracle takes, as near as possible to one that was drawn or estimated.
+
+        A set whose oracle does not take all costs is for losses that have no others, which is a public fact. What is
+        returned may differ by a cost that is the same for all decisions.
+        """
+        return cost
+
+    @property
     def affine_dimension(self) -> int:
         """Dimension of the affine hull (d): at most `dimension`, and less for a flat set."""
         return len(self._hull.basis)

@@ -68,7 +68,9 @@ def build(data: dict[str, Any]) -> Domain:
 
 def fingerprint(domain: Domain) -> Floats:
     """Return the oracle's answers to a few costs, which are fixed for ever (no generator of random numbers is)."""
-    return np.array([domain.extreme_point(_cost(domain.dimension, i)) for i in range(_QUESTIONS)], dtype=np.float64)
+    costs = (_cost(domain.dimension, i) for i in range(_QUESTIONS))
+    asked = costs if domain.costs == "any" else (np.abs(cost) for cost in costs)
+    return np.array([domain.extreme_point(cost) for cost in asked], dtype=np.float64)
 
 
 def same_answers(one: Floats, other: Floats) -> bool:

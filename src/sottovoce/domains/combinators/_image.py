@@ -13,10 +13,23 @@ from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains.base import Domain, Fixed, read_only
+from sottovoce.errors import DomainError
 
-__all__ = ["Image"]
+__all__ = ["Image", "original"]
 
 _EQUAL = 1 - 1e-12
+
+
+def original(domain: Domain) -> Domain:
+    """Return a domain that images can be made of, or say why not."""
+    if not isinstance(domain, Domain):
+        raise TypeError(f"domain must be a Domain, got {domain!r}")
+    if domain.costs != "any":
+        raise DomainError(
+            f"domain must have an oracle for any costs, since images turn signs around; that of {domain!r} takes "
+            f"{domain.costs} ones only"
+        )
+    return domain
 
 
 class Image(Fixed, Domain):

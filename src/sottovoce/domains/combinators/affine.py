@@ -13,7 +13,7 @@ from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, read_only
 from sottovoce.domains.choices.simplex import Simplex
-from sottovoce.domains.combinators._image import Image
+from sottovoce.domains.combinators._image import Image, original
 
 __all__ = ["Affine"]
 
@@ -41,9 +41,7 @@ class Affine(Image):
     """
 
     def __init__(self, domain: Domain, scale: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> None:
-        if not isinstance(domain, Domain):
-            raise TypeError(f"domain must be a Domain, got {domain!r}")
-        self.domain = domain
+        self.domain = original(domain)
         self.scale = _scale(scale, domain.dimension)
         self.dimension = self.scale.shape[0] if self.scale.ndim == 2 else domain.dimension
         if np.ndim(shift) == 0:

@@ -76,6 +76,15 @@ class Counting(Fixed, Domain):
             self._tally.add(time.perf_counter() - begin)
 
     @property
+    def costs(self) -> str:
+        """Those of the original."""
+        return self.domain.costs
+
+    def believable(self, cost: ArrayLike) -> Vector:
+        """Ask the original."""
+        return self.domain.believable(cost)  # type: ignore[arg-type]
+
+    @property
     def affine_dimension(self) -> int:
         """That of the original."""
         return self.domain.affine_dimension

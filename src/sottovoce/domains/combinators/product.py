@@ -67,6 +67,15 @@ class Product(Fixed, Domain):
         return self._each(lambda part, own: part.extreme_point(own), vector("cost", cost, self.dimension))
 
     @property
+    def costs(self) -> str:
+        """Any, if every part takes any."""
+        return next((part.costs for part in self.domains if part.costs != "any"), "any")
+
+    def believable(self, cost: ArrayLike) -> Vector:
+        """Ask every part."""
+        return self._each(lambda part, own: part.believable(own), vector("cost", cost, self.dimension))
+
+    @property
     def affine_dimension(self) -> int:
         """Sum over the parts."""
         return sum(part.affine_dimension for part in self.domains)

@@ -13,7 +13,7 @@ from sottovoce.domains._geometry.inner_ball import InnerBall, reach
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, read_only
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
-from sottovoce.domains.combinators._image import Image
+from sottovoce.domains.combinators._image import Image, original
 from sottovoce.domains.design import Design, d_optimal_design
 
 __all__ = ["Rounded"]
@@ -46,9 +46,7 @@ class Rounded(Image):
     """
 
     def __init__(self, domain: Domain) -> None:
-        if not isinstance(domain, Domain):
-            raise TypeError(f"domain must be a Domain, got {domain!r}")
-        self.domain = domain
+        self.domain = original(domain)
         self.design: Design = d_optimal_design(domain)
         self.dimension = self.design.dimension
 

@@ -3,6 +3,7 @@
 from sottovoce.domains.graphs.commodities import multicommodity
 from sottovoce.domains.graphs.flows import Flows
 from sottovoce.domains.graphs.paths import Paths
+from sottovoce.domains.graphs.simple_paths import SimplePaths
 from sottovoce.domains.graphs.spanning_trees import SpanningTrees
 
-__all__ = ["Flows", "Paths", "SpanningTrees", "multicommodity"]
+__all__ = ["Flows", "Paths", "SimplePaths", "SpanningTrees", "multicommodity"]

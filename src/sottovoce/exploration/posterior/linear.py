@@ -75,6 +75,9 @@ class LinearBelief(Belief):
         What is known beforehand.
     features
         (n, k) a row for each coordinate: coordinates of like features have like losses. None if there are none.
+    believable
+        From a cost to the nearest that mean losses can have, where the oracle takes no others. It decides what is
+        played, never what is learned.
     earlier
         What an earlier run has released of the same decisions.
 
@@ -96,12 +99,14 @@ class LinearBelief(Belief):
         settings: Settings,
         *,
         features: Floats | None = None,
+        believable: Oracle | None = None,
         earlier: History | None = None,
     ) -> None:
         self.oracle, self.dimension, self.settings = oracle, dimension, settings
+        self._believable = believable
         self.many = dimension > _MANY
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
-        vertices = np.array([oracle(coins.standard_normal(dimension)) for _ in range(_VERTICES)])
+        vertices = np.array([oracle(self.believed(coins.standard_normal(dimension))) for _ in range(_VERTICES)])
         self.center = np.asarray(vertices.mean(axis=0))
         self.spread = prior_spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
@@ -272,15 +277,19 @@ class LinearBelief(Belief):
     def leader(self) -> Floats:
         """The best decision for the posterior mean."""
         if self._led is None or self._led[0] is not self._known:
-            self._led = self._known, np.asarray(self.oracle(self.best_fit.mean[: self.dimension]))
+            self._led = self._known, np.asarray(self.oracle(self.believed(self.best_fit.mean[: self.dimension])))
         return self._led[1]
+
+    def believed(self, cost: Floats) -> Floats:
+        """Return the nearest cost that mean losses can have."""
+        return cost if self._believable is None else self._believable(cost)
 
     def is_as_good(self, decision: Floats) -> bool:
         """Whether a decision is expected to lose as little as the leader, up to rounding; not while all are alike.
 
         Coordinates of which as little is known have equal means, and how those are rounded is the machine's business.
         """
-        mean, leader = self.best_fit.mean[: self.dimension], self.leader
+        mean, leader = self.believed(self.best_fit.mean[: self.dimension]), self.leader
         size = float(np.linalg.norm(mean)) * max(float(np.linalg.norm(leader)), float(np.linalg.norm(decision)))
         return size > 0 and abs(float(mean @ (decision - leader))) <= _ROUNDING * size
 
@@ -291,7 +300,7 @@ class LinearBelief(Belief):
         on_guard = settings.sentinel and passed >= _SENTINEL_FROM * settings.horizon
         if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
             drawn[0] = self._fitted(_SENTINEL, self._variances()).sample(coins, 1, settings.temper)[0]
-        return np.array([self.oracle(row[: self.dimension]) for row in drawn])
+        return np.array([self.oracle(self.believed(row[: self.dimension])) for row in drawn])
 
     # ------------------------------------------------------------------ learning
 
@@ -389,7 +398,7 @@ class LinearBelief(Belief):
     def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
         """Draw from the posterior, and see how often, and by how much, another decision is better."""
         fit, coins = self.best_fit, np.random.default_rng(1)
-        drawn = fit.sample(coins, draws)[:, : self.dimension]
+        drawn = np.array([self.believed(row) for row in fit.sample(coins, draws)[:, : self.dimension]])
         best = np.array([self.oracle(row) for row in drawn])
         gaps = np.maximum(0.0, np.einsum("ij,ij->i", drawn, decision - best))
         same = np.abs(best - decision).max(axis=1) < 1e-9

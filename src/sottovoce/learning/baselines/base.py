@@ -23,6 +23,7 @@ from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.baselines._rounds import BaselineRound, Clipping
 from sottovoce.learning.baselines.plans import BaselinePlan
+from sottovoce.learning.planning.checking import check_costs
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
 from sottovoce.privacy.statement import NO_NOISE
@@ -63,6 +64,7 @@ class Baseline(ABC):
         seed: int | None = None,
     ) -> None:
         self._problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
+        check_costs(self._problem, f"the baseline {self.name}", [])
         self.domain = domain
         self.horizon = self._problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)

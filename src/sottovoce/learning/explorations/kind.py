@@ -54,6 +54,8 @@ class ExplorationKind:
         Whether its plans hold against any sequence of losses.
     serves
         Which problems it is for, of those with such losses.
+    any_costs
+        Whether it asks a set's oracle for costs that are not `believable`; some sets have no answer to them.
     preferred
         Whether it is taken, where it fits, whatever the bounds of others are.
     worth
@@ -71,6 +73,7 @@ class ExplorationKind:
     why_not: str = ""
     bounded: bool = True
     serves: Callable[[Problem], bool] = lambda problem: True
+    any_costs: Callable[[Problem], bool] = lambda problem: True
     preferred: bool = False
     worth: float = 1.0
     settled: Mapping[str, Any] = field(default_factory=dict)

@@ -149,7 +149,7 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[
 def _draft(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> PosteriorDraft:
     """The one candidate: all by formula, with constants that were chosen by simulation."""
     noise = probe_noise_of(problem, mechanism)
-    linear = problem.losses == "linear" or problem.integral
+    linear = _is_linear(problem)
     probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
     least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
     # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
@@ -164,6 +164,10 @@ def _draft(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> PosteriorD
     growth, cap, temper = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
     temper *= min(1.0, (_FULL_CONVEX_TEMPER / problem.domain.affine_dimension) ** (1 / 4))
     return PosteriorDraft(problem, "radial", probes, least, growth, cap, temper, mechanism=mechanism)
+
+
+def _is_linear(problem: Problem) -> bool:
+    return problem.losses == "linear" or problem.integral
 
 
 def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
@@ -215,9 +219,11 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
     if options.model == "radial":
         return PosteriorProbes(stage, RadialBelief(domain, settings, earlier=earlier))
     features = None if problem.features is None else problem.features.rows
-    return PosteriorProbes(
-        stage, LinearBelief(domain.extreme_point, domain.dimension, settings, features=features, earlier=earlier)
+    believable = None if domain.costs == "any" else domain.believable
+    belief = LinearBelief(
+        domain.extreme_point, domain.dimension, settings, features=features, believable=believable, earlier=earlier
     )
+    return PosteriorProbes(stage, belief)
 
 
 def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
@@ -254,6 +260,7 @@ POSTERIOR = ExplorationKind(
     drafts=_drafts,
     build=_build,
     bounded=False,
+    any_costs=lambda problem: not _is_linear(problem),
     serves=lambda problem: problem.play == "inside",
     why_not="it plays decisions of the set, and play='around' leaves it",
 )

@@ -4,19 +4,33 @@ Every optimizer passes through here, whoever made the plan.
 """
 
 import math
+from collections.abc import Iterable
 
-from sottovoce.learning.explorations import exploration_named
+from sottovoce.errors import DomainError
+from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.learning.planning.sensitivity import most_bits, needed_noise
 from sottovoce.privacy import MECHANISMS, mechanism_named
 
-__all__ = ["check_knowledge", "check_plan"]
+__all__ = ["check_costs", "check_knowledge", "check_plan"]
 
 _WANTED = {
     "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
     "prior": "posterior probes alone begin with it: exploration='posterior'",
 }
+
+
+def check_costs(problem: Problem, what: str, explorations: Iterable[str]) -> None:
+    """Refuse a set that has no answer to all costs, unless one of the ways of exploring can live with that."""
+    kinds = [EXPLORATIONS[name] for name in explorations]
+    if problem.domain.costs == "any" or any(kind.serves(problem) and not kind.any_costs(problem) for kind in kinds):
+        return
+    raise DomainError(
+        f"{problem.domain!r} knows best decisions for {problem.domain.costs} costs only, and {what} needs them for "
+        "costs of any sign. plan='auto' with losses='linear' (or integral=True) does not, if the losses of decisions "
+        "are, on average, a constant and such costs; for paths, Paths.toward makes a set that serves every plan"
+    )
 
 
 def check_knowledge(problem: Problem, plan: Plan) -> None:
@@ -32,6 +46,7 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     if not isinstance(plan.options, exploration.options):
         raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
     check_knowledge(problem, plan)
+    check_costs(problem, f"exploration={plan.exploration!r} with losses={problem.losses!r}", [plan.exploration])
     if plan.bits > most_bits(problem, mechanism):
         raise ValueError(f"bits = {plan.bits} of the plan could overflow over {problem.horizon} events; use fewer")
     if not mechanism.serves(problem.privacy):

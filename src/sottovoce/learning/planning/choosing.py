@@ -18,7 +18,7 @@ from sottovoce.learning.explorations.paper import PAPER_CHOICES, paper_draft
 from sottovoce.learning.explorations.sphere import SPHERE
 from sottovoce.learning.oco.noisy_oco import METHODS
 from sottovoce.learning.options import PLANS, meant
-from sottovoce.learning.planning.checking import check_knowledge
+from sottovoce.learning.planning.checking import check_costs, check_knowledge
 from sottovoce.learning.planning.plan import Alternative, Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import MECHANISMS, Mechanism, mechanism_for, mechanism_named
@@ -53,9 +53,19 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
         return plan
     choice("plan", plan, PLANS)
     chosen = _checked(problem, overrides)
+    check_costs(problem, *_asking(problem, plan, chosen))
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen, bounded=plan == "worst-case")
     check_knowledge(problem, best)
     return replace(best, name=plan, notes=_notes(problem, best))
+
+
+def _asking(problem: Problem, plan: str, chosen: Chosen) -> tuple[str, list[str]]:
+    """Return what would ask the oracle for costs, in words, and the ways of exploring that are open to it."""
+    wanted = chosen.get("exploration")
+    what = f"plan={plan!r}" if wanted is None else f"exploration={wanted!r}"
+    names = [SPHERE.name] if plan == "paper" else list(EXPLORATIONS) if wanted is None else [wanted]
+    still_open = [name for name in names if plan != "worst-case" or EXPLORATIONS[name].bounded]
+    return f"{what} with losses={problem.losses!r}", still_open
 
 
 def _papers(problem: Problem, chosen: Chosen) -> Plan:
@@ -201,6 +211,8 @@ def _refuse_foreign_options(made: Plan, chosen: Chosen) -> None:
 
 def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
     notes = []
+    if problem.domain.costs != "any":
+        notes.append(f"mean losses are taken to be a constant and {problem.domain.costs} costs of what a decision has")
     if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.stage("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
     if plan.vacuous:
