@@ -14,12 +14,14 @@ from sottovoce._checks import number, vector, whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains._geometry import outer_bounds
-from sottovoce.domains._geometry.hull import Hull, affine_hull
+from sottovoce.domains._geometry.hull import Hull, affine_hull, is_point, mean_of_vertices
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
-__all__ = ["Domain", "Fixed", "how_many", "read_only"]
+__all__ = ["FEW", "Domain", "Fixed", "how_many", "read_only"]
+
+FEW = 200  # coordinates up to which geometry that the oracle has to certify is had at once
 
 
 class Domain(RemembersArguments, ABC):
@@ -146,6 +148,41 @@ class Domain(RemembersArguments, ABC):
     def diameter(self) -> float:
         """Certified upper bound (D) on the distance of any two points of the set."""
         return self._diameter
+
+    @property
+    def middle(self) -> Vector:
+        """A point among the vertices that is quickly found: `center`, unless certifying that one takes long; read-only.
+
+        That is where no formula is known and there are many coordinates; it is the mean of a few dozen vertices then.
+        """
+        return self.center if self.dimension <= FEW else self._quick_middle
+
+    @property
+    def rough_dimension(self) -> int:
+        """`affine_dimension`, or an upper bound where finding that takes long; 0 for single points alone."""
+        return self.affine_dimension if self.dimension <= FEW else self._quick_dimension
+
+    @property
+    def _has_center(self) -> bool:
+        """Whether the centre is known by formula."""
+        return type(self).center is not Domain.center
+
+    @property
+    def _has_dimension(self) -> bool:
+        """Whether the affine dimension is known by formula."""
+        return type(self).affine_dimension is not Domain.affine_dimension
+
+    @cached_property
+    def _quick_middle(self) -> Vector:
+        if self._has_center:
+            return self.center
+        return read_only(mean_of_vertices(self.extreme_point, self.dimension))
+
+    @cached_property
+    def _quick_dimension(self) -> int:
+        if self._has_dimension:
+            return self.affine_dimension
+        return 0 if is_point(self.extreme_point, self.dimension) else self.dimension
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Project vectors, of shape (n,) or (m, n), on the direction space of the affine hull."""

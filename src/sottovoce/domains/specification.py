@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from sottovoce.domains.base import Domain
 __all__ = ["build", "fingerprint", "same_answers", "specify"]
 
 _QUESTIONS = 8
+# What was written down, with the answers: with many coordinates that takes a while. What is plain data never changes.
+_specified: "WeakKeyDictionary[Domain, tuple[dict[str, Any], Floats]]" = WeakKeyDictionary()
 _NOT_PLAIN = (ValueError, TypeError, KeyError, AttributeError, LookupError)
 
 
@@ -45,11 +48,18 @@ def specify(domain: Domain) -> dict[str, Any] | None:
     >>> specify(sv.domains.Custom(lambda cost: -np.sign(cost), 3)) is None
     True
     """
+    if domain in _specified:
+        return _specified[domain][0]
     try:
         data: dict[str, Any] = _plain(domain)
-        return data if same_answers(fingerprint(domain), fingerprint(build(data))) else None
+        answers = fingerprint(domain)
+        if not same_answers(answers, fingerprint(build(data))):
+            return None
     except _NOT_PLAIN:
         return None
+    answers.setflags(write=False)
+    _specified[domain] = data, answers
+    return data
 
 
 def build(data: dict[str, Any]) -> Domain:
@@ -68,6 +78,8 @@ def build(data: dict[str, Any]) -> Domain:
 
 def fingerprint(domain: Domain) -> Floats:
     """Return the oracle's answers to a few costs, which are fixed for ever (no generator of random numbers is)."""
+    if domain in _specified:
+        return _specified[domain][1]
     costs = (_cost(domain.dimension, i) for i in range(_QUESTIONS))
     asked = costs if domain.costs == "any" else (np.abs(cost) for cost in costs)
     return np.array([domain.extreme_point(cost) for cost in asked], dtype=np.float64)

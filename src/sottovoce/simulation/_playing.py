@@ -186,7 +186,7 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
         rounds=np.array([score.rounds for score in scores], dtype=np.int64),
         simulation_only_loss=np.array([score.loss for score in scores]),
         simulation_only_best_loss=best,
-        simulation_only_center_loss=environment.cumulative_loss(environment.domain.center, events),
+        simulation_only_center_loss=environment.cumulative_loss(environment.domain.middle, events),
         details=RunDetails(
             domain=repr(environment.domain),
             environment=repr(environment),

@@ -11,13 +11,14 @@ import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
 
-__all__ = ["CAUTION", "SEED", "Hull", "Oracle", "affine_hull", "both_ways"]
+__all__ = ["CAUTION", "SEED", "Hull", "Oracle", "affine_hull", "both_ways", "is_point", "mean_of_vertices"]
 
 Oracle = Callable[[Vector], Vector]
 
 SEED = 20_210_204
 _FLAT = 1e-9  # width, relative to the set's extent, below which a direction counts as flat
 CAUTION = 1e-9  # certificates give this fraction away to rounding
+_LOOKS = 12  # directions, each taken both ways, whose vertices make a mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,3 +66,23 @@ def _orthogonal(vector: Vector, basis: Matrix) -> Vector:
 def both_ways(oracle: Oracle, directions: Iterable[Vector]) -> list[Vector]:
     """Return the extreme points along each direction and against it."""
     return [oracle(sign * direction) for direction in directions for sign in (1.0, -1.0)]
+
+
+def mean_of_vertices(oracle: Oracle, dimension: int) -> Vector:
+    """Return the mean of a few dozen vertices, in opposite directions: a point of the set, and nothing is proven of it.
+
+    They are added up one by one, so that no more than a few vectors are in memory.
+    """
+    rng, total = np.random.default_rng(SEED), np.zeros(dimension)
+    for _ in range(_LOOKS):
+        for vertex in both_ways(oracle, [rng.standard_normal(dimension)]):
+            total += vertex
+    return total / (2 * _LOOKS)
+
+
+def is_point(oracle: Oracle, dimension: int) -> bool:
+    """Say whether the set has no width along a random direction: then, with probability one, it is a single point."""
+    direction = np.random.default_rng(SEED).standard_normal(dimension)
+    one, other = both_ways(oracle, [direction])
+    magnitude = max(float(np.abs(one).max()), float(np.abs(other).max()))
+    return float(direction @ (other - one)) <= 1e-13 * magnitude * math.sqrt(dimension)

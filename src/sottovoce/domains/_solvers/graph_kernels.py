@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Indices, Positions, Vector
 from sottovoce._compiled import compiled
 
-__all__ = ["cheapest_path", "cheapest_tree", "walks"]
+__all__ = ["cheapest_path", "cheapest_tree", "even_flow", "walks"]
 
 
 @compiled
@@ -88,3 +88,18 @@ def walks(flow: Vector, starts: Indices, edges: Indices, heads: Indices, uniform
             node = heads[chosen]
             step += 1
     return rows
+
+
+@compiled
+def even_flow(edges: Indices, tails: Indices, heads: Indices, starts: Indices, dimension: int) -> Vector:
+    """Return the unit flow from node 0 to the last that leaves each node by all of its edges alike, in one pass."""
+    nodes = len(starts) - 1
+    through = np.zeros(nodes)
+    through[0] = 1.0
+    flow = np.zeros(dimension)
+    for k in range(len(edges)):
+        tail = tails[k]
+        share = through[tail] / (starts[tail + 1] - starts[tail])
+        flow[edges[k]] = share
+        through[heads[k]] += share
+    return flow

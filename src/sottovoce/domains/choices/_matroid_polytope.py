@@ -38,6 +38,14 @@ class MatroidPolytope(Fixed, Domain):
     def _distance(self, matroid: Partition, x: Vector) -> float:
         """Return how far a point is from the polytope of a partition matroid."""
 
+    @property
+    def _has_center(self) -> bool:
+        return isinstance(self.matroid, Partition)
+
+    @property
+    def _has_dimension(self) -> bool:
+        return self.matroid.falls_apart_quickly
+
     @cached_property
     def _outer_radius(self) -> float:
         # On 0/1 points the squared distance from c is linear: <1 - 2c, x> + ||c||^2.

@@ -123,6 +123,14 @@ class BasePolytope(Fixed, Domain):
         return super()._diameter if self._steps is None else permutations.diameter(self._steps)
 
     @property
+    def _has_center(self) -> bool:
+        return self._steps is not None
+
+    @property
+    def _has_dimension(self) -> bool:
+        return self._components is not None
+
+    @property
     def affine_dimension(self) -> int:
         """Number of elements less the number of classes between which F merely adds up."""
         if self._components is None:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains._flatness import FixedSum
-from sottovoce.domains.base import how_many, read_only
+from sottovoce.domains.base import FEW, how_many, read_only
 
 __all__ = ["Hypersimplex"]
 
@@ -72,6 +72,15 @@ class Hypersimplex(FixedSum):
         """Distance of two choices that have as little in common as can be."""
         return math.sqrt(2 * min(self.k, self.dimension - self.k))
 
+    def nearest(self, y: ArrayLike) -> Vector | None:
+        """Return the projection of `y` if there are many items; None for few, where the oracle finds it as soon.
+
+        What a formula and an oracle find differs in the last bits, and runs of few items that were recorded stay as
+        they are.
+        """
+        y = vector("y", y, self.dimension)
+        return None if self.dimension <= FEW else nearest(y, self.k)
+
     def contains(self, x: ArrayLike, tolerance: float = 1e-6) -> bool:
         """Say whether `x` is within the distance `tolerance` of the set."""
         x = vector("x", x, self.dimension)
@@ -112,7 +121,21 @@ def within(x: Vector, total: int, tolerance: float) -> bool:
 
 
 def distance(x: Vector, total: int) -> float:
-    """Return the distance to {0 <= x <= 1, sum = total}: the nearest point is clip(x - shift); bisect the shift."""
+    """Return the distance to {0 <= x <= 1, sum = total}: the nearest point is clip(x - shift)."""
+    return math.dist(x, np.clip(x - _shift(x, total), 0.0, 1.0))
+
+
+def nearest(x: Vector, total: int) -> Vector:
+    """Return the nearest point of {0 <= x <= 1, sum = total}: clip(x - shift), the shift by bisection, then exactly."""
+    shift = _shift(x, total)
+    free = (x > shift) & (x < shift + 1.0)
+    if free.any():
+        shift = (float(x[free].sum()) + np.count_nonzero(x >= shift + 1.0) - total) / np.count_nonzero(free)
+    return np.asarray(np.clip(x - shift, 0.0, 1.0), dtype=np.float64)
+
+
+def _shift(x: Vector, total: int) -> float:
+    """Return the shift at which clip(x - shift) adds up to the total, by bisection."""
     low, high = float(x.min()) - 1.0, float(x.max())
     for _ in range(200):
         shift = (low + high) / 2
@@ -122,4 +145,4 @@ def distance(x: Vector, total: int) -> float:
             high = shift
         if high - low <= 1e-15 * max(abs(low), abs(high)):
             break
-    return math.dist(x, np.clip(x - high, 0.0, 1.0))
+    return high

@@ -81,6 +81,10 @@ class IndependentSets(MatroidPolytope):
         return math.sqrt(self.matroid.largest_cover())
 
     @property
+    def _has_dimension(self) -> bool:
+        return True
+
+    @property
     def affine_dimension(self) -> int:
         """Number of elements that are not loops."""
         return int(self._possible.sum())

@@ -74,6 +74,14 @@ class Image(Fixed, Domain):
         return self.domain.affine_dimension
 
     @cached_property
+    def _quick_middle(self) -> Vector:
+        return read_only(self.from_original(self.domain._quick_middle))
+
+    @cached_property
+    def _quick_dimension(self) -> int:
+        return self.domain._quick_dimension
+
+    @cached_property
     def _hull(self) -> Hull:
         hull = self.domain._hull
         images = self.from_original(hull.basis + hull.vertices[0]) - self.from_original(hull.vertices[0])

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -93,6 +94,14 @@ class Counting(Fixed, Domain):
     def center(self) -> Vector:
         """That of the original; read-only."""
         return self.domain.center
+
+    @cached_property
+    def _quick_middle(self) -> Vector:
+        return self.domain._quick_middle
+
+    @cached_property
+    def _quick_dimension(self) -> int:
+        return self.domain._quick_dimension
 
     @property
     def inner_radius(self) -> float:

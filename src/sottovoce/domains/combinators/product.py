@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -84,6 +85,14 @@ class Product(Fixed, Domain):
     def center(self) -> Vector:
         """The centres of the parts; read-only."""
         return read_only(np.concatenate([part.center for part in self.domains]))
+
+    @cached_property
+    def _quick_middle(self) -> Vector:
+        return read_only(np.concatenate([part._quick_middle for part in self.domains]))
+
+    @cached_property
+    def _quick_dimension(self) -> int:
+        return sum(part._quick_dimension for part in self.domains)
 
     @property
     def inner_radius(self) -> float:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
 from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
-from sottovoce.domains._solvers.graph_kernels import cheapest_path, walks
+from sottovoce.domains._solvers.graph_kernels import cheapest_path, even_flow, walks
 from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.graphs._efficient_links import efficient_links
@@ -125,6 +125,12 @@ class Paths(FlowDomain):
         cost = vector("cost", cost, self.dimension)
         edges, tails, heads, starts = self._network
         return cheapest_path(cost, edges, tails, heads, len(starts) - 1)
+
+    @cached_property
+    def _quick_middle(self) -> Vector:
+        """The flow that leaves every node by all of its edges alike."""
+        edges, tails, heads, starts = self._network
+        return read_only(even_flow(edges, tails, heads, starts, self.dimension))
 
     @property
     def outer_radius(self) -> float:

@@ -66,6 +66,11 @@ class AbstractMatroid(Fixed, RemembersArguments, ABC):
                     closers.append(int(closer))
         return components_of(elements, closers, self.ground_size)
 
+    @property
+    def falls_apart_quickly(self) -> bool:
+        """Whether `components` has a rule of its own, and need not try every exchange."""
+        return type(self).components is not AbstractMatroid.components
+
     def facet_sets(self) -> Mask | None:
         """Return sets A, one mask a row, such that x >= 0 and x(A) <= rank(A) describe the independent-set polytope.
 

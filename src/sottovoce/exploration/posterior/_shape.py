@@ -6,6 +6,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
+from sottovoce.domains.base import FEW
 from sottovoce.projection import Projection, project
 
 __all__ = ["Shape"]
@@ -13,6 +14,11 @@ __all__ = ["Shape"]
 _GAP = 1e-5  # at which a projection stops, relative to the squared size of the scaled set
 _FEWEST, _MOST, _EACH = 512, 2048, 32  # vertices that set the scale, and for each coordinate
 _DIRECTIONS = 64  # random linear functions, whose gain over the set is measured
+_CALLS = 200  # of the oracle, for a projection
+# Among many coordinates chance evens out, and a call of the oracle takes long: fewer do. Of a projection, the fewer the
+# more coordinates: of the leader's, and of a probe's, which starts from there and need not be exact.
+_MANY_VERTICES, _MANY_DIRECTIONS = 24, 4
+_MANY_CALLS, _LEAST_CALLS, _PROBE_CALLS, _LEAST_PROBE_CALLS = 120_000, 40, 15_000, 8
 _LEAST = 0.25  # of the mean scale: what a coordinate's is at least
 _EVEN, _LUCK = 1.5, 2.0  # ratio of scales that counts as even; and scatter, compared with that of chance, that does
 
@@ -33,23 +39,26 @@ class Shape:
         Whether the scale is the same for all coordinates, so that distances keep their order.
     size
         The dimension of the set (k).
+    many
+        Whether there are so many coordinates that a few vertices have to do.
     half
         What a random linear function gains over the set, on average.
     """
 
     def __init__(self, domain: Domain) -> None:
-        self.domain, self.center = domain, np.asarray(domain.center)
-        self.size = domain.affine_dimension
+        self.domain, self.center = domain, np.asarray(domain.middle)
+        self.size, self.many = domain.rough_dimension, domain.dimension > FEW
         coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
         self.scale = self._scale(coins)
         self.even = float(np.ptp(self.scale)) == 0.0
-        gains = [self._gain(coins.standard_normal(domain.dimension)) for _ in range(_DIRECTIONS)]
+        directions = _MANY_DIRECTIONS if self.many else _DIRECTIONS
+        gains = [self._gain(coins.standard_normal(domain.dimension)) for _ in range(directions)]
         self.half = float(np.mean(gains))
 
     def _scale(self, coins: np.random.Generator) -> Floats:
         """Root mean squares over random vertices, pulled together as far as they differ by chance."""
         dimension = self.domain.dimension
-        count = min(max(_FEWEST, _EACH * dimension), _MOST)
+        count = _MANY_VERTICES if self.many else min(max(_FEWEST, _EACH * dimension), _MOST)
         squares, fourths = np.zeros(dimension), np.zeros(dimension)
         for _ in range(count):
             square = (self.domain.extreme_point(coins.standard_normal(dimension)) - self.center) ** 2
@@ -91,11 +100,25 @@ class Shape:
     def _oracle(self, cost: Floats) -> Floats:
         return self.place(self.domain.extreme_point(cost / self.scale))
 
-    def nearest(self, place: Floats, warm: Projection | None = None) -> tuple[Floats, Projection | None]:
-        """Return the point whose z is nearest to a place, by formula or by linear oracle, and where that ended."""
+    def _calls(self, hasty: bool) -> int:
+        """Oracle calls of one projection at most: fewer of those that take longer."""
+        if not self.many:
+            return _CALLS
+        calls, least = (_PROBE_CALLS, _LEAST_PROBE_CALLS) if hasty else (_MANY_CALLS, _LEAST_CALLS)
+        return max(least, calls // self.domain.dimension)
+
+    def nearest(
+        self, place: Floats, warm: Projection | None = None, *, hasty: bool = False
+    ) -> tuple[Floats, Projection | None]:
+        """Return the point whose z is nearest to a place, by formula or by linear oracle, and where that ended.
+
+        In haste, and among many coordinates, near enough is good enough.
+        """
+        if self.many and not place.any():
+            return self.center, None  # it is in the set, and nothing is nearer to itself
         if self.even:
             exact = self.domain.nearest(self.point(place))
             if exact is not None:
                 return exact, None
-        result = project(self._oracle, place, warm=warm, gap=_GAP * self.size, max_calls=200)
+        result = project(self._oracle, place, warm=warm, gap=_GAP * self.size, max_calls=self._calls(hasty))
         return self.point(result.point), result

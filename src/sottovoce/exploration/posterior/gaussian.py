@@ -244,6 +244,14 @@ class ByRows:
         """The inverse of the covariance, written out."""
         return np.asarray(np.diag(1 / self._variances) + (self._rows * self._weights[:, None]).T @ self._rows)
 
+    @property
+    def spread(self) -> Floats:
+        """The posterior variance of every coefficient; the matrix of which they are the diagonal is never made."""
+        if not len(self._weights):
+            return np.array(self._variances)
+        half = solve_triangular(self._root, self._rows * self._variances, lower=True, check_finite=False)
+        return np.asarray(self._variances - np.einsum("ij,ij->j", half, half))
+
     @cached_property
     def _root(self) -> Floats:
         noisy = self._gram + np.diag(1 / self._weights)
@@ -251,6 +259,8 @@ class ByRows:
 
     def _correction(self, surprises: Floats) -> Floats:
         """What measurements that differ so much from what was expected say of the coefficients: rows to rows."""
+        if not len(self._weights):
+            return np.zeros((len(surprises), len(self._center)))
         solved = cho_solve((self._root, True), surprises.T, check_finite=False)
         return np.asarray((solved.T @ self._rows) * self._variances)
 
@@ -269,5 +279,7 @@ class ByRows:
     def predict(self, rows: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of <row, beta> for each row."""
         spread = rows * self._variances
+        if not len(self._weights):
+            return rows @ self.mean, spread @ rows.T
         half = solve_triangular(self._root, self._rows @ spread.T, lower=True, check_finite=False)
         return rows @ self.mean, spread @ rows.T - half.T @ half

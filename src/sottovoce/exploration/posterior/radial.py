@@ -214,17 +214,28 @@ class RadialBelief(Belief):
         places = [self.shape.place(history.decisions) for history, _ in self._sources]
         far = [self._far(place)[history.index] for place, (history, _) in zip(places, self._sources, strict=True)]
         rows = self.features(np.vstack(places))
-        if not 0 < len(rows) < rows.shape[1]:
-            return rows, far, None
+        return rows, far, self._shared(rows)
+
+    def _shared(self, rows: Floats) -> Floats | None:
+        """What rows share of the prior, if there are fewer of them than of coefficients: then these are not all solved.
+
+        No rows at all are a matrix with nothing in it, which is the same, unless there are many coordinates.
+        """
+        if len(rows) >= rows.shape[1] or (not len(rows) and not self.shape.many):
+            return None
         scaled = rows * np.sqrt(self._prior[1])
-        return rows, far, scaled @ scaled.T
+        return np.asarray(scaled @ scaled.T)
 
     def _fitted(self, setting: Setting, data: _Fits) -> ByCoefficients | ByRows:
         weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting, data.far), strict=True))
-        (center, variances), rows = self._prior, data.rows
-        if data.gram is not None:
-            weights = np.maximum(weights, _FAINT * weights.max())
-            return ByRows(center, variances, rows, data.gram, weights, pulls)
+        return self._solved(data.rows, weights, pulls, data.gram)
+
+    def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
+        """Return the posterior after measurements, in the form that is smaller."""
+        center, variances = self._prior
+        if gram is not None:
+            weights = np.maximum(weights, _FAINT * weights.max(initial=0.0))
+            return ByRows(center, variances, rows, gram, weights, pulls)
         precision = np.diag(1 / variances) + (rows * weights[:, None]).T @ rows
         return ByCoefficients(precision, center / variances + rows.T @ pulls)
 
@@ -247,11 +258,13 @@ class RadialBelief(Belief):
         noise = math.sqrt(float(self.noise_variance(self.setting, np.array([events]))[0]))
         return float((noise / (tau * self.settings.width)) ** (1 / power) / power)
 
-    def best_point(self, coefficients: Floats, warm: Projection | None = None) -> tuple[Floats, Projection | None]:
+    def best_point(
+        self, coefficients: Floats, warm: Projection | None = None, *, hasty: bool = False
+    ) -> tuple[Floats, Projection | None]:
         """Return the best point for coefficients, a projection on the scaled set, and where to start the next one."""
         curvature = max(float(coefficients[-1]), 1e-3 * self.settings.width)
         target = -self.shape.size * coefficients[1:-1] / (2 * curvature)
-        return self.shape.nearest(target, warm)
+        return self.shape.nearest(target, warm, hasty=hasty)
 
     @property
     def leader(self) -> Floats:
@@ -269,7 +282,8 @@ class RadialBelief(Belief):
         """Return the best point for each row: all projections start at the leader's, whatever came in between."""
         leader = self.leader
         assert self._led is not None
-        return np.array([self.best_point(row, self._led.warm)[0] for row in coefficients]).reshape(-1, len(leader))
+        best = [self.best_point(row, self._led.warm, hasty=True)[0] for row in coefficients]
+        return np.array(best).reshape(-1, len(leader))
 
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw points, each the best for one sample of the posterior, within the radius that the model is trusted."""
@@ -343,13 +357,12 @@ class RadialBelief(Belief):
         self.fit(self.setting)
         assert self._fits is not None
         weights, pulls = next(self._weighed(self.setting, self._fits.far))
-        before, (center, variances) = self._fits.rows[: len(weights)], self._prior
-        precision = np.diag(1 / variances) + (before * weights[:, None]).T @ before
-        cold = ByCoefficients(precision, center / variances + before.T @ pulls)
+        before = self._fits.rows[: len(weights)]
+        cold = self._solved(before, weights, pulls, self._shared(before) if self.shape.many else None)
         return self._evidence(self.setting, numbers, rows, far, cold)
 
     def _evidence(
-        self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | None = None
+        self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | ByRows | None = None
     ) -> _Outcome:
         """Compare a round's numbers with what was predicted of them, by the setting's fit or another."""
         counts = numbers.counts
@@ -373,9 +386,8 @@ class RadialBelief(Belief):
         variances = self.settings.variances[2] / history.counts + (self.settings.noise / history.counts) ** 2
         rows = self.features(places)
         summed, pulled = history.pooled(1 / variances)
-        center, spread = self._prior
-        precision = np.diag(1 / spread) + (rows * summed[:, None]).T @ rows
-        expected, covariance = ByCoefficients(precision, center / spread + rows.T @ pulled).predict(rows)
+        gram = self._shared(rows) if self.shape.many else None
+        expected, covariance = self._solved(rows, summed, pulled, gram).predict(rows)
         tails = laplace_tails(self.settings, history.counts, variances)
         found = Misfit.between_decisions(history, variances, expected, covariance, tails)
         return replace(found, model=self.model)
@@ -404,7 +416,12 @@ class RadialBelief(Belief):
         order = np.concatenate([np.arange(1, self.dimension + 1), [0, self.dimension + 1]])
         units = np.concatenate([1 / shape.scale, [1.0, 1.0]])
         mean = fit.mean[order] * units
-        covariance = np.linalg.inv(fit.precision)[np.ix_(order, order)] * np.outer(units, units)
+        covariance: Floats | None = None
+        if self.shape.many and isinstance(fit, ByRows):
+            deviations = np.sqrt(np.maximum(0.0, fit.spread[order])) * units
+        else:
+            covariance = np.asarray(np.linalg.inv(fit.precision)[np.ix_(order, order)] * np.outer(units, units))
+            deviations = np.sqrt(np.diag(covariance))
         return Posterior(
             model=self.model,
             loss_range=(settings.middle - settings.width / 2, settings.middle + settings.width / 2),
@@ -416,7 +433,7 @@ class RadialBelief(Belief):
             slopes=mean[: self.dimension],
             level=float(settings.middle + mean[-2]),
             curvature=float(mean[-1]),
-            deviations=np.sqrt(np.diag(covariance)[: self.dimension]),
+            deviations=deviations[: self.dimension],
             covariance=covariance if self.dimension <= MOST_COVARIANCES else None,
             scale=shape.scale,
             size=shape.size,

@@ -151,8 +151,8 @@ def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     """Return the decision that an epoch would take home; None if there is none that has learned anything."""
     vertices = problem.integral or problem.losses == "linear"
     if epoch is None:
-        center = np.asarray(problem.domain.center)
-        x = np.asarray(problem.domain.extreme_point(np.zeros(len(center)))) if problem.integral else center
+        domain = problem.domain
+        x = np.asarray(domain.extreme_point(np.zeros(domain.dimension)) if problem.integral else domain.middle)
         return Recommendation(x, "nothing is known: no round has released anything yet", 0)
     if isinstance(epoch.learner, Believer):
         return _from_belief(_belief(epoch))

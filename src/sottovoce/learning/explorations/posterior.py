@@ -135,7 +135,7 @@ class PosteriorDraft:
 
     def _order(self, deviation: float) -> float:
         problem = self.problem
-        dimensions = min(problem.domain.affine_dimension, problem.effective_dimension)
+        dimensions = min(problem.domain.rough_dimension, problem.effective_dimension)
         events = max(self.least_events, self.round_cap * problem.horizon / self.probes)
         variance = _largest_variance(problem) + deviation**2 / events
         first = dimensions * self.least_events if deviation else dimensions
@@ -162,7 +162,7 @@ def _draft(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> PosteriorD
         cap = 0.01 + 0.01 * share  # shorter rounds notice a change sooner
         return PosteriorDraft(problem, "linear", probes, least, 0.1, cap, temper, mechanism=mechanism)
     growth, cap, temper = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
-    temper *= min(1.0, (_FULL_CONVEX_TEMPER / problem.domain.affine_dimension) ** (1 / 4))
+    temper *= min(1.0, (_FULL_CONVEX_TEMPER / problem.domain.rough_dimension) ** (1 / 4))
     return PosteriorDraft(problem, "radial", probes, least, growth, cap, temper, mechanism=mechanism)
 
 

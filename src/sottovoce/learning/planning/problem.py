@@ -49,7 +49,7 @@ class Problem(DecisionFacts):
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
         self._check_knowledge()
-        if self.domain.affine_dimension < 1:
+        if self.domain.rough_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
 
     def _check_knowledge(self) -> None:

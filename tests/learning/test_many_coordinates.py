@@ -1,0 +1,189 @@
+"""What is set up with many coordinates: nothing is searched that a plan does not need, and memory grows with them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.domains import base, design
+from sottovoce.domains._geometry import block_sums
+
+MANY = 300
+
+
+def grid(edges):
+    """Return the edges of a square grid, down and to the right, about so many, and the number of its nodes."""
+    side = int(np.sqrt(edges / 2)) + 1
+    nodes = np.arange(side * side).reshape(side, side)
+    down = np.stack((nodes[:-1].ravel(), nodes[1:].ravel()), axis=1)
+    right = np.stack((nodes[:, :-1].ravel(), nodes[:, 1:].ravel()), axis=1)
+    return np.concatenate((down, right)), side * side
+
+
+def furthest(dimension):
+    def oracle(cost):
+        vertex = np.zeros(dimension)
+        largest = np.abs(cost).argmax()
+        vertex[largest] = -np.sign(cost[largest]) or 1.0
+        return vertex
+
+    return oracle
+
+
+def paths(n):
+    edges, nodes = grid(n)
+    return sv.domains.Paths(edges, source=0, target=nodes - 1)
+
+
+def trees(n):
+    return sv.domains.SpanningTrees(grid(n)[0])
+
+
+def coverage(n):
+    rng = np.random.default_rng(0)
+    return sv.domains.set_functions.WeightedCoverage([rng.choice(n, 5).tolist() for _ in range(n)])
+
+
+matroids = sv.domains.matroids
+SETS = {
+    "simplex": sv.domains.Simplex,
+    "k of n": lambda n: sv.domains.Hypersimplex(n, 20),
+    "box": lambda n: sv.domains.Box(0, 1, n),
+    "paths": paths,
+    "trees": trees,
+    "k-sparse": lambda n: sv.domains.KSparse(n, 20),
+    "ranking": lambda n: sv.domains.Permutahedron(np.arange(n)),
+    "assignment": lambda n: sv.domains.Birkhoff(int(np.sqrt(n))),
+    "flows": lambda n: sv.domains.Flows(grid(n)[0], source=0, target=grid(n)[1] - 1, value=2, capacities=1),
+    "forests": lambda n: sv.domains.IndependentSets(matroids.Graphic(grid(n)[0])),
+    "teams": lambda n: sv.domains.MatroidBases(matroids.Transversal([range(i, i + 10) for i in range(0, n, 10)])),
+    "columns": lambda n: sv.domains.MatroidBases(matroids.Linear(np.random.default_rng(0).standard_normal((5, n)))),
+    "coverage": lambda n: sv.domains.BasePolytope(coverage(n)),
+    "points": lambda n: sv.domains.ConvexHull(np.random.default_rng(0).standard_normal((50, n))),
+    "own": lambda n: sv.domains.Custom(furthest(n), n),
+    "product": lambda n: sv.domains.Product([trees(n // 2), sv.domains.Simplex(n)]),
+    "stretched": lambda n: sv.domains.Affine(trees(n), np.linspace(1, 2, trees(n).dimension)),
+}
+
+
+def optimizer(domain, losses="linear", **options):
+    return sv.PrivateBandit(
+        domain,
+        horizon=100_000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(1.0),
+        losses=losses,
+        seed=1,
+        noise=sv.SimulatedNoise(1),
+        **options,
+    )
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """Return the searches through a set that were begun."""
+    begun = []
+
+    def spy(module, name):
+        original = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *given: begun.append(name) or original(*given))
+
+    spy(design, "_search")
+    for name in ("affine_hull", "inner_ball"):
+        spy(base, name)
+        spy(block_sums, name)
+    return begun
+
+
+@pytest.mark.parametrize("losses", ["linear", "convex"])
+@pytest.mark.parametrize("name", SETS)
+def test_nothing_is_searched_that_the_default_plan_does_not_need(name, losses, searches):
+    made = optimizer(SETS[name](MANY), losses)
+    actions = made.ask(64)
+    made.tell(actions.ids, np.full(64, 0.5))
+    assert made.domain.dimension > base.FEW
+    if name != "own":
+        made.state()
+    assert not searches
+
+
+def test_the_searches_are_seen_where_something_needs_them(searches):
+    assert trees(40).inner_radius > 0
+    design.d_optimal_design(sv.domains.Box(0, 1, 3))
+    assert set(searches) == {"affine_hull", "inner_ball", "_search"}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_middle_of_many_coordinates_is_in_the_set(name):
+    domain = SETS[name](MANY)
+    middle = domain.middle
+    assert not middle.flags.writeable
+    cost = np.random.default_rng(1).standard_normal(domain.dimension)
+    for sign in (1, -1):
+        assert sign * cost @ middle >= sign * cost @ domain.extreme_point(sign * cost) - 1e-9
+    if name in ("paths", "k of n", "box", "simplex", "ranking", "teams"):
+        assert domain.contains(middle, 1e-6)
+
+
+@pytest.mark.parametrize("family", sv.domains.all_domains())
+def test_of_few_coordinates_the_middle_is_the_centre_and_the_dimension_exact(family):
+    for domain in family.examples():
+        np.testing.assert_array_equal(domain.middle, domain.center)
+        assert domain.rough_dimension == domain.affine_dimension
+
+
+def test_paths_leave_every_node_of_a_large_network_by_all_edges_alike():
+    domain = paths(MANY)
+    tails = grid(MANY)[0][:, 0]
+    most, least = np.zeros(tails.max() + 1), np.ones(tails.max() + 1)
+    np.maximum.at(most, tails, domain.middle)
+    np.minimum.at(least, tails, domain.middle)
+    np.testing.assert_allclose(most, least)
+    assert (domain.middle > 0).all()
+
+
+def test_a_single_point_among_many_coordinates_is_refused():
+    domain = sv.domains.Custom(lambda cost: np.ones(MANY), MANY)
+    assert domain.rough_dimension == 0
+    with pytest.raises(sv.errors.DomainError, match="nothing to decide"):
+        optimizer(domain)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_the_nearest_choice_of_many_meets_its_variational_inequality(scale):
+    domain = sv.domains.Hypersimplex(MANY, 20)
+    y = scale * np.random.default_rng(2).standard_normal(MANY)
+    nearest = domain.nearest(y)
+    assert domain.contains(nearest, 1e-9)
+    gap = (y - nearest) @ (domain.extreme_point(nearest - y) - nearest)
+    assert gap <= 1e-9 * scale * MANY
+    assert sv.domains.Hypersimplex(10, 2).nearest(np.zeros(10)) is None
+
+
+@pytest.mark.parametrize("losses", ["linear", "convex"])
+@pytest.mark.parametrize("name", ["simplex", "k of n", "box", "paths", "trees"])
+def test_memory_is_linear_in_the_coordinates(name, losses):
+    optimizer(SETS[name](MANY), losses)  # what is compiled is not counted
+    small, large = (_peak(SETS[name](n), losses) for n in (2_000, 8_000))
+    assert large < 6 * small  # 4 if linear, 16 if square
+
+
+def _peak(domain, losses):
+    tracemalloc.start()
+    optimizer(domain, losses).ask(8)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_what_is_known_of_many_coordinates_has_a_spread():
+    made = optimizer(trees(MANY), "convex")
+    for _ in range(3):
+        actions = made.ask_round()
+        made.tell(actions.ids, np.clip(actions.x[:, 0], 0, 1))
+    posterior = made.posterior()
+    assert posterior.covariance is None
+    assert posterior.deviations.shape == (made.domain.dimension,)
+    assert (posterior.deviations > 0).all()
+    assert made.domain.contains(made.recommend().x, 1e-6)
