@@ -1,6 +1,7 @@
 """What can be compared: this library in several settings, and every algorithm of the literature that it holds."""
 
 import inspect
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Vector
+from sottovoce.experiments.exploring_alone import ExploringAlone
 from sottovoce.experiments.naming import read
 from sottovoce.experiments.seeding import Streams
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.baselines import BASELINES
+from sottovoce.learning.explorations.paper import paper_draft
+from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, NoPrivacy, PrivacyStatement, PureDP, SimulatedNoise, local
 from sottovoce.problems import DecisionProblem
 
@@ -134,6 +138,49 @@ def _paper_without_noise(setting: Setting) -> PrivateBandit:
     return _bandit(setting, NoPrivacy(), plan="paper")
 
 
+def _paper_with_needed_noise(setting: Setting, privacy: Guarantee) -> PrivateBandit:
+    """Algorithm 1 with the paper's radius, step and batches; the least noise on its tree that keeps the guarantee."""
+    if setting.choices:
+        raise ValueError(f"the paper's parameters with the needed noise have no setting {', '.join(setting.choices)}")
+    known = setting.problem.settings()
+    problem = Problem(setting.problem.domain, setting.horizon, known.pop("loss_range"), privacy, **known)
+    return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
+
+
+def _needed_laplace(setting: Setting) -> PrivateBandit:
+    return _paper_with_needed_noise(setting, PureDP(setting.epsilon))
+
+
+def _needed_gaussian(setting: Setting) -> PrivateBandit:
+    return _paper_with_needed_noise(setting, ApproxDP(setting.epsilon, setting.choices.pop("delta", DELTA)))
+
+
+def _exploring_alone(setting: Setting) -> ExploringAlone:
+    """The best fixed point, on the sphere of another algorithm: what exploring costs by itself."""
+    choices = dict(setting.choices)
+    of, epsilon = str(choices.pop("of", "paper-no-noise")), float(choices.pop("epsilon", math.inf))
+    algorithm, own = find_algorithm(of)
+    if choices:
+        raise ValueError(f"exploring-alone has the settings of and epsilon, not {', '.join(choices)}")
+    if algorithm.private == math.isinf(epsilon):
+        raise ValueError(f"{of} {'needs' if algorithm.private else 'has no'} epsilon: exploring-alone:of={of},...")
+    other = algorithm.build(replace(setting, epsilon=epsilon, choices=own))
+    radius = getattr(other.plan, "parameters", {}).get("radius") or getattr(other.plan, "radius", None)
+    if radius is None:
+        raise ValueError(f"{of} does not explore on a sphere here")
+    environment = setting.problem.environment
+    return ExploringAlone(
+        setting.problem.domain,
+        horizon=setting.horizon,
+        loss_range=environment.loss_range,
+        lipschitz=environment.lipschitz,
+        seed=setting.streams.coins,
+        point=environment.comparator(setting.horizon).point,
+        radius=radius,
+        play="inside" if algorithm.name in BASELINES else setting.problem.settings().get("play", "inside"),
+    )
+
+
 def _local(setting: Setting) -> LocalReports:
     return LocalReports(_bandit(setting, LocalDP(setting.epsilon)), setting.streams.reports)
 
@@ -151,11 +198,13 @@ def _baseline(kind: type[Any]) -> Algorithm:
         }
         if kind.private:
             arguments |= {"privacy": _pure(setting), "noise": SimulatedNoise(setting.streams.noise)}
-        if "point" in inspect.signature(kind).parameters:
+        taken = inspect.signature(kind).parameters
+        if "point" in taken:
             arguments["point"] = environment.comparator(setting.horizon).point
-        if setting.choices:
-            raise ValueError(f"{kind.name} has no setting {', '.join(setting.choices)}")
-        return kind(problem.domain, **arguments)
+        foreign = [name for name in setting.choices if name in arguments or name not in taken]
+        if foreign:
+            raise ValueError(f"{kind.name} has no setting {', '.join(foreign)}")
+        return kind(problem.domain, **arguments, **setting.choices)
 
     return Algorithm(
         kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build, kind.full_information
@@ -182,7 +231,27 @@ _HERE = (
         _paper_gaussian,
         without_privacy="paper-no-noise",
     ),
+    Algorithm(
+        "paper-needed-laplace",
+        "Algorithm 1 with the paper's parameters and the least Laplace noise that privacy needs",
+        True,
+        _needed_laplace,
+        without_privacy="paper-no-noise",
+    ),
+    Algorithm(
+        "paper-needed-gaussian",
+        f"Algorithm 1 with the paper's parameters and the least Gaussian noise that privacy needs, delta = {DELTA:g}",
+        True,
+        _needed_gaussian,
+        without_privacy="paper-no-noise",
+    ),
     Algorithm("paper-no-noise", "Algorithm 1 with the paper's parameters, without noise", False, _paper_without_noise),
+    Algorithm(
+        "exploring-alone",
+        "the best fixed point on the sphere of another algorithm (of=paper-no-noise): what exploring costs by itself",
+        False,
+        _exploring_alone,
+    ),
     Algorithm("local", "losses privatised by their owners, one bit each", True, _local, without_privacy="no-privacy"),
 )
 

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from sottovoce.experiments.algorithms import DELTA
 from sottovoce.experiments.naming import make_problem
+from sottovoce.experiments.reproduction.exploring import EXPLORERS, exploring_of
+from sottovoce.experiments.reproduction.hindsight import FACTORS, with_factor
+from sottovoce.experiments.reproduction.oracle_calls import OPEN_LOOP, POLYTOPE
 from sottovoce.experiments.reproduction.paper_claims import Base, PaperClaim, claims
 from sottovoce.experiments.sweeps.cell import Cell, Result
 from sottovoce.experiments.sweeps.grids import grid
@@ -15,8 +18,10 @@ from sottovoce.privacy import Guarantee
 __all__ = ["LARGE", "SMALL", "Extent", "events_needed", "judge", "reproduction_grid"]
 
 _PAPER = ("paper-laplace", "paper-gaussian")
-_MANY = ("default", *_PAPER, "no-privacy", "paper-no-noise", "garber-kretzu")
+_NEEDED = ("paper-needed-laplace", "paper-needed-gaussian")
+_MANY = ("default", *_PAPER, *_NEEDED, "no-privacy", "paper-no-noise", "garber-kretzu")
 _SLOW = ("smith-thakurta", f"smith-thakurta:delta={DELTA:g}")  # a round per event
+_OTHERS = ("fkm", "chen-zhang-karbasi")  # a round per event, and no claim is about them
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,10 @@ class Extent:
         Some of `horizons`, for algorithms with a round per event.
     seeds
         How many.
+    longest, longest_seeds
+        Horizons above all others, which have fewer seeds.
+    hindsight_horizons, slow_hindsight_horizons
+        Some of `horizons`, and of `slow_horizons`, at which the baselines' best constants in hindsight are looked up.
 
     Examples
     --------
@@ -50,6 +59,10 @@ class Extent:
     huge_epsilons: tuple[float, ...]
     slow_horizons: tuple[int, ...]
     seeds: int
+    longest: tuple[int, ...] = ()
+    longest_seeds: int = 2
+    hindsight_horizons: tuple[int, ...] = ()
+    slow_hindsight_horizons: tuple[int, ...] = ()
 
 
 SMALL = Extent(
@@ -60,15 +73,21 @@ SMALL = Extent(
     huge_epsilons=(30.0, 100.0, 300.0, 1_000.0),
     slow_horizons=(10_000, 30_000),
     seeds=8,
+    hindsight_horizons=(10_000, 300_000),
+    slow_hindsight_horizons=(10_000,),
 )
 LARGE = Extent(
     Base(dimension=8, horizon=1_000_000, epsilon=1.0),
-    horizons=(10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000),
-    dimensions=(4, 8, 16, 32, 64),
-    epsilons=(0.03, 0.1, 0.3, 1.0, 3.0),
+    horizons=(10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000),
+    dimensions=(4, 8, 16, 32),
+    epsilons=(0.1, 0.3, 1.0, 3.0),
     huge_epsilons=(30.0, 100.0, 300.0, 1_000.0),
     slow_horizons=(10_000, 30_000, 100_000),
-    seeds=16,
+    seeds=8,
+    longest=(100_000_000,),
+    longest_seeds=2,
+    hindsight_horizons=(10_000, 300_000, 10_000_000),
+    slow_hindsight_horizons=(30_000,),
 )
 
 
@@ -94,10 +113,36 @@ def _cells(scale: Extent) -> Iterator[Cell]:
     here = problem_of(base.dimension)
     yield from grid([here], _MANY, epsilons=[base.epsilon], horizons=scale.horizons, seeds=seeds)
     yield from grid([here], _SLOW, epsilons=[base.epsilon], horizons=scale.slow_horizons, seeds=seeds)
-    sizes = map(problem_of, scale.dimensions)
-    yield from grid(sizes, _MANY, epsilons=[base.epsilon], horizons=[base.horizon], seeds=seeds)
-    yield from grid([here], ("default", *_PAPER), epsilons=scale.epsilons, horizons=[base.horizon], seeds=seeds)
+    sizes = [problem_of(dimension) for dimension in scale.dimensions]
+    exploring = [exploring_of(name, base) for name in EXPLORERS]
+    yield from grid(sizes, (*_MANY, *exploring), epsilons=[base.epsilon], horizons=[base.horizon], seeds=seeds)
+    private = ("default", *_PAPER, *_NEEDED)
+    yield from grid([here], private, epsilons=scale.epsilons, horizons=[base.horizon], seeds=seeds)
     yield from grid([here], _PAPER[:1], epsilons=scale.huge_epsilons, horizons=[base.horizon], seeds=seeds)
+    if scale.longest:
+        few = range(scale.longest_seeds)
+        yield from grid([here], _MANY, epsilons=[base.epsilon], horizons=scale.longest, seeds=few)
+    yield from _hindsight_cells(scale)
+    yield from _oracle_cells(scale)
+
+
+def _oracle_cells(scale: Extent) -> Iterator[Cell]:
+    """Conditional gradient as its proof has it, where it is not too slow; and on a set that has no formula."""
+    epsilons, short = [scale.base.epsilon], [one for one in scale.horizons if one <= scale.base.horizon]
+    here, ends = problem_of(scale.base.dimension), (scale.slow_horizons[0], scale.slow_horizons[-1])
+    yield from grid([here], [OPEN_LOOP], epsilons=epsilons, horizons=short, seeds=range(scale.seeds))
+    yield from grid([POLYTOPE], ["paper-no-noise", OPEN_LOOP], epsilons=epsilons, horizons=ends, seeds=range(2))
+
+
+def _hindsight_cells(scale: Extent) -> Iterator[Cell]:
+    """Baselines with other constants than their bounds ask for; those with a round per event on half of the seeds."""
+    here, epsilons, half = problem_of(scale.base.dimension), [scale.base.epsilon], range(max(2, scale.seeds // 2))
+    if scale.hindsight_horizons:
+        several = [with_factor("garber-kretzu", factor) for factor in FACTORS]
+        yield from grid([here], several, epsilons=epsilons, horizons=scale.hindsight_horizons, seeds=range(scale.seeds))
+    if scale.slow_hindsight_horizons:
+        several = [with_factor(name, factor) for name in (*_SLOW, *_OTHERS) for factor in FACTORS]
+        yield from grid([here], several, epsilons=epsilons, horizons=scale.slow_hindsight_horizons, seeds=half)
 
 
 def events_needed(scale: Extent, privacy: Guarantee) -> int | None:

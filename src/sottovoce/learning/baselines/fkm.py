@@ -32,6 +32,8 @@ class FKM(OnePoint):
     ----------
     domain, horizon, loss_range, lipschitz, seed
         As for `PrivateBandit`.
+    radius_factor
+        The radius is this times the theorem's: for looking up the best constant in hindsight.
 
     Examples
     --------
@@ -53,10 +55,11 @@ class FKM(OnePoint):
         loss_range: tuple[float, float],
         lipschitz: float | None = None,
         seed: int | None = None,
+        radius_factor: float = 1.0,
     ) -> None:
         super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
         problem, size = self._problem, self._problem.width / 2
-        self._explore(one_point_radius(problem))
+        self._explore(one_point_radius(problem, radius_factor))
         self._step = domain.outer_radius / (size * math.sqrt(self.horizon))
         # Projecting on the shrunk set is projecting on the set itself in coordinates that are stretched accordingly.
         self._stretched = self._step / self._sphere.shrink

@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from sottovoce._checks import whole
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.learning.baselines.planned import Planned
-from sottovoce.learning.baselines.plans import one_point_radius
+from sottovoce.learning.baselines.plans import least_bound_radius
 from sottovoce.learning.explorations._common import smoothing
 from sottovoce.learning.explorations.sphere import SphereBound, SphereDraft
 from sottovoce.learning.planning.plan import Plan
@@ -27,8 +27,8 @@ class GarberKretzu(Planned):
 
     Source: "Improved regret bounds for projection-free bandit convex optimization" (AISTATS 2020). Verified against its
     abstract: the order T^(3/4), and O(T) calls of the linear oracle. The constants of its theorem are not reproduced:
-    the radius is that of FKM, which balances the same two terms; the step minimises the explicit bound that
-    `plan.bound` holds (that of sottovoce.learning.explorations.sphere, with a delay of one block and no noise).
+    radius and step minimise the explicit bound that `plan.bound` holds (that of
+    sottovoce.learning.explorations.sphere, with a delay of one block and no noise).
 
     Differences: this is `PrivateBandit` with a plan of its own and no noise, which is the same algorithm with the
     objective divided by 2; losses are shifted so that their middle is 0, and rounded to the grid that private ones
@@ -38,6 +38,8 @@ class GarberKretzu(Planned):
     ----------
     domain, horizon, loss_range, lipschitz, seed
         As for `PrivateBandit`.
+    radius_factor
+        The radius is this times the one with the least bound: for looking up the best constant in hindsight.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class GarberKretzu(Planned):
         loss_range: tuple[float, float],
         lipschitz: float | None = None,
         seed: int | None = None,
+        radius_factor: float = 1.0,
     ) -> None:
         problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
         super().__init__(
@@ -64,7 +67,7 @@ class GarberKretzu(Planned):
             horizon=problem.horizon,
             loss_range=loss_range,
             privacy=problem.privacy,
-            plan=_plan(problem),
+            plan=_plan(problem, radius_factor),
             lipschitz=lipschitz,
             seed=seed,
         )
@@ -76,27 +79,34 @@ class GarberKretzu(Planned):
         return [cls(domain, horizon=60, loss_range=(0.0, 1.0), seed=1) for domain in domains]
 
 
-def _plan(problem: Problem) -> Plan:
-    stage, radius = problem.stage("plain"), one_point_radius(problem)
-    blocks = math.ceil(math.sqrt(problem.horizon))
-    batch = math.ceil(problem.horizon / blocks)
+def _plan(problem: Problem, factor: float) -> Plan:
+    stage = problem.stage("plain")
+    batch = math.ceil(problem.horizon / math.ceil(math.sqrt(problem.horizon)))
     gap = problem.domain.outer_radius**2 / math.sqrt(problem.horizon)
-    bound = SphereBound(
-        events=problem.horizon,
-        batch_size=batch,
-        outer_radius=problem.domain.outer_radius,
-        estimate_scale=problem.domain.affine_dimension / radius,
-        loss_deviation=problem.width / 2,
-        lipschitz=problem.lipschitz_in(stage),
-        sum_noise=0.0,
-        delay=1,
-        point_error=math.sqrt(gap),
-        smoothing=smoothing(problem, stage, radius),
-    )
+
+    def bound_at(radius: float) -> SphereBound:
+        return SphereBound(
+            events=problem.horizon,
+            batch_size=batch,
+            outer_radius=problem.domain.outer_radius,
+            estimate_scale=problem.domain.affine_dimension / radius,
+            loss_deviation=problem.width / 2,
+            lipschitz=problem.lipschitz_in(stage),
+            sum_noise=0.0,
+            delay=1,
+            point_error=math.sqrt(gap),
+            smoothing=smoothing(problem, stage, radius),
+        )
+
+    def least(radius: float) -> float:
+        bound = bound_at(radius)
+        return bound.value(bound.best_step())
+
+    radius = least_bound_radius(problem, least, factor)
     draft = replace(
         SphereDraft.of(problem, stage, batch, radius),
         name=GarberKretzu.name,
-        step=bound.best_step(),
+        step=bound_at(radius).best_step(),
         delay=1,
         method="conditional-gradient",
         gap=gap,

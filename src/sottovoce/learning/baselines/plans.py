@@ -1,12 +1,15 @@
 """What a baseline prints about itself, and parameters that several of them share."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from sottovoce._checks import number
 from sottovoce.learning.planning.problem import Problem
 
-__all__ = ["BaselinePlan", "one_point_radius"]
+__all__ = ["BaselinePlan", "fitting_radius", "least_bound_radius", "one_point_radius"]
+
+_DECADES, _PER_DECADE = 6, 64  # of radii to try: neighbours are 3.7% apart, and bounds are flat where they are least
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class BaselinePlan:
         return "\n".join([f"Plan: {self.name} ({self.source})", *(f"  {name:<8} {text}" for name, text in self.rows)])
 
 
-def one_point_radius(problem: Problem) -> float:
-    """T^(-1/4) sqrt(R d C r / (3 (L r + C))), FKM's radius (delta), at most half of the inner radius.
+def one_point_radius(problem: Problem, factor: float = 1.0) -> float:
+    """T^(-1/4) sqrt(R d C r / (3 (L r + C))), FKM's radius (delta), times a factor, at most half of the inner radius.
 
     C is half the range of the losses, which are shifted so that their middle is 0. The cap is for short horizons, where
     the theorem does not hold yet.
@@ -65,4 +68,32 @@ def one_point_radius(problem: Problem) -> float:
     inner, outer, size = domain.inner_radius, domain.outer_radius, problem.width / 2
     constant = problem.lipschitz_in(problem.stage("plain"))
     balanced = math.sqrt(outer * domain.affine_dimension * size * inner / (3 * (constant * inner + size)))
-    return float(min(balanced * problem.horizon**-0.25, inner / 2))
+    return fitting_radius(problem, balanced * problem.horizon**-0.25, factor)
+
+
+def least_bound_radius(problem: Problem, bound: Callable[[float], float], factor: float = 1.0) -> float:
+    """Return the radius at which a baseline's own bound is least, times a factor, at most half of the inner radius.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> problem = Problem(sv.domains.Ball(3), 100, (0.0, 1.0), sv.NoPrivacy())
+    >>> round(least_bound_radius(problem, lambda radius: 0.01 / radius + radius), 2)
+    0.1
+    """
+    largest = problem.domain.inner_radius / 2
+    radii = (largest * 10 ** (-step / _PER_DECADE) for step in range(_DECADES * _PER_DECADE))
+    return fitting_radius(problem, min(radii, key=bound), factor)
+
+
+def fitting_radius(problem: Problem, radius: float, factor: float) -> float:
+    """Return a radius times a factor, cut to half of the inner radius, so that there is always room to play inside.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> problem = Problem(sv.domains.Ball(3), 100, (0.0, 1.0), sv.NoPrivacy())
+    >>> fitting_radius(problem, 0.2, 2.0), fitting_radius(problem, 0.2, 4.0)
+    (0.4, 0.5)
+    """
+    return float(min(radius * number("radius_factor", factor, above=0), problem.domain.inner_radius / 2))

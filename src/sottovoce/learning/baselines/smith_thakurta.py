@@ -6,7 +6,7 @@ from typing import ClassVar
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
 from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
-from sottovoce.learning.baselines.plans import one_point_radius
+from sottovoce.learning.baselines.plans import least_bound_radius
 from sottovoce.learning.explorations.sphere import SphereDraft
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import TREE, Guarantee, NoiseSource
@@ -23,8 +23,8 @@ class SmithThakurta(PrivatelyPlanned):
 
     Source: "(Nearly) optimal algorithms for private online learning in full-information and bandit settings" (NIPS
     2013). Verified: the approach (follow the approximate leader, with logarithmic time and space) against its abstract;
-    the order T^(3/4)/epsilon for convex losses against papers that quote it. Its constants are not reproduced: the
-    radius is FKM's, of order T^(-1/4), and the step minimises the explicit bound that `plan.bound` holds.
+    the order T^(3/4)/epsilon for convex losses against papers that quote it. Its constants are not reproduced: radius
+    and step minimise the explicit bound that `plan.bound` holds, with the noise in it.
 
     Differences: this is `PrivateBandit` with a plan of its own: losses are clipped, shifted so that their middle is 0,
     and added up as integers; the noise is discrete, of the least scale that privacy needs, and privacy does not rest
@@ -35,6 +35,8 @@ class SmithThakurta(PrivatelyPlanned):
     ----------
     domain, horizon, loss_range, privacy, lipschitz, seed, noise
         As for `PrivateBandit`.
+    radius_factor
+        The radius is this times the one with the least bound: for looking up the best constant in hindsight.
 
     Examples
     --------
@@ -58,15 +60,18 @@ class SmithThakurta(PrivatelyPlanned):
         lipschitz: float | None = None,
         seed: int | None = None,
         noise: NoiseSource | None = None,
+        radius_factor: float = 1.0,
     ) -> None:
         problem = Problem(domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz=lipschitz)
-        draft = SphereDraft.of(problem, problem.stage("plain"), 1, one_point_radius(problem), TREE)
+        draft = SphereDraft.of(problem, problem.stage("plain"), 1, problem.domain.inner_radius / 2, TREE)
+        draft = replace(draft, noised=draft.finest())  # the same at every radius
+        radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound, radius_factor)
         super().__init__(
             domain,
             horizon=problem.horizon,
             loss_range=loss_range,
             privacy=privacy,
-            plan=replace(draft, name=self.name).finish(),
+            plan=replace(draft, name=self.name, radius=radius).finish(),
             lipschitz=lipschitz,
             seed=seed,
             noise=noise,

@@ -14,8 +14,12 @@ PAPER_CHOICES = ("radius", "batch_size", "step", "delay", "method", "padding", "
 """What a caller may choose of the paper's plan."""
 
 
-def paper_draft(problem: Problem, batch_size: int | None = None) -> SphereDraft:
-    """T_round = T^(1/2), eta = D/(T^(3/4) n^(1/2) L), zeta = D n^(1/2)/T^(1/4); n is the dimension of the hull."""
+def paper_draft(problem: Problem, batch_size: int | None = None, *, needed_noise: bool = False) -> SphereDraft:
+    """T_round = T^(1/2), eta = D/(T^(3/4) n^(1/2) L), zeta = D n^(1/2)/T^(1/4); n is the dimension of the hull.
+
+    Its noise is that of Lemmas 5.1 and 5.4, or what privacy needs if that is more; `needed_noise` takes what privacy
+    needs in any case (one loss moves one summand: privacy/mechanisms/tree.py), all else being the paper's.
+    """
     stage = problem.stage("plain")
     events, d, diameter = problem.horizon, problem.domain.affine_dimension, problem.domain.diameter
     batch = batch_size or math.ceil(events / math.ceil(math.sqrt(events)))
@@ -29,7 +33,7 @@ def paper_draft(problem: Problem, batch_size: int | None = None) -> SphereDraft:
         gap=diameter**2 / batch,  # eps_cg = D/T_batch^(1/2) is a distance; a gap of its square certifies it
         max_calls=20 * batch + 100,  # Lemma C.4: 20 T_batch iterations reach that distance
         baseline=0.0,
-        least_noise=paper_scale(problem),
+        least_noise=0.0 if needed_noise else paper_scale(problem),
     )
 
 

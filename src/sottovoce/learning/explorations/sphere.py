@@ -203,11 +203,16 @@ class SphereDraft:
     def _rounds(self) -> int:
         return math.ceil(self.problem.horizon / self.batch_size)
 
+    def finest(self) -> tuple[int, Noise | None]:
+        """Return the bits of the finest grids, and the least noise on them: `noised` of drafts of other radii."""
+        mechanism = mechanism_for(self.problem.privacy, self.mechanism)
+        return _finest(self.problem, mechanism, self._rounds, self.stage.working.dimension)
+
     def _noise(self) -> tuple[int, Noise | None, float]:
         """Return the bits of the grids, the noise, and the worth of one step of the product grid in gradient units."""
         dimension = self.stage.working.dimension
         mechanism = mechanism_for(self.problem.privacy, self.mechanism)
-        bits, noise = self.noised or _finest(self.problem, mechanism, self._rounds, dimension)
+        bits, noise = self.noised or self.finest()
         while True:
             unit = self._scale * self.problem.width * 4.0**-bits
             if noise is None:
