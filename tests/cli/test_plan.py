@@ -30,11 +30,12 @@ def command(capsys):
 
 
 def test_the_plan_is_shown_with_its_price_and_what_else_was_considered(command, tmp_path):
-    asked = ("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1", "--plan", "worst-case")
+    asked = ("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1", "--plan", "worst-case", "--lipschitz", "0.5")
     code, out, err = command(*asked, "--out", "here")
     assert (code, err) == (0, "")
-    made = outlook.plan(sv.domains.Ball(3), 10**6, (0.0, 1.0), sv.PureDP(1.0), plan="worst-case")
-    assert f"at most {made.bound / 10**6:.4g} per event" in out
+    made = outlook.plan(sv.domains.Ball(3), 10**6, (0.0, 1.0), sv.PureDP(1.0), plan="worst-case", lipschitz=0.5)
+    assert "is promised to stay below" in out
+    assert f"regret   at most {made.bound / 10**6:.4g} per event" in out
     assert f"never learning costs at most {made.no_learning / 10**6:.4g}" in out
     assert f"{made.price_of_privacy:.2f} times that of the same plan without noise" in out
     assert made.alternatives
@@ -44,6 +45,14 @@ def test_the_plan_is_shown_with_its_price_and_what_else_was_considered(command, 
     assert {path.name for path in (tmp_path / "here").iterdir()} == {"plan.png", "plan.json"}
     stored = json.loads((tmp_path / "here" / "plan.json").read_text())
     assert (stored["plan"]["bound"], stored["vacuous"], stored["horizon"][1]) == (made.bound, False, 10**6)
+
+
+def test_a_bound_on_an_unknown_lipschitz_constant_is_not_promised(command):
+    code, out, _ = command("--domain", "ball:3", "--horizon", "1M", "--epsilon", "1", "--plan", "worst-case")
+    assert code == 0
+    assert "promised" not in out
+    assert "regret   of the order of" in out
+    assert "lipschitz was not given: 0.5 is taken" in out
 
 
 def test_a_plan_without_a_bound_claims_none(command):

@@ -19,6 +19,10 @@ SCALE = Extent(
     huge_epsilons=(100.0, 1_000.0),
     slow_horizons=(1_000, 10_000),
     seeds=2,
+    longest=(100_000,),
+    longest_seeds=1,
+    hindsight_horizons=(10_000,),
+    slow_hindsight_horizons=(1_000,),
 )
 
 
@@ -32,7 +36,7 @@ def regret_of(cell):
 def sweep(tmp_path):
     made = Sweep.create(tmp_path / "sweep", reproduction_grid(SCALE), command="sottovoce reproduce")
     for cell in made.cells:
-        dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0])
+        dimension = int(cell.problem.partition("dimension=")[2].partition(",")[0] or 19)
         result = Result(
             cell, "done", dimension=dimension, regret=regret_of(cell), never_learning=0.5 * cell.horizon, seconds=60.0
         )
@@ -46,16 +50,18 @@ def test_the_page_holds_every_row_and_how_it_was_made(sweep):
     flat = " ".join(page.split())
     for claim in found:
         assert f"## {claim.title}\n" in page
-        assert f"| {claim.of_paper} | {claim.of_default} |" in page
+        assert f"| {claim.of_paper} | {claim.of_needed} | {claim.of_default} |" in page
         assert claim.verdict in flat
         for row in claim.rows:
-            assert f"| {row.who} | {row.level} |" in page
+            assert f"| {row.who} | {row.level or row.measured} |" in page
             assert row.why in page
     assert "Made by `sottovoce reproduce` with sottovoce " in flat
     assert f"{len(sweep.cells)} runs, seeds 0 to 1, {len(sweep.cells)} minutes of computing" in flat
     assert "NOT PRIVATE" in page
     assert "missing" not in page
     assert "with Laplace noise, and more than can be planned for with Gaussian noise" in flat
+    assert "The paper has no experiments. The setting is ours" in flat
+    assert "are run to T = 10,000 only" in flat
     assert f"{regret_of(sweep.cells[0]) * 1.005 / sweep.cells[0].horizon:.4f} ±" in page
 
 

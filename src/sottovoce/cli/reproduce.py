@@ -19,7 +19,7 @@ _COLOURS = {HOLDS: "green", FAILS: "bold red"}
 
 def reproduce_command(
     large: Annotated[
-        bool, typer.Option("--large", help="Longer runs, more seeds: most of an hour on two cores.")
+        bool, typer.Option("--large", help="To 10^7 events, and 10^8 for two seeds: half an hour of a core.")
     ] = False,
     out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("results/reproduction"),
     page: Annotated[

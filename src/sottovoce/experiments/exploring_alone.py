@@ -61,7 +61,9 @@ class ExploringAlone(Baseline):
         steepest = self._problem.lipschitz_in(self._problem.stage("plain"))
         pulled = domain.outer_radius / domain.inner_radius if play == "inside" else 0.0
         bound = steepest * radius * (1 + pulled) * self.horizon
-        self.plan = BaselinePlan(self.name, "knows the answer", self.horizon, bound, "T", {"radius": radius})
+        self.plan = BaselinePlan(
+            self.name, "knows the answer", self.horizon, bound, "T", {"radius": radius}, order_only=lipschitz is None
+        )
 
     def _begin(self, most: int) -> tuple[Floats, Any]:
         directions = self._sphere.directions(self._coins, min(most, EVENTS))

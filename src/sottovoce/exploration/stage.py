@@ -23,6 +23,8 @@ class Stage:
         None: work on the set itself.
     integral
         Play vertices with the right mean instead of points: for losses that are linear in the action.
+    moved
+        How far from the working set's centre the first point lies: a later epoch starts where the last one ended.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class Stage:
     domain: Domain
     rounded: Rounded | None = None
     integral: bool = False
+    moved: float = 0.0
 
     @property
     def working(self) -> Domain:
@@ -46,6 +49,11 @@ class Stage:
     def reach(self) -> float:
         """How far the working set reaches from its centre; in rounded position likely, not proven: for regret only."""
         return self.domain.outer_radius if self.rounded is None else self.rounded.likely_outer_radius
+
+    @property
+    def reach_from_start(self) -> float:
+        """How far the working set reaches from the first point, at most (R of a run's bound)."""
+        return min(self.working.diameter, self.reach + self.moved) if self.moved else self.reach
 
     def original(self, points: Floats) -> Floats:
         """Map points of the working set to the set that is played."""

@@ -1,4 +1,4 @@
-"""The paper's own setting: follow a target in the unit ball."""
+"""Follow a target in the unit ball: the setting, ours, that the paper's claims are measured on."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -53,8 +53,8 @@ class BallTracking(DecisionProblem):
     title: ClassVar[str] = "Follow a target in the unit ball"
     story: ClassVar[str] = (
         "A device has a few continuous settings. Each person who uses it would have liked them a little different, and "
-        "reports one number: how far off they were. What people want drifts slowly. This is the setting of the paper's "
-        "theorem."
+        "reports one number: how far off they were. What people want drifts slowly. The paper's theorem covers "
+        "this setting, among others."
     )
     environment: MovingTarget
 

@@ -29,6 +29,7 @@ def _found():
 
 
 FOUND = _found()
+TUNED = {"fkm", "chen-zhang-karbasi", "garber-kretzu", "smith-thakurta"}  # their radius can be multiplied
 BANDITS = {name: kind for name, kind in FOUND.items() if not kind.full_information}
 EXAMPLES = [(name, index) for name, kind in BANDITS.items() for index in range(len(kind.examples()))]
 
@@ -75,6 +76,7 @@ def test_constructors_share_their_keywords(kind):
     expected = ["domain", "horizon", "loss_range", "lipschitz", "seed"]
     expected += ["privacy", "noise"] if kind.private else []
     expected += ["point"] if kind.name == "best-fixed" else []
+    expected += ["radius_factor"] if kind.name in TUNED else []
     assert sorted(names) == sorted(expected)
     assert inspect.getdoc(kind)
     assert ">>>" in kind.__doc__

@@ -65,9 +65,14 @@ def test_fkm_reaches_the_bound_of_its_theorem_where_the_radius_is_not_capped():
 
 @pytest.mark.parametrize("domain", [sv.domains.Ball(3), sv.domains.Simplex(4), sv.domains.Hypersimplex(5, 2)], ids=repr)
 def test_chen_zhang_karbasi(domain):
-    horizon = 200
-    learner = sv.baselines.ChenZhangKarbasi(domain, horizon=horizon, loss_range=(LOW, HIGH), seed=5)
-    constant, dimension = domain.inner_radius / 2, domain.affine_dimension
+    horizon, slope = 200, 0.7
+    learner = sv.baselines.ChenZhangKarbasi(domain, horizon=horizon, loss_range=(LOW, HIGH), lipschitz=slope, seed=5)
+    dimension, inner, outer, wide = domain.affine_dimension, domain.inner_radius, domain.outer_radius, domain.diameter
+    falls = math.sqrt(2) * outer**2 * dimension * SIZE / wide + wide * dimension * SIZE / math.sqrt(32) / horizon**0.2
+    grows = (1 + outer / inner) * slope
+    constant = min(math.sqrt(falls / grows), inner / 2 * horizon**0.2)  # c, of the least bound as far as it fits
+    lag = 1.25 * 2.01 * slope * wide
+    assert learner.plan.bound == pytest.approx(horizon**0.8 * (falls / constant + grows * constant + lag))
     radius = constant * horizon ** (-1 / 5)
     eta = constant * domain.diameter / (math.sqrt(2) * dimension * SIZE) * horizon ** (-4 / 5)
     shrink = 1 - radius / domain.inner_radius

@@ -113,7 +113,7 @@ def test_only_an_algorithm_without_a_stated_constant_has_no_bound():
     for name, kind in sv.baselines.BASELINES.items():
         if any(math.isnan(learner.plan.bound) for learner in kind.examples()):
             without.add(name)
-    assert without == {"chen-zhang-karbasi", "best-fixed", "thompson-sampling"}
+    assert without == {"best-fixed", "thompson-sampling"}
 
 
 def test_garber_kretzu_needs_no_more_oracle_calls_than_events():

@@ -1,7 +1,8 @@
 """What runs say about a claim: a row of numbers, and a verdict that follows from them."""
 
 import math
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,10 +15,13 @@ from sottovoce.experiments.slopes import Fit, fit
 from sottovoce.experiments.summary import standard_error
 from sottovoce.experiments.sweeps.cell import Result
 
-__all__ = ["FAILS", "HOLDS", "UNSEEN", "Evidence", "Series", "judge_match", "judge_power", "series"]
+__all__ = ["FAILS", "HOLDS", "UNSEEN", "Evidence", "Series", "judge_match", "judge_power", "power_in_words", "series"]
 
 HOLDS, FAILS, UNSEEN = "holds here", "does not hold here", "cannot be seen here"
 """The verdicts. A claim cannot be seen where nothing is learned: regret is then about as large as it can be."""
+
+BestBySeed = Mapping[int, Mapping[int, float]]
+"""By horizon and seed: a regret per event."""
 
 AXES: dict[str, Callable[[Result], float]] = {
     "horizon": lambda result: float(result.cell.horizon),
@@ -78,6 +82,10 @@ class Series:
         ratios = self.regrets.mean(axis=0) / unit.mean(axis=0)
         return f"{ratios[0]:.2g} to {ratios[-1]:.2g}" if len(ratios) > 1 else f"{ratios[0]:.2g}"
 
+    def level_at(self, place: int) -> str:
+        """Regret in units of that of never learning, at one value."""
+        return f"{self.regrets[:, place].mean() / self.never[:, place].mean():.2g}"
+
     def where(self, kept: list[bool]) -> "Series":
         """Return the series at some of its values."""
         return self._cut(lambda table: table[:, kept], values=self.values[kept])
@@ -107,6 +115,8 @@ class Evidence:
         `HOLDS`, `FAILS` or `UNSEEN`.
     why
         In one sentence.
+    parts
+        What the regret is made of, where that was measured.
 
     Examples
     --------
@@ -121,13 +131,27 @@ class Evidence:
     measured: str
     verdict: str
     why: str
+    parts: str = ""
 
 
 def series(
-    results: Iterable[Result], who: str, axis: str, fits: Callable[[Result], bool], *, group: str = ""
+    results: Iterable[Result],
+    who: str,
+    axis: str,
+    fits: Callable[[Result], bool],
+    *,
+    group: str = "",
+    every: bool = False,
 ) -> Series:
-    """Gather the finished runs that `fits` picks, along an axis; seeds that lack a value are left out."""
-    table = seed_table(filter(fits, results), AXES[axis])
+    """Gather the finished runs that `fits` picks, along an axis; seeds that lack a value are left out.
+
+    Values with less than half as many seeds as others have are left out themselves, unless `every` value is wanted.
+    """
+    picked = [result for result in results if fits(result) and result.status == "done"]
+    if not every:
+        counts = Counter(AXES[axis](result) for result in picked)
+        picked = [result for result in picked if 2 * counts[AXES[axis](result)] >= max(counts.values())]
+    table = seed_table(picked, AXES[axis])
     return Series(
         who,
         group,
@@ -140,7 +164,7 @@ def series(
     )
 
 
-def judge_power(found: Series, allowed: float, *, claimed: float) -> Evidence:
+def judge_power(found: Series, allowed: float, *, claimed: float, far: Series | None = None) -> Evidence:
     """Judge a claim that regret grows no faster than a power: by the fit, where something is learned.
 
     Parameters
@@ -151,20 +175,49 @@ def judge_power(found: Series, allowed: float, *, claimed: float) -> Evidence:
         The power that the bound has over the measured range, its logarithms included.
     claimed
         The power that the claim names.
+    far
+        The same with values beyond, which have too few seeds for an interval: they are reported, not judged.
     """
+    if far is not None and not (found.values.size and far.regrets.size and far.values[-1] > found.values[-1]):
+        far = None
+    level = found.level if far is None else f"{found.level}; {far.level_at(-1)} at {far.values[-1]:,.0f}"
     unseen = _unseen(found)
     if unseen is not None:
-        return unseen
+        return replace(unseen, level=level)
     kept = found.where(found.learns)
     slope = fit(kept.values, kept.regrets)
     bound = f"{claimed:g}" if abs(allowed - claimed) < 0.005 else f"{claimed:g} ({allowed:.2f} here, with logarithms)"
     verdict, why = _compare(slope, allowed, bound)
     if len(kept.values) < len(found.values):
         why += f", over the {len(kept.values)} of {len(found.values)} values at which it learns"
-    return _evidence(found, str(slope), verdict, why)
+    return replace(_evidence(found, power_in_words(slope), verdict, why + _beyond(far)), level=level)
 
 
-def judge_match(ours: Series, theirs: Series, *, allowed: float) -> Evidence:
+def power_in_words(slope: Fit) -> str:
+    """Return a fitted power with its standard error and its interval, as far as there are any.
+
+    Examples
+    --------
+    >>> power_in_words(Fit(0.75, 0.01, 0.72, 0.78)), power_in_words(Fit(0.75, math.nan, math.nan, math.nan))
+    ('0.750 ± 0.010 [0.72, 0.78]', '0.750')
+    """
+    spread = "" if math.isnan(slope.error) else f" ± {slope.error:.3f} [{slope.low:.2f}, {slope.high:.2f}]"
+    return f"{slope.slope:.3f}{spread}"
+
+
+def _beyond(far: Series | None) -> str:
+    """Say what the fit is with values that have few seeds; its standard error rests on these."""
+    if far is None:
+        return ""
+    kept = far.where(far.learns)
+    if len(kept.values) < 2 or kept.values[-1] < far.values[-1] or (kept.regrets <= 0).any():
+        return ""
+    slope = fit(kept.values, kept.regrets)
+    spread = "" if math.isnan(slope.error) else f" ± {slope.error:.3f}"
+    return f"; to {far.values[-1]:,.0f}, on {len(far.seeds)} seeds, {slope.slope:.3f}{spread}"
+
+
+def judge_match(ours: Series, theirs: Series, *, allowed: float, best: BestBySeed | None = None) -> Evidence:
     """Judge a claim that one algorithm matches the order of another: their ratio must not grow with the horizon.
 
     Parameters
@@ -173,6 +226,8 @@ def judge_match(ours: Series, theirs: Series, *, allowed: float) -> Evidence:
         Both against the horizon, with the same seeds.
     allowed
         The power of the horizon that logarithms may add to the ratio over the measured range.
+    best
+        By horizon and seed, the other's regret per event with its best constant in hindsight.
     """
     who, (ours, theirs) = f"{ours.who}, against {theirs.who}", _in_common(ours, theirs)
     unseen = _unseen(ours)
@@ -186,11 +241,26 @@ def judge_match(ours: Series, theirs: Series, *, allowed: float) -> Evidence:
     growth = fit(ours.values, ratios)
     low, mean, high = _geometric_mean(ratios[:, -1])
     measured = f"{mean:.2f} [{low:.2f}, {high:.2f}] times"
-    begin = f"at {ours.values[-1]:,.0f} events; the ratio grows as T to the power of {growth},"
+    begin = f"at {ours.values[-1]:,.0f} events; the ratio grows as T to the power of {power_in_words(growth)},"
     verdict, why = _compare(growth, allowed, f"{allowed:.2f}", begin)
     if not theirs.learns[-1]:
         why += f"; {theirs.who}, does not learn there"
+    why += _in_hindsight(ours, best or {})
     return replace(_evidence(whole, measured, verdict, why), who=who)
+
+
+def _in_hindsight(ours: Series, best: BestBySeed) -> str:
+    """Compare with the other's best constant, at the longest horizon where that was looked up, on the seeds of both."""
+    known = [(place, int(value)) for place, value in enumerate(ours.values.tolist()) if int(value) in best]
+    if not known:
+        return ""
+    place, horizon = known[-1]
+    rows = [row for row, seed in enumerate(ours.seeds) if seed in best[horizon]]
+    if not rows:
+        return ""
+    others = sum(best[horizon][ours.seeds[row]] for row in rows)
+    ratio = float(ours.regrets[rows, place].sum()) / horizon / others
+    return f"; {ratio:.2f} times its best constant in hindsight, at {horizon:,} events"
 
 
 def _evidence(found: Series, measured: str, verdict: str, why: str) -> Evidence:

@@ -1,6 +1,6 @@
 """Baselines with the constant that turns out best: what their bounds leave on the table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from sottovoce.experiments.reproduction.lemmas import Base
 from sottovoce.experiments.summary import Summary, standard_error, summarise
 from sottovoce.experiments.sweeps.cell import Result
 
-__all__ = ["BASELINES_IN_WORDS", "FACTORS", "Hindsight", "hindsight", "with_factor"]
+__all__ = ["BASELINES_IN_WORDS", "FACTORS", "Hindsight", "best_by_seed", "hindsight", "with_factor"]
 
 FACTORS = (0.35, 0.6, 1.0, 1.7, 2.8)
 """What radii are multiplied by; 1 is the radius with the least bound."""
@@ -54,6 +54,8 @@ class Hindsight:
         very losses that it is measured on.
     never
         Regret per event of never learning.
+    best_by_seed
+        The best one's regret per event, by seed.
     """
 
     who: str
@@ -64,6 +66,7 @@ class Hindsight:
     best_error: float
     factor: float
     never: float
+    best_by_seed: Mapping[int, float]
 
 
 def hindsight(results: Sequence[Result], base: Base) -> tuple[Hindsight, ...]:
@@ -75,20 +78,25 @@ def hindsight(results: Sequence[Result], base: Base) -> tuple[Hindsight, ...]:
         tried = gather(summarise(one for one in mine if one.cell.algorithm in several), lambda one: one.horizon)
         for horizon, found in sorted(tried.items()):
             at = {several[one.algorithm]: one for one in found if one.epsilon in (base.epsilon, float("inf"))}
-            if 1.0 in at and len(at) > 1:
+            if 1.0 in at and len(at) > 1 and _shared(at):
                 rows.append(_row(words, horizon, at))
     return tuple(rows)
 
 
+def _shared(at: dict[float, Summary]) -> set[int]:
+    """Return the seeds that all factors have."""
+    return set.intersection(*({one.cell.seed for one in summary.done} for summary in at.values()))
+
+
 def _row(words: str, horizon: int, at: dict[float, Summary]) -> Hindsight:
     """Compare factors on the seeds that all of them have."""
-    seeds = set.intersection(*({one.cell.seed for one in summary.done} for summary in at.values()))
+    seeds = _shared(at)
     regrets = {
-        factor: np.array([one.regret_per_event for one in summary.done if one.cell.seed in seeds])
+        factor: {one.cell.seed: one.regret_per_event for one in summary.done if one.cell.seed in seeds}
         for factor, summary in at.items()
     }
-    best = min(regrets, key=lambda factor: float(regrets[factor].mean()))
-    own, ends = regrets[1.0], regrets[best]
+    best = min(regrets, key=lambda factor: sum(regrets[factor].values()))
+    own, ends = (np.array(list(regrets[factor].values())) for factor in (1.0, best))
     return Hindsight(
         words,
         horizon,
@@ -98,4 +106,10 @@ def _row(words: str, horizon: int, at: dict[float, Summary]) -> Hindsight:
         standard_error(ends),
         best,
         float(np.mean([one.never_learning_per_event for one in at[1.0].done if one.cell.seed in seeds])),
+        regrets[best],
     )
+
+
+def best_by_seed(results: Sequence[Result], base: Base, who: str) -> dict[int, Mapping[int, float]]:
+    """Return, by horizon and seed, a baseline's regret per event with its best constant in hindsight."""
+    return {row.horizon: row.best_by_seed for row in hindsight(results, base) if row.who == who}

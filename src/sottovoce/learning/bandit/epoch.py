@@ -1,6 +1,7 @@
 """One run for a known horizon: its parts, put together from a plan."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -83,7 +84,8 @@ def loss_grid(problem: Problem, plan: Plan) -> Grid:
 def _step(plan: Plan, stage: Stage) -> StepRule:
     if plan.step is not None:
         return ConstantStep(plan.step)
-    return AdaptiveStep(stage.reach, plan.step_multiplier)
+    reach = stage.reach if plan.reach_from_start is None else plan.reach_from_start
+    return AdaptiveStep(reach, plan.step_multiplier)
 
 
 class _Drawn(NamedTuple):
@@ -284,12 +286,16 @@ def next_epoch(
     name = configuration.plan
     if name == "auto" and previous is not None and exploration_named(previous.plan.exploration).bounded:
         name = "worst-case"  # as it began, perhaps long ago: "auto" was that once, and had other choices
-    plan = make_plan(problem, plan=name, **configuration.choices)
-    center, earlier = None, 0
+    start, center, earlier = None, None, 0
     if previous is not None:
         earlier = previous.earlier + previous.counts[1]
-        if plan.options.steps and previous.plan.position == plan.position:
-            center = previous.last_point()
+        if previous.plan.options.steps:
+            start = previous.last_point()
+            far = float(np.linalg.norm(start - previous.stage.working.center))
+            problem = replace(problem, moved=(previous.plan.position, far))
+    plan = make_plan(problem, plan=name, **configuration.choices)
+    if previous is not None and plan.options.steps and previous.plan.position == plan.position:
+        center = start
     epoch = Epoch(problem, plan, source, first=first, center=center, earlier=earlier)
     if previous is not None:
         epoch.follow(previous)

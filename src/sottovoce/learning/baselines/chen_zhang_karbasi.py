@@ -83,6 +83,7 @@ class ChenZhangKarbasi(OnePoint):
             self.horizon**0.8 * (walk / constant + explore * constant + rest),
             "T^(4/5)",
             {"radius": self._sphere.radius, "step": self._eta},
+            order_only=lipschitz is None,
         )
 
     def _costs(self) -> tuple[float, float, float]:

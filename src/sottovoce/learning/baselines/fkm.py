@@ -72,6 +72,7 @@ class FKM(OnePoint):
             self._bound(),
             "T^(3/4)",
             {"radius": self._sphere.radius, "step": self._step},
+            order_only=lipschitz is None,
         )
 
     def _bound(self) -> float:

@@ -89,6 +89,7 @@ class LinUCB(Baseline):
                 "switch": "when det V has doubled",
                 "vertices": "climbed to" if self._vertices is None else f"all {len(self._vertices)} compared",
             },
+            order_only=lipschitz is None,
         )
 
     def _width(self, growth: float) -> float:

@@ -74,6 +74,7 @@ class OnlineFrankWolfe:
             8 * domain.diameter * slope * self.horizon**0.75,
             "T^(3/4)",
             {"step": self._eta},
+            order_only=lipschitz is None,
         )
 
     @classmethod

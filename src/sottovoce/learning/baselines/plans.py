@@ -28,6 +28,8 @@ class BaselinePlan:
         How the source says that regret grows with T.
     parameters
         Names and values.
+    order_only
+        Whether the bound is an order of magnitude, because it rests on a Lipschitz constant that was not given.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class BaselinePlan:
     bound: float = math.nan
     order: str = "T"
     parameters: Mapping[str, object] = field(default_factory=dict)
+    order_only: bool = False
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
@@ -51,7 +54,7 @@ class BaselinePlan:
         shown = [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in named]
         known = "no explicit bound"
         if math.isfinite(self.bound):
-            known = f"at most {self.bound / self.horizon:.4g} per event"
+            known = f"{'of the order of' if self.order_only else 'at most'} {self.bound / self.horizon:.4g} per event"
         return (*shown, ("regret", f"{known} over {self.horizon:,} events; grows as {self.order}"))
 
     def __str__(self) -> str:
@@ -96,4 +99,5 @@ def fitting_radius(problem: Problem, radius: float, factor: float) -> float:
     >>> fitting_radius(problem, 0.2, 2.0), fitting_radius(problem, 0.2, 4.0)
     (0.4, 0.5)
     """
-    return float(min(radius * number("radius_factor", factor, above=0), problem.domain.inner_radius / 2))
+    largest = problem.domain.inner_radius / 2
+    return float(min(min(radius, largest) * number("radius_factor", factor, above=0), largest))

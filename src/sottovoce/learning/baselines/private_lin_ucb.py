@@ -291,6 +291,7 @@ def _plan(problem: Problem, found: ConfidencePlan) -> OwnPlan:
         order="d sqrt(T) log(T) (1 + (d^(1/4)/sqrt(epsilon)))",
         parameters={"rounds": f"at most {found.most_rounds}", "ridge": found.ridge, "gamma": found.length},
         released=found.rounds,
+        notes=problem.cautions(problem.stage("plain")),
     )
 
 

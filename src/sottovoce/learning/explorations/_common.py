@@ -6,7 +6,20 @@ from sottovoce.exploration import Stage
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import LocalDP
 
-__all__ = ["batch_sizes", "bet", "largest_radius", "loss_deviation", "no_learning", "position_of", "radii", "smoothing"]
+__all__ = [
+    "OBLIVIOUS",
+    "batch_sizes",
+    "bet",
+    "largest_radius",
+    "loss_deviation",
+    "no_learning",
+    "position_of",
+    "radii",
+    "smoothing",
+]
+
+OBLIVIOUS = "losses that do not answer to the actions of their own round; then it holds for any sequence of losses"
+"""What frames and designs rest on: an action tells which others its round has, so losses must be fixed before it."""
 
 
 def batch_sizes(horizon: int, most_rounds: int) -> list[int]:

@@ -49,4 +49,5 @@ def common_fields(
         "bits": noise.bits,
         "noise": noise.noise,
         "noise_in_loss_units": noise.in_loss_units,
+        "reach_from_start": stage.reach_from_start if stage.moved else None,
     }

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from sottovoce._checks import number, whole
 from sottovoce.exploration import BallProbes, Designs, Explorer, Schedule, Stage, VertexProbes
 from sottovoce.learning.explorations import kind
-from sottovoce.learning.explorations._common import bet, loss_deviation
+from sottovoce.learning.explorations._common import OBLIVIOUS, bet, loss_deviation
 from sottovoce.learning.explorations._probe_noise import common_fields, probe_noise_of
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
 from sottovoce.learning.planning.plan import Options, Plan
@@ -53,6 +53,11 @@ class DesignOptions(Options, exploration="designs"):
     reuse: bool = False
     memory: float = math.inf
     order_only: ClassVar[bool] = True
+
+    @property
+    def rests_on(self) -> str:
+        """What has to be true for it to do well."""
+        return OBLIVIOUS
 
     def words(self) -> str:
         """How such a plan explores."""
@@ -150,7 +155,7 @@ class DesignDraft:
             rate=self.rate,
             probe_events=self.probe_events,
             dimension=self.stage.working.affine_dimension,
-            outer_radius=self.stage.reach,
+            outer_radius=self.stage.reach_from_start,
             loss_deviation=loss_deviation(problem),
             spread=problem.width / 4,
             width=problem.width / 2,

@@ -2,8 +2,10 @@
 
 Bound: that of spheres, with kappa^2 = k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 s^2, s^2 the variance of a
 number's noise, which is fresh in every round. Plans take v = B/2, the most for losses that are drawn alike within a
-pair; an adversary that alternates within pairs can make it B/sqrt(2). The adaptive step costs a factor sqrt(2) on the
-first two terms; multiplied by c, which bets on losses that stay as they are, it costs (c + 1/c)/2 on them.
+pair; an adversary that alternates within pairs can make it B/sqrt(2). Losses must be oblivious within a round: the
+first action of a pair tells the second, and a loss that answers to it biases the estimate. The adaptive step costs a
+factor sqrt(2) on the first two terms; multiplied by c, which bets on losses that stay as they are, it costs (c + 1/c)/2
+on them.
 """
 
 import math
@@ -14,7 +16,7 @@ from typing import Any
 from sottovoce._checks import whole
 from sottovoce.exploration import Explorer, Frames, Sphere, Stage
 from sottovoce.learning.explorations import kind
-from sottovoce.learning.explorations._common import bet, loss_deviation, no_learning, radii, smoothing
+from sottovoce.learning.explorations._common import OBLIVIOUS, bet, loss_deviation, no_learning, radii, smoothing
 from sottovoce.learning.explorations._positions import positions
 from sottovoce.learning.explorations._probe_noise import ProbeNoise, common_fields, probe_noise_of
 from sottovoce.learning.explorations.kind import Chosen, ExplorationKind
@@ -35,6 +37,11 @@ class FrameOptions(Options, exploration="frames"):
 
     radius: float
     directions: int
+
+    @property
+    def rests_on(self) -> str:
+        """What has to be true for it to do well."""
+        return OBLIVIOUS
 
     def words(self) -> str:
         """How such a plan explores."""
@@ -123,6 +130,7 @@ class FrameDraft:
             bound=self.bound,
             bound_without_privacy=self._bound(0.0).value(),
             no_learning=no_learning(self.problem, self.stage),
+            notes=self.problem.cautions(self.stage),
         )
 
     def _bound(self, number_noise: float) -> FrameBound:
@@ -132,7 +140,7 @@ class FrameDraft:
             batch_size=self.batch_size,
             directions=self.directions,
             dimension=working.affine_dimension,
-            outer_radius=self.stage.reach,
+            outer_radius=self.stage.reach_from_start,
             estimate_scale=Sphere(working, self.radius, problem.play).scale,
             loss_deviation=loss_deviation(problem),
             lipschitz=problem.lipschitz_in(self.stage),

@@ -38,8 +38,12 @@ def paper_draft(problem: Problem, batch_size: int | None = None, *, needed_noise
 
 
 def paper_scale(problem: Problem) -> float:
-    """The paper's noise in gradient units; 0 where it has none. Levels of the tree are binary logarithms."""
-    privacy, events, n = problem.privacy, problem.horizon, problem.domain.dimension
+    """The paper's noise in gradient units; 0 where it has none. Levels of the tree are binary logarithms.
+
+    n is the dimension of the hull, as in all the paper's formulas here. Where that is less than the number of
+    coordinates, ||u||_1 may exceed n^(1/2); the scale that privacy needs knows of it, and is taken if it is larger.
+    """
+    privacy, events, n = problem.privacy, problem.horizon, problem.domain.affine_dimension
     constant = problem.lipschitz_in(problem.stage("plain"))
     levels = math.log2(max(2, events))
     if isinstance(privacy, PureDP):

@@ -183,6 +183,8 @@ class SphereDraft:
             bound=self._worth(bound, adaptive),
             bound_without_privacy=self._worth(free, adaptive),
             no_learning=no_learning(problem, self.stage),
+            notes=problem.cautions(self.stage),
+            reach_from_start=self.stage.reach_from_start if self.stage.moved else None,
         )
 
     def _adaptive(self, noise: Noise | None) -> bool:
@@ -230,15 +232,14 @@ class SphereDraft:
         if noise is not None and self.mechanism.releases == "rounds":
             apart = noise.standard_deviation * size
         elif noise is not None:  # the root mean square bounds the mean of the norm
-            of_sum = sum_noise(
-                problem, self.mechanism, noise, bits=bits, rounds=self._rounds, dimension=working.dimension
-            )
-            together = of_sum * size
+            sizes = {"bits": bits, "rounds": self._rounds, "dimension": working.dimension}
+            own = {"padding": True} if self.padding and "padding" in self.mechanism.options else {}
+            together = size * sum_noise(problem, self.mechanism, noise, **sizes, **own)
         deviation = loss_deviation(problem) if self.baseline == problem.middle else max(map(abs, problem.loss_range))
         return SphereBound(
             events=problem.horizon,
             batch_size=self.batch_size,
-            outer_radius=self.stage.reach,
+            outer_radius=self.stage.reach_from_start,
             estimate_scale=self._scale,
             loss_deviation=deviation,
             lipschitz=problem.lipschitz_in(self.stage),

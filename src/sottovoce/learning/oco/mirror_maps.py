@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.domains import Domain
 from sottovoce.projection import Entropy, Objective, Quadratic
 
 __all__ = ["Euclidean", "MirrorMap", "NegativeEntropy"]
@@ -24,8 +25,8 @@ class MirrorMap(Protocol):
         """Return x -> divergence(x, center) - <dual, x>, to be minimised over the set."""
         ...
 
-    def gap_to_distance(self, gap: float) -> float:
-        """Return how far (in the map's own norm) a point with this Frank-Wolfe gap can be from the minimiser."""
+    def gap_to_distance(self, gap: float, domain: Domain) -> float:
+        """Return how far (in the map's own norm) a point of a set with this Frank-Wolfe gap can be from the best."""
         ...
 
 
@@ -43,7 +44,7 @@ class Euclidean:
         """Return 1/2 ||x - (center + dual)||^2, which differs from the definition by a constant."""
         return Quadratic(center + dual)
 
-    def gap_to_distance(self, gap: float) -> float:
+    def gap_to_distance(self, gap: float, domain: Domain) -> float:
         """1/2||x - x*||^2 is at most the primal gap, and the quadratic growth doubles it: ||x - x*||^2 <= gap."""
         return float(np.sqrt(max(gap, 0.0)))
 
@@ -68,6 +69,10 @@ class NegativeEntropy:
             )
         return Entropy(-np.log(center) - 1.0 - dual)
 
-    def gap_to_distance(self, gap: float) -> float:
-        """1-strongly convex in l1 on the simplex (Pinsker), hence ||x - x*||_1^2 <= gap."""
-        return float(np.sqrt(max(gap, 0.0)))
+    def gap_to_distance(self, gap: float, domain: Domain) -> float:
+        """||x - x*||_1^2 <= M gap, with M the largest sum of coordinates in the set: 1 on the simplex (Pinsker).
+
+        By Cauchy and Schwarz (sum of |h|)^2 <= (sum of h^2/x)(sum of x), so the map is 1/M-strongly convex in l1.
+        """
+        largest = float(domain.extreme_point(-np.ones(domain.dimension)).sum())
+        return float(np.sqrt(largest * max(gap, 0.0)))

@@ -147,7 +147,7 @@ class MirrorStep:
     @property
     def error(self) -> float:
         """Certified distance of the last point to the exact one, in the mirror map's norm."""
-        return 0.0 if self._last is None else self.mirror.gap_to_distance(self._last.gap)
+        return 0.0 if self._last is None else self.mirror.gap_to_distance(self._last.gap, self.domain)
 
     @property
     def reached_gap(self) -> float:

@@ -56,7 +56,7 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
     check_costs(problem, *_asking(problem, plan, chosen))
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen, bounded=plan == "worst-case")
     check_knowledge(problem, best)
-    return replace(best, name=plan, notes=_notes(problem, best))
+    return replace(best, name=plan, notes=(*best.notes, *_notes(problem, best)))
 
 
 def _asking(problem: Problem, plan: str, chosen: Chosen) -> tuple[str, list[str]]:

@@ -16,7 +16,7 @@ from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 
-__all__ = ["Outlook", "horizon_needed", "outlook", "plan", "too_short"]
+__all__ = ["Outlook", "horizon_needed", "horizon_that_learns", "outlook", "plan", "too_short"]
 
 Progress = Callable[[int, int], None]
 LONGEST = 10**15
@@ -84,12 +84,17 @@ def horizon_needed(problem: Problem, plan: str = "auto", **choices: Any) -> int 
     >>> plan(sv.domains.Ball(3), needed, (0.0, 1.0), sv.PureDP(epsilon=1.0)).vacuous
     False
     """
+    least = max(1, *(choices.get(name) or 1 for name in ("batch_size", "probe_events")))
+    return horizon_that_learns(lambda one: make_plan(one, plan, **choices), problem, least)
+
+
+def horizon_that_learns(plan_for: Callable[[Problem], Plan], problem: Problem, least: int = 1) -> int | None:
+    """Return the least horizon, to two digits and `least` or more, at which plans promise more than never learning."""
 
     def excess(horizon: int) -> float:
-        made = make_plan(replace(problem, horizon=horizon), plan, **choices)
+        made = plan_for(replace(problem, horizon=horizon))
         return made.bound / made.no_learning
 
-    least = max(1, *(choices.get(name) or 1 for name in ("batch_size", "probe_events")))
     horizon = max(least, problem.horizon)
     while (over := excess(horizon)) < 1 and horizon > least:  # begin where nothing is learned
         horizon = max(least, int(horizon * min(0.5, over**4)))

@@ -7,7 +7,10 @@ from typing import Any, ClassVar, Self
 from sottovoce._checks import choice
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
-__all__ = ["Alternative", "Options", "Plan"]
+__all__ = ["UNKNOWN_LIPSCHITZ", "Alternative", "Options", "Plan"]
+
+UNKNOWN_LIPSCHITZ = "lipschitz was not given"
+"""How the note begins of a plan whose bound rests on a Lipschitz constant that nobody vouches for."""
 
 
 @dataclass(frozen=True)
@@ -103,6 +106,8 @@ class Plan:
         What never learning can cost at most.
     alternatives, notes
         What else was considered; what a user should know.
+    reach_from_start
+        R, how far the set reaches from where an epoch starts, if that is not the centre: the adaptive step needs it.
     """
 
     name: str
@@ -126,6 +131,7 @@ class Plan:
     step_multiplier: float = 1.0
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
+    reach_from_start: float | None = None
 
     @property
     def exploration(self) -> str:
@@ -167,7 +173,10 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data that JSON can hold."""
-        return {**asdict(self), "exploration": self.exploration, "options": self.options.to_dict()}
+        plain = {**asdict(self), "exploration": self.exploration, "options": self.options.to_dict()}
+        if self.reach_from_start is None:  # as plans were written down before there was any
+            del plain["reach_from_start"]
+        return plain
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -189,8 +198,8 @@ class Plan:
 
     @property
     def order_only(self) -> bool:
-        """Whether the bound is an order of magnitude, not a guarantee."""
-        return self.options.order_only
+        """Whether the bound is an order of magnitude, not a guarantee: by its kind, or for want of `lipschitz`."""
+        return self.options.order_only or any(note.startswith(UNKNOWN_LIPSCHITZ) for note in self.notes)
 
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:

@@ -1,6 +1,6 @@
 """What is given: the public facts that every plan starts from."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from sottovoce.domains import Domain, Rounded
 from sottovoce.errors import DomainError
 from sottovoce.exploration import Stage
 from sottovoce.learning.options import DecisionFacts
+from sottovoce.learning.planning.plan import UNKNOWN_LIPSCHITZ
 from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
 __all__ = ["Problem", "forget_rounded"]
@@ -33,6 +34,8 @@ class Problem(DecisionFacts):
     horizon: int
     loss_range: tuple[float, float]
     privacy: Guarantee
+    moved: tuple[str, float] | None = field(default=None, kw_only=True)
+    """Of a later epoch: in which position it may start elsewhere than at the centre, and how far from it."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.privacy, Guarantee):
@@ -93,14 +96,27 @@ class Problem(DecisionFacts):
 
     def stage(self, position: str) -> Stage:
         """Where the play takes place, worked on in plain or rounded position."""
-        return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral)
+        moved = self.moved[1] if self.moved is not None and self.moved[0] == position else 0.0
+        return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral, moved)
 
     def lipschitz_in(self, stage: Stage) -> float:
-        """Lipschitz constant in working coordinates; unknown, it is range/diameter, as in the paper's |f| <= LD."""
+        """Lipschitz constant in working coordinates; unknown, it is range/diameter, as in the paper's |f| <= LD.
+
+        That is the least it can be if losses use their whole range: what follows from it is no guarantee (`cautions`).
+        """
         if self.lipschitz is None:
             return self.width / stage.working.diameter
         stretch = 1.0 if stage.rounded is None else float(np.linalg.norm(stage.rounded.design.factor, 2))
         return self.lipschitz * stretch
+
+    def cautions(self, stage: Stage) -> tuple[str, ...]:
+        """Notes for a plan whose bound rests on the Lipschitz constant: one if that is a guess."""
+        if self.lipschitz is not None:
+            return ()
+        return (
+            f"{UNKNOWN_LIPSCHITZ}: {self.lipschitz_in(stage):.4g} is taken, range/diameter, the least that losses with "
+            "this range can have; if they are steeper anywhere, regret may be above what is said here",
+        )
 
 
 @lru_cache(maxsize=64)

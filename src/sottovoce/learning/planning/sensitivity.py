@@ -5,6 +5,7 @@ vector by at most that times the norm of a rounded direction; the sum after the 
 """
 
 from functools import lru_cache
+from typing import Any
 
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import (
@@ -49,11 +50,16 @@ def _noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise | 
     return mechanism.noise(guarantee, moves)
 
 
-def sum_noise(problem: Problem, mechanism: Mechanism, noise: Noise, *, bits: int, rounds: int, dimension: int) -> float:
-    """Root mean square of a running sum's noise in one coordinate, in steps of the grid, for noise of this scale."""
+def sum_noise(
+    problem: Problem, mechanism: Mechanism, noise: Noise, *, bits: int, rounds: int, dimension: int, **options: Any
+) -> float:
+    """Root mean square of a running sum's noise in one coordinate, in steps of the grid, for noise of this scale.
+
+    `options` are the mechanism's own: padding adds to the noise.
+    """
     moves = moves_of(problem, "vectors", bits=bits, rounds=rounds, dimension=dimension)
     error = _sum_error(
-        mechanism.name, problem.privacy, l1=moves.l1, l2=moves.l2, length=moves.length, dimension=dimension
+        mechanism.name, problem.privacy, l1=moves.l1, l2=moves.l2, length=moves.length, dimension=dimension, **options
     )
     return error.rms * noise.scale / error.noise.scale
 

@@ -3,7 +3,7 @@
 Everything that plans, runs, states or attacks a mechanism asks this value. There is no other list of names.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -66,7 +66,7 @@ class Mechanism:
     open
         Starts it: moves, a sampler of that noise, and its own options by name.
     variances
-        Of the noise in running sums of what it releases; None where nobody asks.
+        Of the noise in running sums of what it releases, for a length and its own options; None where nobody asks.
     reach
         In how many noised vectors a round is, for a number of released rounds: what the statement counts.
     moved_in_all
@@ -87,7 +87,7 @@ class Mechanism:
     guarantees: tuple[type[Guarantee], ...]
     noise: Callable[[Guarantee, Moves], Noise | None]
     open: Callable[..., Any]
-    variances: Callable[[int], Variances] | None = None
+    variances: Callable[..., Variances] | None = None
     reach: Callable[[int], int] = lambda length: 1
     moved_in_all: Callable[[Moves], float] | None = None
     scale_bits: Callable[[Moves], int] = lambda moves: 0
@@ -101,10 +101,14 @@ class Mechanism:
 
     def start(self, moves: Moves, sampler: Sampler | None, **options: Any) -> Any:
         """Open it for a run; options that are not its own are refused."""
+        self.check_options(options)
+        return self.open(moves, sampler, **options)
+
+    def check_options(self, options: Iterable[str]) -> None:
+        """Refuse options that are not its own."""
         unknown = set(options) - set(self.options)
         if unknown:
             raise TypeError(f"mechanism {self.name!r} has no option {', '.join(sorted(unknown))}")
-        return self.open(moves, sampler, **options)
 
     def __repr__(self) -> str:
         return f"Mechanism({self.name!r})"

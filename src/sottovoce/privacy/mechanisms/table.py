@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -174,8 +174,12 @@ def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length
     return _least_noise(_adding_up(mechanism), guarantee, Moves(l1, l2, length, dimension))
 
 
-def sum_error(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> SumError:
+def sum_error(
+    mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int, **options: Any
+) -> SumError:
     """Return how much noise a coordinate of the running sums will have, before anything is run.
+
+    `options` are the mechanism's own, as `padding` of the tree.
 
     Examples
     --------
@@ -192,5 +196,6 @@ def sum_error(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, lengt
     noise = _least_noise(found, guarantee, moves)
     unit = math.ldexp(noise.standard_deviation, -found.scale_bits(moves)) ** 2
     assert found.variances is not None
-    variance, mean, worst = found.variances(length)
+    found.check_options(options)
+    variance, mean, worst = found.variances(length, **options)
     return SumError(noise, math.sqrt(unit * mean), math.sqrt(unit * worst), lambda t: unit * variance(t), length)

@@ -33,7 +33,7 @@ from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.mechanisms._kept import Kept, Stream
 from sottovoce.privacy.mechanisms._nodes import node_variances
 from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves, Variances
 from sottovoce.privacy.noise import Noise, Sampler, add, within
 
 __all__ = ["TREE", "TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
@@ -194,6 +194,14 @@ def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
     return tree_noise(guarantee, TreeSensitivity(moves.l1, moves.l2, moves.length + 1, moves.dimension))
 
 
+def _variances(length: int, *, padding: bool = False) -> Variances:
+    """Of the sums 1..length: a noise for each of their nodes, or as many as the tree has levels if they are padded."""
+    if not padding:
+        return node_variances(length, lambda level: 1.0)
+    height = float(levels(length + 1))
+    return lambda t: height, height, height
+
+
 TREE = Mechanism(
     name="tree",
     takes=("vectors",),
@@ -201,7 +209,7 @@ TREE = Mechanism(
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=_noise,
     open=_open,  # of one round more, whose sum is never released
-    variances=lambda length: node_variances(length, lambda level: 1.0),
+    variances=_variances,
     reach=lambda length: max(1, levels(length + 1)),
     options=("padding",),
 )

@@ -19,7 +19,12 @@ from sottovoce.report.figures._canvas import GREY, NEVER, apart, canvas, plain, 
 
 __all__ = ["reproduction_figures"]
 
-_MARKERS = {"here": "o", "paper": "s", "": "^"}  # this library, the paper, others
+_MARKERS = {
+    "here": "o",
+    "paper": "s",
+    "needed": "D",
+    "": "^",
+}  # this library, the paper's noise, the needed one, others
 _TITLES = {
     "horizon": ("Regret against the number of events", "events"),
     "dimension": ("Regret against the dimension", "dimension"),
@@ -48,7 +53,7 @@ def draw(results: Sequence[Result], scale: Extent, axis: str) -> Figure:
     found = {name: one for name, one in found.items() if len(one.values) > 1 and one.regrets.size}
     numbers = algorithm_colours(WORDS)
     for name, one in found.items():
-        ends.append(_line(axes, one, scale, numbers[name]))
+        ends.append(_line(axes, one, along(results, name, axis, scale.base, every=True), scale, numbers[name]))
     if found:
         longest = max(found.values(), key=lambda one: len(one.values))
         x, mean, _ = _per_event(longest, longest.never, scale)
@@ -69,8 +74,13 @@ def _per_event(one: Series, regrets: Vector, scale: Extent) -> tuple[Vector, Vec
     return x[order], per_event.mean(axis=0)[order], spread[order]
 
 
-def _line(axes: Axes, one: Series, scale: Extent, number: int) -> tuple[float, float, str, str]:
+def _line(axes: Axes, one: Series, far: Series, scale: Extent, number: int) -> tuple[float, float, str, str]:
+    """Draw an algorithm; values that have fewer seeds than the others follow at the end, with what they have."""
     x, mean, spread = _per_event(one, one.regrets, scale)
+    if one.axis == "horizon" and far.regrets.size:
+        beyond = far.where([value > one.values[-1] for value in far.values.tolist()])
+        more = _per_event(beyond, beyond.regrets, scale)
+        x, mean, spread = (np.concatenate(pair) for pair in zip((x, mean, spread), more, strict=True))
     look = {"color": colour(number), "linestyle": linestyle(number), "marker": _MARKERS[one.group]}
     axes.errorbar(x, mean, yerr=spread, markersize=5, linewidth=2, capsize=2, elinewidth=1, zorder=2, **look)
     return float(x[-1]), float(mean[-1]), one.who, colour(number)
@@ -100,7 +110,10 @@ def _dress(axes: Axes, scale: Extent, axis: str) -> None:
     }
     caption = ", ".join(words for name, words in fixed.items() if name != axis)
     axes.set_title(title, loc="left", fontsize=15, fontweight="bold", pad=26)
-    words = f"{caption}; {scale.seeds} seeds, mean ± standard error; simulated noise: NOT PRIVATE"
+    fewer = (
+        f" ({scale.longest_seeds} at {short(scale.longest[0])} events)" if axis == "horizon" and scale.longest else ""
+    )
+    words = f"{caption}; {scale.seeds} seeds{fewer}, mean ± standard error; simulated noise: NOT PRIVATE"
     axes.text(0, 1.02, words, transform=axes.transAxes, fontsize=9.5, color=GREY, verticalalignment="bottom")
     axes.set_xlabel(label, fontsize=11)
     axes.set_ylabel("regret per event", fontsize=11)
