@@ -12,6 +12,7 @@ OMP_NUM_THREADS=1: on few cores its threads slow down small matrices.
 
 import argparse
 import itertools
+import math
 import sys
 from pathlib import Path
 
@@ -40,11 +41,21 @@ def row(title):
 
 @row("shortest path, DAG of 10^4 nodes")
 def shortest_path():
-    side = 100
-    graph = nx.grid_2d_graph(side, side, create_using=nx.DiGraph)
+    graph = nx.grid_2d_graph(100, 100, create_using=nx.DiGraph)
     graph.remove_edges_from([(a, b) for a, b in graph.edges if a > b])
+    return _across(graph, sv.domains.Paths)
+
+
+@row("shortest path, two-way streets, 10^4 nodes")
+def shortest_way():
+    return _across(nx.grid_2d_graph(100, 100).to_directed(), sv.domains.SimplePaths)
+
+
+def _across(graph, family):
+    """From corner to corner of a square."""
+    side = math.isqrt(len(graph))
     first, last = (0, 0), (side - 1, side - 1)
-    domain = sv.domains.Paths(graph, source=first, target=last)
+    domain = family(graph, source=first, target=last)
     # Positive, so that Dijkstra may take part; never 0, which csgraph reads as "no edge".
     cost = np.random.default_rng(0).uniform(0.1, 1.0, domain.dimension)
     number = {node: i for i, node in enumerate(graph)}

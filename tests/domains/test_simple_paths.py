@@ -129,6 +129,13 @@ def test_costs_without_negative_cycles_keep_their_best_path(edges, source, targe
         assert (paths @ cost).min() == pytest.approx(cost @ domain.extreme_point(believed), abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-160, 1e160, 1e300])
+def test_costs_of_any_size_can_be_believed(scale):
+    domain = SimplePaths(two_way_grid(4), source=(0, 0), target=(3, 3))
+    cost = np.random.default_rng(0).standard_normal(domain.dimension)
+    np.testing.assert_allclose(domain.believable(scale * cost), scale * domain.believable(cost), rtol=1e-6)
+
+
 @given(seed=st.integers(0, 2**32 - 1))
 def test_believing_never_leads_away_from_a_truth_that_is_not_negative(seed):
     """A projection on a convex set: measured along the directions in which paths differ."""

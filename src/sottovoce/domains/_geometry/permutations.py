@@ -109,6 +109,7 @@ def settled(x: Vector, falling: Vector) -> tuple[Vector, float]:
     """Return the point of the polytope nearest to x, and how far that is; x itself, quickly, if it is rounding."""
     room = np.cumsum(falling - np.sort(x)[::-1])
     rounding = _ROUNDING * float(falling[0] - falling[-1]) + 4e-16 * float(np.abs(falling).sum())
+    rounding = min(rounding, rounding_of(falling))  # of steps that lie close together, far from 0
     if room.min() >= -rounding and abs(room[-1]) <= rounding:
         return x, 0.0
     point = nearest(x, falling)

@@ -31,7 +31,10 @@ _RIDGE = 1e-7  # that keeps parts apart which no negative link joins
 @compiled
 def without_negative_cycles(cost: Vector, tails: Indices, heads: Indices, nodes: int) -> Vector:
     """Return the nearest costs without a negative cycle, less prices at the nodes that leave none below 0."""
-    reduced, scale, before = cost.copy(), np.abs(cost).max(), np.inf
+    scale = np.abs(cost).max()
+    if scale == 0.0:
+        return cost.copy()
+    reduced, before = cost / scale, np.inf  # squares of costs of any size
     hardly = _HARDLY if nodes < _LARGE else _HARDLY_IF_LARGE
     for _ in range(_STEPS):
         slope, weight, value = np.zeros(nodes), np.full(nodes, _RIDGE), 0.0
@@ -44,10 +47,10 @@ def without_negative_cycles(cost: Vector, tails: Indices, heads: Indices, nodes:
                 weight[tails[link]] += 1.0
                 weight[heads[link]] += 1.0
         size = np.sqrt((slope * slope).sum())
-        if size <= _ENOUGH * scale * np.sqrt(nodes) or value >= (1.0 - hardly) * before:
+        if size <= _ENOUGH * np.sqrt(nodes) or value >= (1.0 - hardly) * before:
             break
         before = value
-        step = _newton_step(slope, weight, reduced, tails, heads, min(0.1, np.sqrt(size / scale)) * size)
+        step = _newton_step(slope, weight, reduced, tails, heads, min(0.1, np.sqrt(size)) * size)
         length, falls = 1.0, (slope * step).sum()
         while length > 1e-9:
             reached = 0.0
@@ -61,7 +64,7 @@ def without_negative_cycles(cost: Vector, tails: Indices, heads: Indices, nodes:
             break
         for link in range(len(cost)):
             reduced[link] += length * (step[heads[link]] - step[tails[link]])
-    return np.maximum(reduced, 0.0)
+    return np.asarray(np.maximum(reduced, 0.0) * scale)
 
 
 @compiled

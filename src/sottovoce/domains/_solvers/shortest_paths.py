@@ -4,7 +4,6 @@ Counting links settles what links of cost 0 leave open, so that no path goes aro
 again the cheapest with the fewest links. Compiled on first use, and kept on disk.
 """
 
-import heapq
 from typing import NamedTuple
 
 import numpy as np
@@ -38,30 +37,67 @@ def distances(
 
     Nodes that are not known by the time that `stop` is settled keep what is known of them; -1 settles all.
     """
-    nodes = len(starts) - 1
-    cheapest = np.full(nodes, np.inf)
-    fewest = np.full(nodes, nodes, np.int32)
+    nodes, along = len(starts) - 1, cost[edges]
+    cheapest, fewest = np.full(nodes, np.inf), np.full(nodes, nodes, np.int32)
     arrival = np.full(nodes, -1, np.int32)
-    settled = np.zeros(nodes, np.bool_)
-    cheapest[origin], fewest[origin] = 0.0, 0
-    waiting = [(0.0, np.int64(0), np.int64(origin))]
-    while len(waiting) > 0:
-        _, _, node = heapq.heappop(waiting)
-        if settled[node]:
-            continue
-        settled[node] = True
+    heap, keys, place = np.empty(nodes, np.int32), np.empty(nodes), np.full(nodes, -1, np.int32)  # -1: not seen yet
+    cheapest[origin], fewest[origin], heap[0], keys[0], place[origin] = 0.0, 0, origin, 0.0, 0
+    waiting = 1
+    while waiting > 0:
+        node = heap[0]
+        place[node] = nodes  # settled
+        waiting -= 1
         if node == stop:
             break
+        if waiting > 0:
+            _sink(heap, keys, place, waiting, fewest)
         for k in range(starts[node], starts[node + 1]):
-            head = np.int64(heads[k])
-            if settled[head]:
+            head = heads[k]
+            slot = place[head]
+            if slot == nodes:
                 continue
-            through, links = cheapest[node] + cost[edges[k]], np.int64(fewest[node]) + 1
-            better = through < cheapest[head] or (through == cheapest[head] and links < fewest[head])
-            if better or arrival[head] < 0:  # sums that overflow must still end in a path
-                cheapest[head], fewest[head], arrival[head] = through, links, k
-                heapq.heappush(waiting, (through, links, head))
+            through, links = cheapest[node] + along[k], fewest[node] + 1
+            # Whatever leads to a node first is taken: sums that overflow must still end in a path.
+            if slot >= 0 and (through > cheapest[head] or (through == cheapest[head] and links >= fewest[head])):
+                continue
+            cheapest[head], fewest[head], arrival[head] = through, links, k
+            if slot < 0:
+                slot = waiting
+                waiting += 1
+            _rise(heap, keys, place, slot, head, through, fewest)
     return cheapest, fewest, arrival
+
+
+@compiled
+def _rise(heap: Indices, keys: Vector, place: Indices, slot: int, node: int, key: float, fewest: Indices) -> None:
+    """Move a node up a binary heap, from a slot, to where it belongs."""
+    while slot > 0:
+        above = (slot - 1) >> 1
+        other = heap[above]
+        if keys[above] < key or (keys[above] == key and fewest[other] <= fewest[node]):
+            break
+        heap[slot], keys[slot], place[other] = other, keys[above], slot
+        slot = above
+    heap[slot], keys[slot], place[node] = node, key, slot
+
+
+@compiled
+def _sink(heap: Indices, keys: Vector, place: Indices, size: int, fewest: Indices) -> None:
+    """Move the node behind the last one of a binary heap to the top, which is free, and down to where it belongs."""
+    node, key, slot = heap[size], keys[size], 0
+    while 2 * slot + 1 < size:
+        below = 2 * slot + 1
+        if below + 1 < size and (
+            keys[below + 1] < keys[below]
+            or (keys[below + 1] == keys[below] and fewest[heap[below + 1]] < fewest[heap[below]])
+        ):
+            below += 1
+        other = heap[below]
+        if key < keys[below] or (key == keys[below] and fewest[node] <= fewest[other]):
+            break
+        heap[slot], keys[slot], place[other] = other, keys[below], slot
+        slot = below
+    heap[slot], keys[slot], place[node] = node, key, slot
 
 
 @compiled
