@@ -232,7 +232,7 @@ def test_it_is_stored_and_copied():
         assert repr(again) == repr(one)
         assert same_answers(fingerprint(again), fingerprint(one))
     counting = Counting(domain)
-    assert counting.costs == "non-negative"
+    assert counting.oracle_costs == "non-negative"
     np.testing.assert_array_equal(counting.believable(np.full(24, -1.0)), np.zeros(24))
     copy = pickle.loads(pickle.dumps(domain))
     assert copy.affine_dimension == domain.affine_dimension

@@ -14,7 +14,7 @@ from sottovoce.projection import project
 TIGHT = ("min-norm-point", "pairwise")
 LOOSE = ("conditional-gradient", "open-loop")
 
-ANY_COSTS = [family for family in all_domains() if all(domain.costs == "any" for domain in family.examples())]
+ANY_COSTS = [family for family in all_domains() if all(domain.oracle_costs == "any" for domain in family.examples())]
 every_family = pytest.mark.parametrize("family", ANY_COSTS, ids=lambda family: family.__name__)
 every_tight_method = pytest.mark.parametrize("method", TIGHT)
 

@@ -66,7 +66,7 @@ def check_domain(domain: Domain) -> None:
     if not isinstance(domain.dimension, int | np.integer) or domain.dimension < 1:
         raise DomainError(f"dimension must be a whole number of at least 1, got {domain.dimension!r}")
     rng = np.random.default_rng(1)
-    if domain.costs != "any":
+    if domain.oracle_costs != "any":
         _check_one_sided(domain, rng)
         return
     answers = probe_oracle(domain.extreme_point, domain.dimension, probes=12)

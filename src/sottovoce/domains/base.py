@@ -107,7 +107,7 @@ class Domain(RemembersArguments, ABC):
         return min(outer_bounds.diameter(self.extreme_point, self._frames), 2 * self.outer_radius)
 
     @property
-    def costs(self) -> str:
+    def oracle_costs(self) -> str:
         """Which costs the oracle takes: "any", or "non-negative" where others would be too hard.
 
         The latter is for plans that ask for `believable` costs only; others refuse such a set.

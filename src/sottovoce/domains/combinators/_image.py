@@ -24,10 +24,10 @@ def original(domain: Domain) -> Domain:
     """Return a domain that images can be made of, or say why not."""
     if not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain, got {domain!r}")
-    if domain.costs != "any":
+    if domain.oracle_costs != "any":
         raise DomainError(
             f"domain must have an oracle for any costs, since images turn signs around; that of {domain!r} takes "
-            f"{domain.costs} ones only"
+            f"{domain.oracle_costs} ones only"
         )
     return domain
 

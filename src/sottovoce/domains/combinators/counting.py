@@ -77,9 +77,9 @@ class Counting(Fixed, Domain):
             self._tally.add(time.perf_counter() - begin)
 
     @property
-    def costs(self) -> str:
+    def oracle_costs(self) -> str:
         """Those of the original."""
-        return self.domain.costs
+        return self.domain.oracle_costs
 
     def believable(self, cost: ArrayLike) -> Vector:
         """Ask the original."""

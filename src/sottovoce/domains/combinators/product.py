@@ -68,9 +68,9 @@ class Product(Fixed, Domain):
         return self._each(lambda part, own: part.extreme_point(own), vector("cost", cost, self.dimension))
 
     @property
-    def costs(self) -> str:
+    def oracle_costs(self) -> str:
         """Any, if every part takes any."""
-        return next((part.costs for part in self.domains if part.costs != "any"), "any")
+        return next((part.oracle_costs for part in self.domains if part.oracle_costs != "any"), "any")
 
     def believable(self, cost: ArrayLike) -> Vector:
         """Ask every part."""

@@ -93,7 +93,7 @@ class SimplePaths(Fixed, Domain):
         return self._space.graph.edges
 
     @property
-    def costs(self) -> str:
+    def oracle_costs(self) -> str:
         """Those that are not negative."""
         return "non-negative"
 

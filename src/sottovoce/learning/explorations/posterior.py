@@ -219,7 +219,7 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
     if options.model == "radial":
         return PosteriorProbes(stage, RadialBelief(domain, settings, earlier=earlier))
     features = None if problem.features is None else problem.features.rows
-    believable = None if domain.costs == "any" else domain.believable
+    believable = None if domain.oracle_costs == "any" else domain.believable
     belief = LinearBelief(
         domain.extreme_point, domain.dimension, settings, features=features, believable=believable, earlier=earlier
     )

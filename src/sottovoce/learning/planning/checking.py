@@ -24,11 +24,13 @@ _WANTED = {
 def check_costs(problem: Problem, what: str, explorations: Iterable[str]) -> None:
     """Refuse a set that has no answer to all costs, unless one of the ways of exploring can live with that."""
     kinds = [EXPLORATIONS[name] for name in explorations]
-    if problem.domain.costs == "any" or any(kind.serves(problem) and not kind.any_costs(problem) for kind in kinds):
+    if problem.domain.oracle_costs == "any" or any(
+        kind.serves(problem) and not kind.any_costs(problem) for kind in kinds
+    ):
         return
     raise DomainError(
-        f"{problem.domain!r} knows best decisions for {problem.domain.costs} costs only, and {what} needs them for "
-        "costs of any sign. plan='auto' with losses='linear' (or integral=True) does not, if the losses of decisions "
+        f"{problem.domain!r} knows best decisions for {problem.domain.oracle_costs} costs only, and {what} needs them "
+        "for costs of any sign. plan='auto' with losses='linear' (or integral=True) does not, if losses of decisions "
         "are, on average, a constant and such costs; for paths, Paths.toward makes a set that serves every plan"
     )
 

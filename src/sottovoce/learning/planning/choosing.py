@@ -211,8 +211,10 @@ def _refuse_foreign_options(made: Plan, chosen: Chosen) -> None:
 
 def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
     notes = []
-    if problem.domain.costs != "any":
-        notes.append(f"mean losses are taken to be a constant and {problem.domain.costs} costs of what a decision has")
+    if problem.domain.oracle_costs != "any":
+        notes.append(
+            f"mean losses are taken to be a constant and {problem.domain.oracle_costs} costs of what a decision has"
+        )
     if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.stage("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
     if plan.vacuous:
