@@ -31,8 +31,8 @@ docs: $(READY)  ## build the documentation as a site (site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-reproduce: $(READY)  ## measure the paper's claims, and write docs/reproduction.md anew (minutes)
-	$(BIN)/sottovoce reproduce --page docs/reproduction.md
+reproduce: $(READY)  ## measure the paper's claims, and write docs/reproduction.md anew (half an hour of one core)
+	$(BIN)/sottovoce reproduce --large --page docs/reproduction.md
 
 system:  ## Debian packages that the browser and PostgreSQL tests need (as root)
 	@command -v chromium chromedriver >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \

@@ -1,3 +1,4 @@
+import dataclasses
 from types import SimpleNamespace
 
 import pytest
@@ -74,6 +75,24 @@ def test_claims_are_printed_and_written_and_nothing_is_run_twice(command, tmp_pa
     assert {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells} == before
     assert (tmp_path / "docs" / "figures" / "reproduction-horizon.png").exists()
     assert (tmp_path / "docs" / "reproduction.md").read_text() == page.read_text()
+
+
+def test_the_two_sizes_do_not_share_a_folder(command, tmp_path, monkeypatch):
+    """Each grid has cells that the other has not, so one could not go on in the folder of the other."""
+    monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", dataclasses.replace(TINY, horizons=(100, 300, 900)))
+    monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", dataclasses.replace(TINY, horizons=(100, 300, 600)))
+    assert [command()[0], command("--large")[0], command()[0]] == [0, 0, 0]
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"reproduction", "reproduction-large"}
+
+
+def test_what_is_interrupted_says_how_to_go_on(command, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sottovoce.cli.compare.run_sweep", interrupted)
+    code, out, _ = command("--large", "--out", "some where", "--page", "docs/page.md", "--jobs", "1")
+    assert code == 130
+    assert "to go on: sottovoce reproduce --large --out 'some where' --page docs/page.md --jobs 1" in out
 
 
 def test_the_large_setting_says_so(command, tmp_path):

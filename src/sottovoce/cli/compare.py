@@ -122,11 +122,16 @@ def run_with_progress(
     jobs: int | None,
     fresh: bool,
     client: Any = None,
+    call: str | None = None,
 ) -> Sweep:
-    """Run what is left of a sweep, with one display; on an interrupt say how to go on, and end with code 130."""
-    again = command if jobs is None else f"{command} --jobs {jobs}"
+    """Run what is left of a sweep, with one display; on an interrupt say how to go on, and end with code 130.
+
+    `command` is what the results say that made them; `call` the same with all that this call was given.
+    """
+    call = call or command
+    again = call if jobs is None else f"{call} --jobs {jobs}"
     if client is not None:
-        again = f"{command} --cluster {client.scheduler.address}"
+        again = f"{call} --cluster {client.scheduler.address}"
     elif jobs is None:
         jobs = _cores()
     try:
@@ -134,7 +139,7 @@ def run_with_progress(
             return run_sweep(out, cells, command=command, jobs=jobs, client=client, fresh=fresh, progress=display.show)
     except SweepStopped as problem:
         console.print(f"[bold red]stopped:[/] {escape(str(problem))}", soft_wrap=True, highlight=False)
-        console.print(f"to go on here: {command}", soft_wrap=True, highlight=False, markup=False)
+        console.print(f"to go on here: {call}", soft_wrap=True, highlight=False, markup=False)
         raise typer.Exit(STOPPED) from None
     except KeyboardInterrupt:
         done = (

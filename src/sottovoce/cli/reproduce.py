@@ -21,22 +21,35 @@ def reproduce_command(
     large: Annotated[
         bool, typer.Option("--large", help="To 10^7 events, and 10^8 for two seeds: half an hour of a core.")
     ] = False,
-    out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("results/reproduction"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the runs; by default results/reproduction, or results/reproduction-large."),
+    ] = None,
     page: Annotated[
         Path | None, typer.Option(help="Where the page goes, its figures beside it; by default into the folder.")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Processes; by default one per core.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget what is in the folder.")] = False,
 ) -> None:
-    """Measure what the paper claims, with its constants and with this library's default; minutes on two cores."""
+    """Measure what the paper claims, with its noise, the needed noise and this library's default; minutes on a core."""
     from sottovoce.report import write_reproduction  # figures are slow to import, and most commands draw none
 
+    command = ["sottovoce", "reproduce", *(["--large"] if large else [])]
+    places = [*(["--out", str(out)] if out else []), *(["--page", str(page)] if page else [])]
+    out = out or Path("results") / ("reproduction-large" if large else "reproduction")  # their grids differ
     if out.exists() and not out.is_dir():
         raise ValueError(f"out must be a folder, and {out} is a file")
     scale = LARGE if large else SMALL
-    command = shlex.join(["sottovoce", "reproduce", *(["--large"] if large else [])])
     console = Console()
-    sweep = run_with_progress(console, out, reproduction_grid(scale), command=command, jobs=jobs, fresh=fresh)
+    sweep = run_with_progress(
+        console,
+        out,
+        reproduction_grid(scale),
+        command=shlex.join(command),
+        call=shlex.join([*command, *places]),
+        jobs=jobs,
+        fresh=fresh,
+    )
     found = judge(sweep.results, scale)
     for claim, table in zip(found, claim_tables(found), strict=True):
         console.print(f"[bold]{claim.title}[/] ({claim.source})", highlight=False)

@@ -145,12 +145,12 @@ def series(
 ) -> Series:
     """Gather the finished runs that `fits` picks, along an axis; seeds that lack a value are left out.
 
-    Values with less than half as many seeds as others have are left out themselves, unless `every` value is wanted.
+    Values with no more than half as many seeds as others have are left out themselves, unless `every` value is wanted.
     """
     picked = [result for result in results if fits(result) and result.status == "done"]
     if not every:
         counts = Counter(AXES[axis](result) for result in picked)
-        picked = [result for result in picked if 2 * counts[AXES[axis](result)] >= max(counts.values())]
+        picked = [result for result in picked if 2 * counts[AXES[axis](result)] > max(counts.values())]
     table = seed_table(picked, AXES[axis])
     return Series(
         who,
