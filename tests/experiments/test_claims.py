@@ -181,6 +181,10 @@ class TestEvidence:
             found = along(results, "default", axis, base)
             assert found.regrets == pytest.approx(np.tile(expected, (SCALE.seeds, 1)))
 
+    def test_runs_on_another_set_count_for_oracle_calls_alone(self):
+        found = along(invented(true_claims), "paper-no-noise", "dimension", SCALE.base, every=True)
+        assert found.values.tolist() == [4.0, 8.0, 16.0]
+
     def test_failed_runs_are_left_out(self):
         results = [
             Result(one.cell, "failed", error="why") if one.cell.seed == 0 else one for one in invented(true_claims)
