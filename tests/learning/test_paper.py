@@ -169,7 +169,16 @@ class TestUnknownLipschitz:
         assert "lipschitz" not in str(known)
 
     @pytest.mark.parametrize(
-        "name", ["fkm", "chen-zhang-karbasi", "garber-kretzu", "smith-thakurta", "linucb", "private-linucb"]
+        "name",
+        [
+            "fkm",
+            "chen-zhang-karbasi",
+            "garber-kretzu",
+            "smith-thakurta",
+            "linucb",
+            "private-linucb",
+            "agarwal-singh-full",
+        ],
     )
     def test_baselines_promise_nothing_either(self, name):
         kind = sv.baselines.BASELINES[name]

@@ -14,6 +14,7 @@ Tests: tests/learning/baselines/test_full_information.py.
 import math
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -116,7 +117,7 @@ class AgarwalSinghFull:
         self._map = MirrorStep(domain)
         self._solved: tuple[int, Floats] | None = None
         self._lock, self._generation = threading.RLock(), _fork.generation()
-        self.plan = self._planned()
+        self.plan = replace(self._planned(), order_only=lipschitz is None)
 
     def _planned(self) -> BaselinePlan:
         radius, longest = self.domain.outer_radius, self._longest
