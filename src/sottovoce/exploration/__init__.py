@@ -1,5 +1,6 @@
 """From a point to actions that learn something, and from released numbers back to a gradient estimate."""
 
+from sottovoce.exploration.decisions import Decisions, indices_of
 from sottovoce.exploration.designs import BallProbes, Designs, Schedule, VertexProbes
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
 from sottovoce.exploration.frames import Frames, haar_frame
@@ -8,6 +9,7 @@ from sottovoce.exploration.stage import Stage
 
 __all__ = [
     "BallProbes",
+    "Decisions",
     "Designs",
     "Draw",
     "Exploration",
@@ -22,4 +24,5 @@ __all__ = [
     "VertexProbes",
     "Weighted",
     "haar_frame",
+    "indices_of",
 ]

@@ -82,7 +82,7 @@ class Probed:
 class Draw(NamedTuple):
     """Consecutive events of a round: where each acts, whether its loss is wanted, and what it is summed into."""
 
-    actions: Floats
+    actions: Any  # (size, n), or Decisions where these are many coordinates and the exploration is `compact`
     wants_loss: NDArray[np.bool_] | None  # None: all of them
     weights: Weighted | Probed
 
@@ -92,6 +92,9 @@ class Exploration(ABC):
 
     numbers: int
     """How many integers the round's losses are summed into."""
+
+    compact: bool = False
+    """Whether `draw` returns actions as `Decisions`, which take next to no room."""
 
     progress: Any = None
     """What was drawn so far, as far as it matters to what comes next. `draw` replaces it, last of all; whoever puts an

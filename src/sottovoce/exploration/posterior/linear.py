@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from sottovoce._arrays import Floats
+from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
 from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, calmer, in_use, limit_of, scored
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
@@ -352,7 +352,8 @@ class LinearBelief(Belief):
         variances = self.number_variance(numbers.counts, self._raised(expected))
         covariance = covariance + np.diag(variances)
         if memory.wander:
-            same = (numbers.probes[:, None, :] == numbers.probes).all(axis=2)
+            group = _groups(numbers.probes)
+            same = group[:, None] == group
             covariance = covariance + (memory.wander * self.settings.width) ** 2 * same
         residual = numbers.means - expected
         root = np.linalg.cholesky(covariance)
@@ -373,8 +374,7 @@ class LinearBelief(Belief):
 
     def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
         """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
-        _, group = np.unique(numbers.probes, axis=0, return_inverse=True)
-        group, counts = group.ravel(), numbers.counts
+        group, counts = _groups(numbers.probes), numbers.counts
         size = np.bincount(group)
         means = np.bincount(group, numbers.means * counts) / np.bincount(group, counts)
         freedom = len(group) - len(size)
@@ -466,6 +466,13 @@ class LinearBelief(Belief):
         """Begin with what another belief knows, `events` before this one's first."""
         known = earlier._known
         self._known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
+
+
+def _groups(rows: Floats) -> Integers:
+    """Return the same number for rows that are the same: by their bytes, for sorting them takes long."""
+    places: dict[bytes, int] = {}
+    keys = ((row + 0.0).tobytes() for row in rows)  # 0 and -0 are the same
+    return np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
 
 
 def _sparse(rows: Floats) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce.exploration.decisions import Decisions, Menu
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.exploration.posterior.belief import Belief
 from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
@@ -19,7 +20,7 @@ from sottovoce.exploration.stage import Stage
 
 __all__ = ["PosteriorExploration", "PosteriorProbes"]
 
-_MANY = 600  # coordinates from which decisions are stored without their zeros
+_MANY = 600  # coordinates from which decisions are kept without their zeros, and once for all events
 
 
 class PosteriorProbes(Explorer):
@@ -88,9 +89,10 @@ class PosteriorExploration(Exploration):
     """One round: a few decisions, and who plays which."""
 
     def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
-        self._explorer, self._probes, self._end = explorer, probes, end
-        self.numbers = len(probes)
-        self.progress: Integers = np.empty(0, dtype=np.int64)  # decisions of the events that come next
+        self._explorer, self._end = explorer, end
+        self.numbers, self.compact = len(probes), probes.shape[1] > _MANY
+        self._menu = Menu.of(probes) if self.compact else Menu(probes, (), (), probes.shape[1])
+        self.progress: Any = np.empty(0, dtype=np.int64)  # decisions of the events that come next
 
     def draw(self, coins: np.random.Generator, size: int) -> Draw:
         """Return the next events: passes over the decisions, each in an order of its own."""
@@ -101,7 +103,12 @@ class PosteriorExploration(Exploration):
             waiting = np.concatenate([waiting, order])
         index = waiting[:size]
         self.progress = waiting[size:]
-        return Draw(self._probes[index], None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
+        actions: Any = Decisions(self._menu, index) if self.compact else self._probes[index]
+        return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
+
+    @property
+    def _probes(self) -> Floats:
+        return self._menu.written()
 
     def learn(self, sums: Floats, weights: Floats) -> None:
         """Let the belief know what was released."""
@@ -115,14 +122,13 @@ class PosteriorExploration(Exploration):
 
     def record(self) -> Record:
         """Return the decisions, and those of events that come next."""
-        thin = self._probes.shape[1] > _MANY and 4 * np.count_nonzero(self._probes) < self._probes.size
-        probes = sparse_record(self._probes) if thin else {"probes": self._probes}
+        probes = sparse_record(self._probes) if self._menu.rows is None else {"probes": self._probes}
         return {**probes, "end": self._end, "waiting": self.progress}
 
     def is_possible(self) -> bool:
         """Whether the decisions are of the set."""
         domain = self._explorer.stage.domain
-        known = {row.tobytes(): row for row in self._probes}
+        known = {row.tobytes(): row for row in self._menu.written()}
         return self.numbers <= self._explorer.belief.settings.probes and all(
             domain.contains(row, 1e-6) for row in known.values()
         )

@@ -28,6 +28,7 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import whole
 from sottovoce._losses import as_float
 from sottovoce.errors import ForkRefused, HorizonReached
+from sottovoce.exploration import Decisions
 from sottovoce.learning.bandit._life import Life
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
@@ -165,6 +166,7 @@ class AskTell:
         if drawn is None or drawn[1] < self._rounds.end:  # else it was drawn by a call that was cut short
             if self._epoch.exhausted:
                 self._epochs = self._next_epoch(self._epochs)
+            self._epoch.compact = True
             drawn = self._epoch.draw_block(self._coins)
         opened = Block(*drawn, self._epoch.grid)
         self._rounds.append(opened)
@@ -304,5 +306,10 @@ class AskTell:
         return self._rounds.closed
 
 
-def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+def _joined(pieces: list[Any]) -> Any:
+    """Return pieces one after another: arrays, or decisions that stay as they are."""
+    if len(pieces) == 1:
+        return pieces[0]
+    if all(isinstance(piece, Decisions) for piece in pieces):
+        return Decisions.joined(pieces)
+    return np.concatenate([piece.written() if isinstance(piece, Decisions) else piece for piece in pieces])

@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import part
-from sottovoce.exploration import Draw, Explorer, Record, Spheres, Stage
+from sottovoce.exploration import Decisions, Draw, Explorer, Record, Spheres, Stage
 from sottovoce.exploration.posterior import PosteriorProbes
 from sottovoce.learning.bandit._reports import ReportGrid
 from sottovoce.learning.bandit.believer import Believer
@@ -117,6 +117,7 @@ class Epoch:
         self._first, self.earlier = first, earlier  # the first id, and the rounds before it
         self._drawn = _Drawn(0, 0, None, 0, None, None)
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
+        self.compact = False  # whether whoever draws takes decisions that are not written out
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
     def exchange(self, explorer: Explorer, learner: NoisyOCO | Believer) -> None:
@@ -160,7 +161,9 @@ class Epoch:
             current = self._begin(so_far, coins)
         else:
             current.exploration.progress = so_far.progress
-        draw = current.exploration.draw(coins, min(self._block_size, current.size - so_far.within))
+        draw = current.exploration.draw(coins, min(self._size_of_block(current), current.size - so_far.within))
+        if isinstance(draw.actions, Decisions) and not self.compact:
+            draw = draw._replace(actions=draw.actions.written())
         newest = current, self._first + so_far.passed + so_far.within, draw
         within, progress = so_far.within + len(draw.actions), current.exploration.progress
         current.opened = within
@@ -169,6 +172,10 @@ class Epoch:
         else:
             self._drawn = _Drawn(so_far.passed + current.size, so_far.opened + 1, None, 0, None, newest)
         return newest
+
+    def _size_of_block(self, current: OpenRound) -> int:
+        """Events of a block: as few as their decisions, written out, have room for; all the same if none are."""
+        return _BLOCK_EVENTS if self.compact and current.exploration.compact else self._block_size
 
     def _begin(self, so_far: "_Drawn", coins: np.random.Generator) -> OpenRound:
         passed, opened = so_far.passed, so_far.opened

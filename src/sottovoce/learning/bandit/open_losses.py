@@ -50,7 +50,7 @@ class Slots:
     Parameters
     ----------
     first, actions
-        The id of the first event; what they play.
+        The id of the first event; what they play, a row each or as `Decisions`.
     grid
         How losses are written down.
     """
@@ -61,10 +61,11 @@ class Slots:
     __slots__ = ("_losses", "_states", "actions", "first", "grid", "outstanding", "size", "states")
     _derived: ClassVar[tuple[str, ...]] = ("_states",)  # views of other parts: a copy makes its own
 
-    def __init__(self, first: int, actions: Floats, grid: Any) -> None:
+    def __init__(self, first: int, actions: Any, grid: Any) -> None:
         self.first = first
-        self.actions = actions
-        self.actions.setflags(write=False)
+        self.actions: Any = actions
+        if isinstance(actions, np.ndarray):
+            actions.setflags(write=False)
         self.size = self.outstanding = len(actions)
         self.grid: Any = grid
         self.states = bytearray(self.size)  # plain: far quicker than numpy one at a time
@@ -124,7 +125,8 @@ class Slots:
     def __setstate__(self, state: dict[str, object]) -> None:
         for name, value in state.items():
             setattr(self, name, value)
-        self.actions.setflags(write=False)
+        if isinstance(self.actions, np.ndarray):
+            self.actions.setflags(write=False)
         self._derive()
 
 

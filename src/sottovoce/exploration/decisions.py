@@ -1,0 +1,170 @@
+"""Decisions without the room that they take: which few there are, and which of them each event plays.
+
+Among 10^5 coordinates, of which 20 are chosen, a block of 256 decisions written out takes 200 MB to say 5,000 numbers.
+A round of posterior probes has a dozen decisions at most, and its events share them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+
+__all__ = ["Decisions", "Menu", "indices_of"]
+
+_THIN = 4  # a decision of which less than one in so many entries is not 0 is kept by these
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """A few decisions, each by its entries that are not 0, or written out where these are many.
+
+    Parameters
+    ----------
+    rows
+        (m, n) written out; or None.
+    columns, entries
+        For each decision, where it is not 0, in increasing order, and what it is there; empty if it is written out.
+    dimension
+        The coordinates (n).
+
+    Examples
+    --------
+    >>> menu = Menu.of(np.eye(8)[[2, 5]])
+    >>> menu.rows is None, [one.tolist() for one in menu.columns], len(menu)
+    (True, [[2], [5]], 2)
+    """
+
+    rows: Floats | None
+    columns: tuple[Integers, ...]
+    entries: tuple[Floats, ...]
+    dimension: int
+
+    @classmethod
+    def of(cls, rows: Floats) -> "Menu":
+        """Return the menu of decisions that are written out."""
+        rows = np.asarray(rows)
+        if _THIN * np.count_nonzero(rows) >= rows.size:
+            kept = rows.view()
+            kept.setflags(write=False)
+            return cls(kept, (), (), rows.shape[1])
+        columns = tuple(_locked(np.flatnonzero(row)) for row in rows)
+        entries = tuple(_locked(row[where]) for row, where in zip(rows, columns, strict=True))
+        return cls(None, columns, entries, rows.shape[1])
+
+    @classmethod
+    def joined(cls, menus: Sequence["Menu"]) -> "Menu":
+        """Return the menu of all decisions of several, in order."""
+        if all(menu.rows is None for menu in menus):
+            columns = tuple(one for menu in menus for one in menu.columns)
+            return cls(None, columns, tuple(one for menu in menus for one in menu.entries), menus[0].dimension)
+        return cls(np.vstack([menu.written() for menu in menus]), (), (), menus[0].dimension)
+
+    def __len__(self) -> int:
+        return len(self.columns) if self.rows is None else len(self.rows)
+
+    def written(self) -> Floats:
+        """Return the decisions as rows."""
+        if self.rows is not None:
+            return self.rows
+        rows = np.zeros((len(self), self.dimension))
+        for row, where, entries in zip(rows, self.columns, self.entries, strict=True):
+            row[where] = entries
+        return rows
+
+    @cached_property
+    def chosen(self) -> tuple[Integers, ...]:
+        """What each decision chooses: the coordinates that are 1, if all others are 0."""
+        if self.rows is not None:
+            return indices_of(self.rows)
+        if not all((one == 1).all() for one in self.entries):
+            raise _not_chosen()
+        return self.columns
+
+
+@dataclass(frozen=True, eq=False)
+class Decisions:
+    """The decisions of consecutive events: a menu, and which of it each event plays.
+
+    Examples
+    --------
+    >>> decisions = Decisions(Menu.of(np.eye(8)[[2, 5]]), np.array([1, 0, 1]))
+    >>> decisions.shape, [one.tolist() for one in decisions[1:].chosen]
+    ((3, 8), [[2], [5]])
+    >>> decisions.written().argmax(axis=1)
+    array([5, 2, 5])
+    """
+
+    menu: Menu
+    index: Integers
+
+    @classmethod
+    def joined(cls, pieces: Sequence["Decisions"]) -> "Decisions":
+        """Return pieces one after another."""
+        if all(piece.menu is pieces[0].menu for piece in pieces):
+            return cls(pieces[0].menu, np.concatenate([piece.index for piece in pieces]))
+        starts = np.cumsum([0, *(len(piece.menu) for piece in pieces)])
+        index = np.concatenate([piece.index + start for piece, start in zip(pieces, starts[:-1], strict=True)])
+        return cls(Menu.joined([piece.menu for piece in pieces]), index)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, within: slice) -> "Decisions":
+        return Decisions(self.menu, self.index[within])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """As if they were written out."""
+        return len(self.index), self.menu.dimension
+
+    def written(self) -> Floats:
+        """Return a row for each event."""
+        return np.asarray(self.menu.written()[self.index])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Floats:
+        """Let numpy write them out, wherever it is handed them."""
+        return np.asarray(self.written(), dtype=dtype)
+
+    def shared(self) -> list[Floats]:
+        """Return a row for each event, read-only: events that play the same decision share it."""
+        rows = _locked(self.menu.written())
+        return [rows[one] for one in self.index.tolist()]
+
+    @property
+    def chosen(self) -> tuple[Integers, ...]:
+        """What each event's decision chooses, by coordinates."""
+        chosen = self.menu.chosen
+        return tuple(chosen[one] for one in self.index.tolist())
+
+
+def indices_of(rows: Floats) -> tuple[Integers, ...]:
+    """Return where each row is 1; refuse rows with other entries than 0 and 1.
+
+    Examples
+    --------
+    >>> indices_of(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]))
+    (array([1, 2]), array([0]))
+    """
+    found = []
+    for row in rows:
+        where = np.flatnonzero(row)
+        if not (row[where] == 1).all():
+            raise _not_chosen()
+        found.append(_locked(where))
+    return tuple(found)
+
+
+def _locked(values: Any) -> Any:
+    values.setflags(write=False)
+    return values
+
+
+def _not_chosen() -> ValueError:
+    return ValueError(
+        "indices are of decisions whose coordinates are 0 or 1, and this one has others: read x, or play vertices of a "
+        "set of choices (integral=True, or losses='linear')"
+    )

@@ -1,0 +1,180 @@
+"""Decisions by what they choose: the same as written out, and nothing is written out on the way."""
+
+import copy
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.exploration import Decisions
+from sottovoce.exploration.decisions import Menu, indices_of
+from sottovoce.learning.bandit.epoch import Epoch
+
+GRID = [(i, i + 1) for i in range(6)] + [(i, i + 2) for i in range(5)]
+matroids = sv.domains.matroids
+CHOICES = {
+    "one of n": sv.domains.Simplex(9),
+    "k of n": sv.domains.Hypersimplex(8, 3),
+    "corners": sv.domains.Box(0, 1, 5),
+    "permutations": sv.domains.Birkhoff(3),
+    "matchings": sv.domains.Matchings(3, 4),
+    "paths": sv.domains.Paths(GRID, source=0, target=6),
+    "trees": sv.domains.SpanningTrees(GRID),
+    "bases": sv.domains.MatroidBases(matroids.Partition([0, 0, 0, 1, 1, 1], [1, 2])),
+    "independent": sv.domains.IndependentSets(matroids.Uniform(6, 2)),
+    "several": sv.domains.Product([sv.domains.Simplex(3), sv.domains.Hypersimplex(4, 2)]),
+    "one of many": sv.domains.Simplex(700),
+    "k of many": sv.domains.Hypersimplex(700, 5),
+    "corners of many": sv.domains.Box(0, 1, 700),
+    "assignments of many": sv.domains.Birkhoff(26),
+}
+
+
+def optimizer(domain, *, plan="auto", **options):
+    return sv.PrivateBandit(
+        domain,
+        horizon=50_000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(1.0),
+        losses="linear",
+        integral=True,
+        plan=plan,
+        noise=sv.SimulatedNoise(1),
+        **options,
+    )
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@settings(max_examples=5, deadline=None)
+@given(seed=st.integers(0, 2**32), size=st.integers(1, 700))
+def test_indices_are_where_a_decision_is_one(name, seed, size):
+    made = optimizer(CHOICES[name], seed=seed)
+    for _ in range(2):
+        actions = made.ask(size)
+        chosen = actions.indices
+        assert len(chosen) == len(actions) == size
+        for row, one in zip(actions.x, chosen, strict=True):
+            np.testing.assert_array_equal(one, np.nonzero(row)[0])
+        assert set(np.unique(actions.x)) <= {0.0, 1.0}
+        made.tell(actions.ids, np.full(size, 0.5))
+    action = made.ask()
+    np.testing.assert_array_equal(action.indices, np.nonzero(action.x)[0])
+
+
+@pytest.mark.parametrize("name", ["k of n", "trees"])
+def test_plans_with_a_bound_have_indices_too(name):
+    actions = optimizer(CHOICES[name], plan="worst-case", seed=1).ask(30)
+    for row, one in zip(actions.x, actions.indices, strict=True):
+        np.testing.assert_array_equal(one, np.nonzero(row)[0])
+
+
+def test_decisions_between_the_vertices_have_no_indices():
+    between = sv.PrivateBandit(
+        sv.domains.Simplex(3), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy(), plan="worst-case", seed=1
+    )
+    with pytest.raises(ValueError, match="integral=True"):
+        _ = between.ask(4).indices
+    with pytest.raises(ValueError, match="0 or 1"):
+        _ = between.ask().indices
+    ranking = optimizer(sv.domains.Permutahedron(np.arange(700)), seed=1)
+    with pytest.raises(ValueError, match="0 or 1"):
+        _ = ranking.ask(4).indices
+
+
+def test_asking_for_20_of_100_000_builds_no_dense_block():
+    n, size = 100_000, 256
+    made = optimizer(sv.domains.Hypersimplex(n, 20), seed=1)
+    made.ask(2)
+    row = 8 * n
+    assert _peak(lambda: made.ask(size).indices) < row / 2  # 256 rows, were they written out
+    starts = _peak(lambda: made.ask_round().indices, lambda: made.ask_round().indices)
+    assert starts < 100 * row  # a round's beginning draws a dozen samples of the coordinates, whatever its size
+
+
+def _peak(*works):
+    tracemalloc.start()
+    for work in works:
+        work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_a_run_that_reads_indices_alone_never_writes_decisions_out(monkeypatch):
+    def refuse(self):
+        raise AssertionError("decisions of events were written out")
+
+    monkeypatch.setattr(Decisions, "written", refuse)
+    made = optimizer(CHOICES["k of many"], seed=1)
+    cost = np.linspace(0, 0.2, 700)
+    for _ in range(20):
+        actions = made.ask(256)
+        made.tell(actions.ids, [cost[one].sum() for one in actions.indices])
+    assert made.round > 2
+    with pytest.raises(AssertionError, match="written out"):
+        _ = actions.x
+
+
+def test_a_run_is_the_same_however_it_is_asked():
+    def play(ask):
+        made, seen = optimizer(CHOICES["k of many"], seed=7), []
+        while len(seen) < 3_000:
+            for action in ask(made):
+                seen.append(action.x)
+                made.tell(action.id, float(np.clip(action.x[:50].sum(), 0, 1)))
+        return np.array(seen[:3_000])
+
+    alone = play(lambda made: [made.ask()])
+    np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(37)))
+    np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(1000)))
+
+
+def test_who_does_not_take_decisions_has_them_written_out():
+    made = optimizer(CHOICES["k of many"], seed=7)
+    epoch: Epoch = made._epoch
+    coins = np.random.Generator(np.random.SFC64(1))
+    epoch.compact = False
+    _, first, draw = epoch.draw_block(coins)
+    assert first > 0
+    assert draw.actions.shape == (len(draw.weights.index), 700)
+    assert draw.actions.size <= 2**17
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_go_on_alike(again):
+    made = optimizer(CHOICES["k of many"], seed=7)
+    actions = made.ask(100)
+    np.testing.assert_array_equal(again(actions).x, actions.x)
+    other = again(made)
+    for one in (made, other):
+        one.tell(actions.ids, np.full(100, 0.25))
+    ahead, behind = made.ask(900), other.ask(900)
+    np.testing.assert_array_equal(ahead.x, behind.x)
+    np.testing.assert_array_equal(made.ask().x, other.ask().x)
+
+
+def test_what_is_handed_out_cannot_be_changed():
+    made = optimizer(CHOICES["k of many"], seed=7)
+    actions = made.ask(10)
+    for array in (actions.indices[0], actions.x, made.ask().x, next(iter(made.ask(3))).x):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 5
+    assert "700" in repr(actions)
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 0.0, 0.0, 1.0, 2.5]), min_size=7, max_size=7), min_size=1, max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_a_menu_is_what_was_written(rows):
+    rows = np.array(rows)
+    menu = Menu.of(rows)
+    np.testing.assert_array_equal(menu.written(), rows)
+    index = np.arange(2 * len(rows)) % len(rows)
+    both = Decisions.joined([Decisions(menu, index), Decisions(Menu.of(rows[::-1]), index)[1:]])
+    np.testing.assert_array_equal(both.written(), np.vstack([rows[index], rows[::-1][index[1:]]]))
+    np.testing.assert_array_equal(np.array(both.shared()), both.written())
+    if set(np.unique(rows)) <= {0.0, 1.0}:
+        assert [one.tolist() for one in both.chosen] == [one.tolist() for one in indices_of(both.written())]
