@@ -3,6 +3,7 @@
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
+from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
 from sottovoce.domains.base import Domain, Fixed
 
 __all__ = ["FixedSum", "Full"]
@@ -29,7 +30,10 @@ class Full(Fixed, Domain):
 
 
 class FixedSum(Fixed, Domain):
-    """A set of points whose coordinates add up to one number, symmetric in them; a base for families."""
+    """A set of points whose coordinates add up to one number, symmetric in them; a base for families.
+
+    All of its vertices are images of one, and as far from the centre.
+    """
 
     _center: Vector
 
@@ -42,6 +46,9 @@ class FixedSum(Fixed, Domain):
     def center(self) -> Vector:
         """The same for every coordinate; read-only."""
         return self._center
+
+    def _orbit(self) -> Orbit:
+        return even_orbit(helmert(self.dimension), self.outer_radius)
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean."""

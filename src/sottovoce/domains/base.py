@@ -16,6 +16,7 @@ from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull, affine_hull, is_point, mean_of_vertices
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
+from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
@@ -171,6 +172,10 @@ class Domain(RemembersArguments, ABC):
     def _has_dimension(self) -> bool:
         """Whether the affine dimension is known by formula."""
         return type(self).affine_dimension is not Domain.affine_dimension
+
+    def _orbit(self) -> Orbit | None:
+        """How the cheapest vertex for a cost of standard normals is spread around the centre, if known by symmetry."""
+        return None
 
     @cached_property
     def _quick_middle(self) -> Vector:

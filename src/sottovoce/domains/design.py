@@ -15,7 +15,9 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Matrix, Vector
 from sottovoce._threads import single_threaded
+from sottovoce._waiting import Waiting
 from sottovoce.domains._geometry.hull import SEED, both_ways
+from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains.base import Domain
 from sottovoce.errors import DomainError
 
@@ -29,6 +31,10 @@ _EXACT = 1e-5  # excess left on the pool itself
 _EXCESS = 1e-4  # leverage above d, relative to it, that is worth another vertex
 _STARTS = 200  # most climbs of a kind in one round
 _POOL = 20_000
+_SEARCHED = (
+    30  # dimensions up to which symmetric sets are searched like others: runs that were recorded stay as they are
+)
+_WORK = 5e10  # multiplications spent on weights, after which the best design that was found has to do
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +44,8 @@ class Design:
     Attributes
     ----------
     vertices, weights : arrays of shape (k, n) and (k,)
-        Support and probabilities, all positive.
+        Support and probabilities, all positive; none, if the design is that of the cheapest vertex for a cost of
+        independent standard normals, which of symmetric sets is known by formula.
     mean : array of shape (n,)
         Their mean.
     whitening : array of shape (d, n)
@@ -66,6 +73,11 @@ class Design:
         return len(self.whitening)
 
     @property
+    def by_formula(self) -> bool:
+        """Whether its vertices are those of random costs, and not listed."""
+        return not len(self.weights)
+
+    @property
     def ratio(self) -> float:
         """The worst leverage that was met, relative to d; 1 is optimal."""
         return self.worst_leverage / self.dimension
@@ -77,8 +89,9 @@ class Design:
         return squared
 
     def __repr__(self) -> str:
+        support = "vertices of random costs" if self.by_formula else f"{len(self.weights)} vertices"
         return (
-            f"Design({len(self.weights)} vertices, dimension {self.dimension}, "
+            f"Design({support}, dimension {self.dimension}, "
             f"worst leverage met {self.worst_leverage:.4g} = {self.ratio:.4f} d)"
         )
 
@@ -107,9 +120,21 @@ def d_optimal_design(domain: Domain) -> Design:
     (5, 5.0)
     """
     if domain not in _known:
+        orbit = domain._orbit()
         with single_threaded():
-            _known[domain] = _search(domain)
+            by_formula = orbit is not None and len(orbit.axes) > _SEARCHED
+            _known[domain] = _of_orbit(domain, orbit) if orbit is not None and by_formula else _search(domain)
     return _known[domain]
+
+
+def _of_orbit(domain: Domain, orbit: Orbit) -> Design:
+    """Return the design of a symmetric set: every vertex has the leverage d, and there is nothing to search."""
+    axes, deviations = orbit
+    whitening, factor = axes / deviations[:, None], axes.T * deviations
+    arrays = (np.empty((0, domain.dimension)), np.empty(0), np.array(domain.center), whitening, factor)
+    for array in arrays:
+        array.setflags(write=False)
+    return Design(*arrays, float(len(axes)), 0)
 
 
 def _search(domain: Domain) -> Design:
@@ -120,10 +145,12 @@ def _search(domain: Domain) -> Design:
         raise DomainError(f"{domain!r} is a single point: a design needs at least two vertices")
     directions = rng.standard_normal((2 * size, size)) @ basis
     pool = np.unique(np.vstack((domain._hull.vertices, both_ways(domain.extreme_point, directions))), axis=0)
-    calls, quiet, excess = 4 * size, 0, 0.1
-    weights = np.full(len(pool), 1 / len(pool))
-    for _ in range(_ROUNDS):
-        weights = optimal_weights((pool - pool[0]) @ basis.T, weights, max(excess / 10, _EXACT))
+    calls, quiet, excess, budget = 4 * size, 0, 0.1, _WORK
+    weights, progress = np.full(len(pool), 1 / len(pool)), Waiting(f"searching a D-optimal design over {domain!r}")
+    for number in range(_ROUNDS):
+        progress.say(f"round {number + 1} of at most {_ROUNDS}, {100 * max(0.0, 1 - budget / _WORK):.0f}% of its time")
+        weights, spent = _weigh((pool - pool[0]) @ basis.T, weights, max(excess / 10, _EXACT), budget)
+        budget -= spent
         design = _design(pool, weights, basis, calls)
         found, spent = _climb(domain, design, rng)
         calls += spent
@@ -131,9 +158,10 @@ def _search(domain: Domain) -> Design:
         excess = float(leverages.max()) / size - 1
         better = found[leverages > size * (1 + _EXCESS)]
         quiet = 0 if len(better) else quiet + 1
-        if quiet == _QUIET or len(pool) + len(better) > _POOL:
+        if quiet == _QUIET or len(pool) + len(better) > _POOL or budget <= 0:
             break
         pool, weights = _joined(pool, weights, better)
+    progress.over()
     return _design(np.vstack((pool, found)), np.concatenate((weights, np.zeros(len(found)))), basis, calls)
 
 
@@ -189,13 +217,25 @@ def optimal_weights(rows: Matrix, weights: Vector, tolerance: float = _EXACT) ->
     steps (Titterington, 1976) come near; then single weights are raised or lowered, with exact line search
     (Todd, Yıldırım, 2007), which converges linearly and ends with few positive weights.
     """
+    return _weigh(rows, weights, tolerance, math.inf)[0]
+
+
+def _weigh(rows: Matrix, weights: Vector, tolerance: float, budget: float) -> tuple[Vector, float]:
+    """Return the weights, and the multiplications that they took: a few more than the budget at most."""
     lifted = np.linalg.qr(np.column_stack((np.ones(len(rows)), rows)))[0]
     size = lifted.shape[1]
-    for _ in range(30 if weights.all() else 0):  # zeros would stay; they tell a start that is good already
+    steps = 30 if weights.all() else 0  # zeros would stay; they tell a start that is good already
+    steps = min(steps, 1 + int(min(budget / (lifted.size * size), 30)))
+    spent = float(steps * lifted.size * size)
+    for _ in range(steps):
         weights = weights * _leverages(lifted, weights)[0] / size
         weights /= weights.sum()
     for step in range(20 * len(rows) + 1000):
+        if spent > budget:
+            break
+        spent += 2 * lifted.size
         if step % 50 == 0:  # sweep away the rounding errors of the updates
+            spent += lifted.size * size
             leverages, inverse = _leverages(lifted, weights)
         high, low = int(leverages.argmax()), int(np.where(weights > 0.0, leverages, math.inf).argmin())
         up, down = leverages[high] / size - 1, 1 - leverages[low] / size
@@ -214,7 +254,7 @@ def optimal_weights(rows: Matrix, weights: Vector, tolerance: float = _EXACT) ->
         weights[chosen] += share
         weights[weights < 1e-12] = 0.0
     total = float(weights.sum())
-    return weights / total
+    return weights / total, spent
 
 
 def _leverages(lifted: Matrix, weights: Vector) -> tuple[Vector, Matrix]:

@@ -62,14 +62,21 @@ class VertexProbes:
         """Draw a vertex of the design."""
         assert self.stage.rounded is not None
         design = self.stage.rounded.design
-        vertex = design.vertices[coins.choice(len(design.weights), p=design.weights)]
+        if design.by_formula:
+            vertex = np.asarray(self.stage.domain.extreme_point(coins.standard_normal(self.stage.domain.dimension)))
+        else:
+            vertex = design.vertices[coins.choice(len(design.weights), p=design.weights)]
         offset = self.stage.rounded.from_original(vertex)
         return Probe(vertex, offset, offset)
 
     def can_draw(self, probe: Probe) -> bool:
         """Whether a probe is a vertex of the design, in either coordinates."""
         assert self.stage.rounded is not None
-        known = bool((self.stage.rounded.design.vertices == probe.action).all(axis=1).any())
+        design, domain = self.stage.rounded.design, self.stage.domain
+        if design.by_formula:
+            known = bool(np.allclose(domain.extreme_point(design.mean - probe.action), probe.action))
+        else:
+            known = bool((design.vertices == probe.action).all(axis=1).any())
         offset = self.stage.rounded.from_original(probe.action)
         return known and np.allclose(probe.offset, offset) and np.allclose(probe.weight, offset)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
+from sottovoce._waiting import Waiting
 
 __all__ = ["CAUTION", "SEED", "Hull", "Oracle", "affine_hull", "both_ways", "is_point", "mean_of_vertices"]
 
@@ -40,7 +41,9 @@ def affine_hull(oracle: Oracle, dimension: int) -> Hull:
     vertices: list[Vector] = []
     extent = magnitude = 0.0
     flat = 0
+    waiting = Waiting("finding the dimension of a set by its oracle")
     while len(basis) < dimension and flat < 2:  # a second look costs little
+        waiting.say(f"{len(basis)} so far, {dimension} at most")
         normal = _orthogonal(rng.standard_normal(dimension), basis)
         pair = oracle(normal), oracle(-normal)
         vertices.extend(pair)
@@ -52,6 +55,7 @@ def affine_hull(oracle: Oracle, dimension: int) -> Hull:
             continue
         flat = 0
         basis = np.vstack((basis, _orthogonal(across, basis)))
+    waiting.over()
     return Hull(basis, np.unique(np.array(vertices), axis=0))
 
 

@@ -1,6 +1,9 @@
 """What the balls of all norms share: a centre, a radius, and room in every direction."""
 
+import numpy as np
+
 from sottovoce.domains._flatness import Full
+from sottovoce.domains._geometry.orbits import Orbit, even_orbit
 
 __all__ = ["NormBall"]
 
@@ -14,6 +17,9 @@ class NormBall(Full):
     def outer_radius(self) -> float:
         """The Euclidean distance from the centre to the farthest points."""
         return self.radius
+
+    def _orbit(self) -> Orbit:
+        return even_orbit(np.eye(self.dimension), self.radius)
 
     @property
     def diameter(self) -> float:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
+from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.errors import DomainError
 
@@ -100,6 +101,10 @@ class Box(Fixed, Domain):
     def diameter(self) -> float:
         """The diagonal."""
         return math.dist(self.low, self.high)
+
+    def _orbit(self) -> Orbit | None:
+        sides = self.high - self.low
+        return Orbit(np.eye(self.dimension)[sides > 0.0], sides[sides > 0.0] / 2) if sides.any() else None
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Set the fixed coordinates to zero."""

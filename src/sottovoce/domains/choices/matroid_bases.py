@@ -13,6 +13,7 @@ from sottovoce._checks import vector
 from sottovoce.domains._geometry.block_sums import less_block_means, product_ball, zero_sum_hull
 from sottovoce.domains._geometry.hull import Hull
 from sottovoce.domains._geometry.inner_ball import InnerBall
+from sottovoce.domains._geometry.orbits import Orbit, helmert
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.choices import hypersimplex
 from sottovoce.domains.choices._matroid_balls import ball_in_bases
@@ -82,6 +83,21 @@ class MatroidBases(MatroidPolytope):
     def affine_dimension(self) -> int:
         """Number of elements less the number of connected components: each has a fixed number of elements chosen."""
         return self.dimension - len(np.unique(self._components))
+
+    def _orbit(self) -> Orbit | None:
+        """Return that of a product of hypersimplices, if the matroid is a partition."""
+        if not isinstance(self.matroid, Partition):
+            return None
+        axes, deviations = np.zeros((self.affine_dimension, self.dimension)), np.zeros(self.affine_dimension)
+        done = 0
+        for group, capacity in zip(self.matroid.groups(), self.matroid.capacities.tolist(), strict=True):
+            size = len(group)
+            if 0 < capacity < size:
+                rows = slice(done, done + size - 1)
+                axes[rows, group] = helmert(size)
+                deviations[rows] = math.sqrt(capacity * (size - capacity) / size / (size - 1))
+                done += size - 1
+        return Orbit(axes, deviations) if done else None
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the mean of each component."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
+from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
@@ -94,6 +95,9 @@ class Counting(Fixed, Domain):
     def center(self) -> Vector:
         """That of the original; read-only."""
         return self.domain.center
+
+    def _orbit(self) -> Orbit | None:
+        return self.domain._orbit()
 
     @cached_property
     def _quick_middle(self) -> Vector:

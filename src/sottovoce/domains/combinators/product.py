@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._geometry.orbits import Orbit, side_by_side
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
@@ -108,6 +109,13 @@ class Product(Fixed, Domain):
     def diameter(self) -> float:
         """By Pythagoras, from those of the parts."""
         return math.hypot(*(part.diameter for part in self.domains))
+
+    def _orbit(self) -> Orbit | None:
+        if any(part.affine_dimension < 1 for part in self.domains):
+            return None
+        orbits = [part._orbit() for part in self.domains]
+        known = [one for one in orbits if one is not None]
+        return side_by_side(known) if len(known) == len(orbits) else None
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Project part by part."""

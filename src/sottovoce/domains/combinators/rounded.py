@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Matrix
-from sottovoce.domains._geometry.hull import CAUTION, Hull
+from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall, reach
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, read_only
@@ -18,6 +18,7 @@ from sottovoce.domains.design import Design, d_optimal_design
 
 __all__ = ["Rounded"]
 
+_LOOKS = 4  # directions, each taken both ways, whose vertices stand for those of a design that is known by formula
 _REFLECTIONS = 30_000  # largest (vertices x dimension) for which every vertex is reflected, at a few projections each
 
 
@@ -71,6 +72,9 @@ class Rounded(Image):
 
     @cached_property
     def _gains(self) -> tuple[float, float]:
+        if self.design.by_formula:  # its rows are orthogonal
+            lengths = np.linalg.norm(self.design.whitening, axis=1)
+            return float(lengths.min()), float(lengths.max())
         lengths = np.linalg.svd(self.design.whitening, compute_uv=False)
         return float(lengths[-1]), float(lengths[0])
 
@@ -88,7 +92,22 @@ class Rounded(Image):
 
     @cached_property
     def _hull(self) -> Hull:
-        return Hull(np.eye(self.dimension), self.from_original(self.design.vertices))
+        vertices = self.design.vertices
+        if self.design.by_formula:
+            directions = np.random.default_rng(SEED).standard_normal((_LOOKS, self.domain.dimension))
+            vertices = np.unique(both_ways(self.domain.extreme_point, directions), axis=0)
+        return Hull(np.eye(self.dimension), self.from_original(vertices))
+
+    @cached_property
+    def _outer_radius(self) -> float:
+        """Of a design that is known by formula, the root of the leverage that all vertices have."""
+        return self.likely_outer_radius * (1 + CAUTION) if self.design.by_formula else super()._outer_radius
+
+    @cached_property
+    def _diameter(self) -> float:
+        if self.design.by_formula:
+            return min(2 * self.outer_radius, self.domain.diameter * self._gains[1])
+        return super()._diameter
 
     @cached_property
     def _inner_ball(self) -> InnerBall:
@@ -107,7 +126,7 @@ class Rounded(Image):
     def _reflection(self, least: float) -> float:
         """Return the radius from reflected vertices, or 0 if it is below `least` or too dear to find."""
         vertices = self._hull.vertices
-        if vertices.size > _REFLECTIONS:
+        if vertices.size > _REFLECTIONS or self.design.by_formula:
             return 0.0
         share, slack = 1.0, 1e-4
         for vertex in vertices[np.argsort(-np.linalg.norm(vertices, axis=1), kind="stable")]:

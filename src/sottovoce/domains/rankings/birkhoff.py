@@ -11,6 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import vector, whole
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
+from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
 
@@ -84,6 +85,9 @@ class Birkhoff(Faceted):
     def diameter(self) -> float:
         """Distance of two permutations that agree nowhere."""
         return math.sqrt(2 * self.n)
+
+    def _orbit(self) -> Orbit:
+        return even_orbit(np.kron(helmert(self.n), helmert(self.n)), self.outer_radius)
 
     def tangent(self, vectors: ArrayLike) -> Floats:
         """Subtract the means of rows and of columns, and add back the mean of all."""
