@@ -86,9 +86,12 @@ def test_a_figure_has_a_line_for_every_algorithm_and_the_values_of_the_results(s
     axes = draw(sweep.results, SCALE, "horizon").axes[0]
     names = {text.get_text() for text in axes.texts}
     assert {"never learning", "this library, pure privacy", "Garber-Kretzu", "Smith-Thakurta, pure"} <= names
-    lines = {tuple(line.get_ydata().round(6)) for line in axes.lines if len(line.get_xdata()) == 2}
-    expected = tuple(round(1.005 * horizon**0.5 / horizon, 6) for horizon in SCALE.horizons)
-    assert expected in lines
+    lines = {tuple(line.get_ydata().round(6)) for line in axes.lines if len(line.get_xdata()) == 3}
+    expected = [round(1.005 * horizon**0.5 / horizon, 6) for horizon in SCALE.horizons]
+    expected += [round(horizon**0.5 / horizon, 6) for horizon in SCALE.longest]  # which has one seed
+    assert tuple(expected) in lines
+    never = next(line for line in axes.lines if set(line.get_ydata()) == {0.5} and len(line.get_xdata()) > 2)
+    assert list(never.get_xdata()) == [*SCALE.horizons, *SCALE.longest]
 
 
 def test_missing_runs_are_counted(sweep):

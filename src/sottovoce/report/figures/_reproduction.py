@@ -55,7 +55,8 @@ def draw(results: Sequence[Result], scale: Extent, axis: str) -> Figure:
     for name, one in found.items():
         ends.append(_line(axes, one, along(results, name, axis, scale.base, every=True), scale, numbers[name]))
     if found:
-        longest = max(found.values(), key=lambda one: len(one.values))
+        far = (along(results, name, axis, scale.base, every=True) for name in found)
+        longest = max(far, key=lambda one: len(one.values) if one.regrets.size else 0)
         x, mean, _ = _per_event(longest, longest.never, scale)
         axes.plot(x, mean, zorder=1, **NEVER)
         ends.append((float(x[-1]), float(mean[-1]), "never learning", GREY))
