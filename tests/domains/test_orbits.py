@@ -1,4 +1,4 @@
-"""Symmetric sets: designs by formula are what vertices of random costs are spread by, and optimal; others are bounded."""
+"""Symmetric sets: designs by formula are the spread of vertices of random costs, and optimal; other searches end."""
 
 import io
 import time
@@ -40,7 +40,7 @@ def vertices(domain, count, seed=0):
 def test_an_orbit_is_the_covariance_of_cheapest_vertices(name):
     """Each entry of the empirical covariance, whitened, is within 7 deviations: a false alarm in 10^8 such tests."""
     domain, count = SYMMETRIC[name], 4_000
-    axes, deviations = domain._orbit()
+    axes, deviations = domain.orbit()
     np.testing.assert_allclose(axes @ axes.T, np.eye(len(axes)), atol=1e-12)
     assert len(axes) == domain.affine_dimension
     white = (vertices(domain, count) - domain.center) @ axes.T / deviations

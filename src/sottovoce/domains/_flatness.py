@@ -47,7 +47,8 @@ class FixedSum(Fixed, Domain):
         """The same for every coordinate; read-only."""
         return self._center
 
-    def _orbit(self) -> Orbit:
+    def orbit(self) -> Orbit:
+        """Spread alike along all directions in which nothing is added up."""
         return even_orbit(helmert(self.dimension), self.outer_radius)
 
     def tangent(self, vectors: ArrayLike) -> Floats:

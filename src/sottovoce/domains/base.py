@@ -173,7 +173,7 @@ class Domain(RemembersArguments, ABC):
         """Whether the affine dimension is known by formula."""
         return type(self).affine_dimension is not Domain.affine_dimension
 
-    def _orbit(self) -> Orbit | None:
+    def orbit(self) -> Orbit | None:
         """How the cheapest vertex for a cost of standard normals is spread around the centre, if known by symmetry."""
         return None
 

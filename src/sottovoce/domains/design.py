@@ -120,7 +120,7 @@ def d_optimal_design(domain: Domain) -> Design:
     (5, 5.0)
     """
     if domain not in _known:
-        orbit = domain._orbit()
+        orbit = domain.orbit()
         with single_threaded():
             by_formula = orbit is not None and len(orbit.axes) > _SEARCHED
             _known[domain] = _of_orbit(domain, orbit) if orbit is not None and by_formula else _search(domain)

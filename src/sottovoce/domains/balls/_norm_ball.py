@@ -18,7 +18,8 @@ class NormBall(Full):
         """The Euclidean distance from the centre to the farthest points."""
         return self.radius
 
-    def _orbit(self) -> Orbit:
+    def orbit(self) -> Orbit:
+        """Spread alike in all directions."""
         return even_orbit(np.eye(self.dimension), self.radius)
 
     @property

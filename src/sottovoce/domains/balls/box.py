@@ -102,7 +102,8 @@ class Box(Fixed, Domain):
         """The diagonal."""
         return math.dist(self.low, self.high)
 
-    def _orbit(self) -> Orbit | None:
+    def orbit(self) -> Orbit | None:
+        """Half a side along each axis."""
         sides = self.high - self.low
         return Orbit(np.eye(self.dimension)[sides > 0.0], sides[sides > 0.0] / 2) if sides.any() else None
 

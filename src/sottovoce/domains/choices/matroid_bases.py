@@ -84,7 +84,7 @@ class MatroidBases(MatroidPolytope):
         """Number of elements less the number of connected components: each has a fixed number of elements chosen."""
         return self.dimension - len(np.unique(self._components))
 
-    def _orbit(self) -> Orbit | None:
+    def orbit(self) -> Orbit | None:
         """Return that of a product of hypersimplices, if the matroid is a partition."""
         if not isinstance(self.matroid, Partition):
             return None

@@ -96,8 +96,9 @@ class Counting(Fixed, Domain):
         """That of the original; read-only."""
         return self.domain.center
 
-    def _orbit(self) -> Orbit | None:
-        return self.domain._orbit()
+    def orbit(self) -> Orbit | None:
+        """That of the original."""
+        return self.domain.orbit()
 
     @cached_property
     def _quick_middle(self) -> Vector:

@@ -110,10 +110,11 @@ class Product(Fixed, Domain):
         """By Pythagoras, from those of the parts."""
         return math.hypot(*(part.diameter for part in self.domains))
 
-    def _orbit(self) -> Orbit | None:
+    def orbit(self) -> Orbit | None:
+        """Those of the parts, if all are known."""
         if any(part.affine_dimension < 1 for part in self.domains):
             return None
-        orbits = [part._orbit() for part in self.domains]
+        orbits = [part.orbit() for part in self.domains]
         known = [one for one in orbits if one is not None]
         return side_by_side(known) if len(known) == len(orbits) else None
 

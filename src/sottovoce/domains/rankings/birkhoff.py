@@ -86,7 +86,8 @@ class Birkhoff(Faceted):
         """Distance of two permutations that agree nowhere."""
         return math.sqrt(2 * self.n)
 
-    def _orbit(self) -> Orbit:
+    def orbit(self) -> Orbit:
+        """Spread alike along all directions whose rows and columns add up to nothing."""
         return even_orbit(np.kron(helmert(self.n), helmert(self.n)), self.outer_radius)
 
     def tangent(self, vectors: ArrayLike) -> Floats:
