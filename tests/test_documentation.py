@@ -85,8 +85,6 @@ def is_quick(arguments):
     options = dict(itertools.pairwise(arguments))
     if arguments[0] == "run":
         return parsing.count("horizon", options.get("--horizon", "1M")) <= 100_000
-    if arguments[0] == "audit":
-        return "--mechanism" in options and parsing.count("runs", options.get("--runs", "20k")) <= 1000
     return arguments[0] in ("domains", "plan", "--version", "--help") or "--help" in arguments
 
 

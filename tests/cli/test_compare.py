@@ -155,6 +155,9 @@ def test_an_interrupt_says_how_to_go_on(tmp_path):
     out, _ = child.communicate(timeout=60)
     assert child.returncode == 130
     done = len(Sweep.load("here").results)
+    assert 0 < done < 60
+    with open("here/results.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == done
     assert f"interrupted: {done} of 60 cells are finished, and are kept" in out
     assert (
         "to go on: sottovoce compare ball:dimension=2 --algorithms default --epsilon 1.0 --horizon 30000 --seeds 60"

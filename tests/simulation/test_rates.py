@@ -7,7 +7,6 @@ from scipy import stats
 import sottovoce as sv
 
 HORIZONS = (10_000, 31_623, 100_000, 316_228)
-SEEDS = range(4)
 
 
 def regret(horizon, seed, plan, play):
@@ -32,9 +31,12 @@ def slope_with_interval(horizons, values, level=0.99):
     return fit.slope, fit.slope - margin, fit.slope + margin
 
 
-@pytest.mark.parametrize(("plan", "play"), [("paper", "around"), ("paper", "inside"), ("auto", "inside")])
-def test_without_privacy_regret_grows_like_t_to_three_quarters_or_slower(plan, play):
-    runs = [(horizon, regret(horizon, seed, plan, play)) for horizon in HORIZONS for seed in SEEDS]
+@pytest.mark.parametrize(
+    ("plan", "play", "seeds"),
+    [("paper", "around", 4), ("paper", "inside", 4), ("auto", "inside", 1)],  # the last is far below, and slow
+)
+def test_without_privacy_regret_grows_like_t_to_three_quarters_or_slower(plan, play, seeds):
+    runs = [(horizon, regret(horizon, seed, plan, play)) for horizon in HORIZONS for seed in range(seeds)]
     slope, low, high = slope_with_interval(*np.transpose(runs))
     print(f"{plan}, {play}: slope {slope:.3f}, 99% interval [{low:.3f}, {high:.3f}]")
     assert high <= 0.76

@@ -39,17 +39,17 @@ class Case:
 
 ARMS = sv.domains.Simplex(4)
 BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
-ROOT = 1 / 2 + math.log(math.log(4_000) / math.log(500)) / (2 * math.log(8))  # of sqrt(T log T), between the two
+ROOT = 1 / 2 + math.log(math.log(2_000) / math.log(250)) / (2 * math.log(8))  # of sqrt(T log T), between the two
 TIMES_LOG = 1 / 2 + math.log(math.log(300_000) / math.log(3_000)) / math.log(100)  # of sqrt(T) log T, likewise
 CASES = [
     Case("fkm", BALL, 3 / 4),
     Case("chen-zhang-karbasi", BALL, 4 / 5),
     Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
     Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
-    Case("smith-thakurta", DISC, 3 / 4, (250, 4_000), (12, 4), privacy=sv.PureDP(10.0)),
+    Case("smith-thakurta", DISC, 3 / 4, (250, 2_000), (8, 4), privacy=sv.PureDP(10.0)),
     # Seeds that nothing was chosen on.
-    Case("agarwal-singh", DISC, ROOT, (500, 4_000), (16, 8), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
-    Case("agarwal-singh", SUBSETS, 2 / 3, (1_000, 15_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
+    Case("agarwal-singh", DISC, ROOT, (250, 2_000), (16, 6), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
+    Case("agarwal-singh", SUBSETS, 2 / 3, (500, 6_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
     Case(
         "successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1
     ),
