@@ -157,16 +157,18 @@ class _Crew:
         self._workers: list[_Worker] = []
 
     def run(self, pick: Callable[[], Any]) -> Iterator[Message]:
-        waiting = pick()
-        while waiting is not None or any(worker.item is not None for worker in self._workers):
+        waiting, heard = pick(), list[Message]()
+        while True:
             self._replace_finished(needed=waiting is not None)
             for worker in self._workers:
                 if waiting is not None and worker.free:
                     yield worker.hand(waiting)
                     waiting = pick()
+            yield from heard  # after new work was handed out: who hears it may take long, and a process would idle
+            if waiting is None and all(worker.item is None for worker in self._workers):
+                return
             wait([worker.pipe for worker in self._workers])
-            for worker in self._workers:
-                yield from worker.messages()
+            heard = [message for worker in self._workers for message in worker.messages()]
 
     def _replace_finished(self, needed: bool) -> None:
         for worker in [worker for worker in self._workers if worker.finished]:
