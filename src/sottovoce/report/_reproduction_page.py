@@ -97,9 +97,12 @@ def _skipped(scale: Extent) -> str:
     if scale.longest:
         lengths = " and ".join(f"{one:,}" for one in scale.longest)
         few = f"T = {lengths} has {scale.longest_seeds} seeds: it is reported, and slopes are judged without it. "
+    but = ""
+    if scale.approximate_horizons:
+        but = f", Smith-Thakurta under approximate privacy to T = {scale.approximate_horizons[-1]:,}"
     return (
         f"{few}Algorithms with a round per event (Smith-Thakurta, Chen-Zhang-Karbasi, FKM) are run to "
-        f"T = {scale.slow_horizons[-1]:,} only. "
+        f"T = {scale.slow_horizons[-1]:,} only{but}. "
     )
 
 

@@ -46,9 +46,11 @@ def parts_in_words(found: Series, exploring: Series) -> str:
     shares = exploring.regrets.mean(axis=0) / found.regrets.mean(axis=0)
     word = "mostly" if shares.min() > 0.5 else "partly" if shares.max() > 0.2 else "hardly"
     own = fit(exploring.values, exploring.regrets)
+    below = bool((exploring.regrets < exploring.bounds).all())
     parts = (
         f"{word} the cost of exploring, which at the best fixed point is {shares[0]:.0%} to {shares[-1]:.0%} of it, "
         f"grows to the power of {own.slope:.2f} ± {own.error:.2f}, and is {exploring.share_of_bound} of its own bound"
+        f"{', below it throughout' if below else ''}"
     )
     rest = found.regrets - exploring.regrets
     if (rest > 0).all():
