@@ -51,7 +51,8 @@ def double(item, report):
 def threads(item, report):
     import threadpoolctl
 
-    return [pool["num_threads"] for pool in threadpoolctl.threadpool_info()], os.environ["NUMBA_NUM_THREADS"]
+    pools = {pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+    return item, os.getpid(), pools, os.environ["NUMBA_NUM_THREADS"]
 
 
 def troubled(item, report):

@@ -41,7 +41,7 @@ def table_without_seconds(folder):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    return sweep(tmp_path_factory.mktemp("finished"), jobs=2)
+    return sweep(tmp_path_factory.mktemp("finished"))
 
 
 # ---------------------------------------------------------------------- what is on disk

@@ -17,11 +17,16 @@ def run(task, items, jobs=2):
     return list(work(task, lambda: left.pop(0) if left else None, jobs))
 
 
-def test_every_item_is_worked_on_once_by_processes_that_stay():
-    messages = run(standins.troubled, range(12), jobs=2)
+def test_every_item_is_worked_on_once_by_processes_that_stay_and_have_one_thread(monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "7")
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+    messages = run(standins.threads, range(12), jobs=2)
     done = {message.item: message.value for message in messages if isinstance(message, Done)}
     assert {item: value[0] for item, value in done.items()} == {item: item for item in range(12)}
-    assert 1 <= len({value[1] for value in done.values()}) <= 2
+    assert 1 <= len({process for _, process, _, _ in done.values()}) <= 2
+    assert all((pools, numba) == ({1}, "1") for _, _, pools, numba in done.values())
+    assert os.environ["OMP_NUM_THREADS"] == "7"  # this process keeps its own
+    assert "NUMBA_NUM_THREADS" not in os.environ
 
 
 def test_nothing_to_do_starts_nothing():
@@ -44,17 +49,6 @@ def test_what_goes_wrong_with_an_item_is_told_and_the_others_go_on():
     assert failed["exit"] == "its process ended with code 3"
     kept = {trouble for trouble in troubles if process[trouble] == process[f"after {trouble}"]}
     assert kept == {"raise", "unpicklable"}  # a process that ran out of memory is replaced like one that died
-
-
-def test_workers_have_one_thread_and_the_parent_keeps_its_environment(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    ((pools, numba),) = [message.value for message in run(standins.threads, [1], jobs=1) if isinstance(message, Done)]
-    assert pools
-    assert set(pools) == {1}
-    assert numba == "1"
-    assert os.environ["OMP_NUM_THREADS"] == "7"
-    assert "NUMBA_NUM_THREADS" not in os.environ
 
 
 def test_a_worker_that_cannot_begin_is_an_error_and_not_an_endless_loop(capfd):
