@@ -7,6 +7,7 @@ A round of posterior probes has a dozen decisions at most, and its events share 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -149,13 +150,12 @@ def indices_of(rows: Floats) -> tuple[Integers, ...]:
     >>> indices_of(np.array([[0.0, 1.0, 1.0], [1.0, 0.0, 0.0]]))
     (array([1, 2]), array([0]))
     """
-    found = []
-    for row in rows:
-        where = np.flatnonzero(row)
-        if not (row[where] == 1).all():
-            raise _not_chosen()
-        found.append(_locked(where))
-    return tuple(found)
+    which, where = np.nonzero(rows)
+    if not (rows[which, where] == 1).all():
+        raise _not_chosen()
+    ends = np.searchsorted(which, np.arange(len(rows) + 1)).tolist()
+    _locked(where)
+    return tuple(where[start:end] for start, end in pairwise(ends))
 
 
 def _locked(values: Any) -> Any:

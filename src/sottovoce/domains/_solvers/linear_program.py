@@ -107,7 +107,10 @@ class LinearProgram:
     def _run(self, live: "_Live", cost: Vector) -> Vector:
         """Solve: primal simplex from the last basis, which stays feasible; for a very different cost, from scratch."""
         live.model.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
-        near = live.last is not None and np.linalg.norm(cost - live.last) <= _NEAR * np.linalg.norm(cost)
+        # In large programs starting anew takes less than the primal steps from a basis nearby (measured).
+        near = False
+        if live.last is not None and self._dense is not None:
+            near = bool(np.linalg.norm(cost - live.last) <= _NEAR * np.linalg.norm(cost))
         live.last = None
         status = ""
         for attempt in _ATTEMPTS if near else _ATTEMPTS[1:]:

@@ -77,6 +77,11 @@ class Laminar(AbstractMatroid):
         within = x.min() >= -tolerance and x.max() <= 1 + tolerance
         return bool(within and (self.family @ x <= self.capacities + tolerance).all())
 
+    @property
+    def falls_apart_quickly(self) -> bool:
+        """It does not: every element outside a base is looked at."""
+        return False
+
     def components(self) -> Order:
         """Return the label of each element's component.
 

@@ -148,11 +148,23 @@ class ByMeasurements:
         (U, n) decisions, sparse.
     weights, pulls
         (U,) the precision of each decision's mean, and precision times mean.
+    shared
+        (U, U) `prior_gram` of the decisions, if it is known: the same whatever the weights are.
     """
 
-    def __init__(self, spread: Spread, level: float, center: Floats, rows: Any, weights: Floats, pulls: Floats) -> None:
+    def __init__(
+        self,
+        spread: Spread,
+        level: float,
+        center: Floats,
+        rows: Any,
+        weights: Floats,
+        pulls: Floats,
+        shared: Floats | None = None,
+    ) -> None:
         self._spread, self._level, self._center = spread, level, center
         counted = weights > 0
+        self._shared = shared if counted.all() else None
         self._rows, self._weights = rows[np.flatnonzero(counted)], weights[counted]
         self._values = pulls[counted] / self._weights
 
@@ -167,11 +179,14 @@ class ByMeasurements:
         left, right = one @ self._far, other @ self._far
         return np.asarray(self._spread.gram(one, other) - left[:, None] - right + middle + self._level**2)
 
+    def prior_gram(self) -> Floats:
+        """Prior covariance of the mean losses of the decisions that were measured."""
+        return self._gram(self._rows, self._rows) if self._shared is None else self._shared
+
     @cached_property
     def _root(self) -> Floats:
-        return np.asarray(
-            cholesky(self._gram(self._rows, self._rows) + np.diag(1 / self._weights), lower=True, check_finite=False)
-        )
+        noisy = self.prior_gram() + np.diag(1 / self._weights)
+        return np.asarray(cholesky(noisy, lower=True, check_finite=False))
 
     def _solve(self, values: Floats) -> Floats:
         return np.asarray(cho_solve((self._root, True), values, check_finite=False))

@@ -114,6 +114,7 @@ class LinearBelief(Belief):
         self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
         self._fits: tuple[_Known, list[Fitted]] | None = None
         self._led: tuple[_Known, Floats] | None = None
+        self._gram: tuple[Any, Floats] | None = None
 
     # ------------------------------------------------------------------ what is believed
 
@@ -204,10 +205,19 @@ class LinearBelief(Belief):
         if self.many:
             if warm and self._prior_data is not None:
                 rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
-            return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled)
+            shared = self._gram_of(rows) if rows is history.decisions else None
+            return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
         features = self.features(rows)
         precision, pull = self._warm_prior if warm and self.remembers_earlier else self._cold_prior
         return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
+
+    def _gram_of(self, rows: Any) -> Floats:
+        """Prior covariance of decisions, once for all memories of one history."""
+        if self._gram is None or self._gram[0] is not rows:
+            alike = np.ones(rows.shape[0])
+            fit = ByMeasurements(self.spread, self.level, self.center, rows, alike, alike)
+            self._gram = rows, fit.prior_gram()
+        return self._gram[1]
 
     def _kept(self, memory: Memory) -> Floats:
         """How much each released mean still counts."""
