@@ -154,7 +154,7 @@ class Domain(RemembersArguments, ABC):
     def middle(self) -> Vector:
         """A point among the vertices that is quickly found: `center`, unless certifying that one takes long; read-only.
 
-        That is where no formula is known and there are many coordinates; it is the mean of a few dozen vertices then.
+        That is where no formula is known and there are many coordinates; it is the mean of a few vertices then.
         """
         return self.center if self.dimension <= FEW else self._quick_middle
 

@@ -19,7 +19,7 @@ Oracle = Callable[[Vector], Vector]
 SEED = 20_210_204
 _FLAT = 1e-9  # width, relative to the set's extent, below which a direction counts as flat
 CAUTION = 1e-9  # certificates give this fraction away to rounding
-_LOOKS = 12  # directions, each taken both ways, whose vertices make a mean
+_LOOKS = 8  # directions, each taken both ways, whose vertices make a mean
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +73,7 @@ def both_ways(oracle: Oracle, directions: Iterable[Vector]) -> list[Vector]:
 
 
 def mean_of_vertices(oracle: Oracle, dimension: int) -> Vector:
-    """Return the mean of a few dozen vertices, in opposite directions: a point of the set, and nothing is proven of it.
+    """Return the mean of a few vertices, in opposite directions: a point of the set, and nothing is proven of it.
 
     They are added up one by one, so that no more than a few vectors are in memory.
     """

@@ -17,7 +17,7 @@ _DIRECTIONS = 64  # random linear functions, whose gain over the set is measured
 _CALLS = 200  # of the oracle, for a projection
 # Among many coordinates chance evens out, and a call of the oracle takes long: fewer do. Of a projection, the fewer the
 # more coordinates: of the leader's, and of a probe's, which starts from there and need not be exact.
-_MANY_VERTICES, _MANY_DIRECTIONS = 24, 4
+_MANY_VERTICES, _MANY_DIRECTIONS = 16, 4
 _MANY_CALLS, _LEAST_CALLS, _PROBE_CALLS, _LEAST_PROBE_CALLS = 120_000, 40, 15_000, 4
 _LEAST = 0.25  # of the mean scale: what a coordinate's is at least
 _EVEN, _LUCK = 1.5, 2.0  # ratio of scales that counts as even; and scatter, compared with that of chance, that does
