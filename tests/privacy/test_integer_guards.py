@@ -17,7 +17,7 @@ from sottovoce.exploration import Probed, Spheres, Stage, Weighted
 from sottovoce.learning.bandit._reports import ReportGrid
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
-from sottovoce.studies.database.rows import draw_from_record
+from sottovoce.studies.database.rows import weights_from_record
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max
@@ -235,7 +235,7 @@ def test_an_event_counts_once_in_one_number(numbers, index, sign):
 )
 def test_a_stored_block_that_nobody_has_drawn_is_refused(record):
     with pytest.raises(StudyDamaged):
-        draw_from_record({"actions": np.zeros((2, 2)), **record})
+        weights_from_record(record)
 
 
 def test_rows_of_integers_are_taken_as_they_are():

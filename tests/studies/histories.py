@@ -201,7 +201,8 @@ class History:
                 self._ask(study)
                 self._pay(study)
         self.done["deaths"] += 1
-        study.close()
+        with contextlib.suppress(Death):  # before it could give back what it had in hand
+            study.close()
         self.studies[index] = self._open()
 
     def _end_a_life(self):

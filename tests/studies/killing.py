@@ -10,16 +10,16 @@ import traceback
 
 import numpy as np
 from sqlalchemy import event
-from study_tools import Look, integer_of, losses_of, place
+from study_tools import Look, integer_of, losses_of, place, watch
 
 import sottovoce as sv
 from sottovoce._records import unpack
-from sottovoce.learning.bandit.open_losses import PENDING
-from sottovoce.studies.calls.ids import sign
+from sottovoce.studies.calls import asking
 from sottovoce.studies.database import storage, tables
+from sottovoce.studies.database.cells import marks
 
 WAYS = ("statement", "commit", "erasure", "line", "time")
-_HOME = os.path.dirname(storage.__file__)
+_HOME = os.path.dirname(os.path.dirname(storage.__file__))
 
 
 def tally(kind, backend, outcome, count=1):
@@ -117,6 +117,8 @@ def arm(way, after, late):
             return engine
 
         storage.create_engine = watched
+        wanted = {"statement": ("",), "commit": ("COMMIT", "UPDATE sottovoce_cells")}[way]  # on a server it is one
+        watch(**{"after" if late else "before": lambda statement: statement.startswith(wanted) and count()})
     elif way == "erasure":
         erase = storage.Storage.erase
 
@@ -168,6 +170,7 @@ def work_on(url, seed, left_over=(), calls=14):
     def work(report):
         waiting = list(left_over)
         rng = random.Random(seed)
+        asking._OFTEN = rng.choice((0, 8))  # reserves for calls to come from the second one on
         study = sv.Study.open(url, name="study", repeat="ignore")
         for _ in range(calls):
             if not waiting or rng.random() < 0.4:
@@ -192,13 +195,8 @@ def work_on(url, seed, left_over=(), calls=14):
 
 
 def outstanding(study):
-    """Return the ids of actions that wait for their loss."""
-    state, ids = study._session.state, []
-    for live in state.rounds.values():
-        if not live.closed:
-            slots = [slot for slot in live.pending().tolist() if live.first + slot < state.counters.asked]
-            ids += sign(study._found.key, state.counters.generation, live.number, slots)
-    return ids
+    """Return the ids of actions that wait for their loss: those that somebody reserved and never saw among them."""
+    return study.outstanding().ids.tolist()
 
 
 class History:
@@ -265,11 +263,15 @@ class History:
             self._check_round(number, told, set(mine) - told)
             done["told"] += len(told)
             done["forgotten"] += len(mine) - len(told)
-            live = study._session.state.rounds[number]
-            drawn = np.arange(public[number]["opened"])
-            assert set(drawn[live.states(drawn) == PENDING].tolist()) == set(drawn.tolist()) - set(mine)
+            cells = [row for row in now.cells if row.round == number]
+            waiting = {
+                slot for row in cells for slot in (row.first + np.flatnonzero(~marks(row.closed, row.size))).tolist()
+            }
+            reserved = {slot for row in cells for slot in range(row.first, row.first + row.size)}
+            assert reserved == set(range(min(public[number]["opened"], now.head.asked - public[number]["first"])))
+            assert waiting == reserved - set(mine)
         assert {number for number, _ in stored} <= set(opened), "losses of a closed round are still there"
-        assert done == {"told": now.head.told, "forgotten": now.head.forgotten}
+        assert done == now.counts()
 
     def _check_round(self, number, told, missing):
         def mine(events):

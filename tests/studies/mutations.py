@@ -8,14 +8,14 @@ from study_tools import SOAK
 
 from sottovoce._records import pack, unpack
 from sottovoce.errors import StudyNotFound
-from sottovoce.studies.database.rows import pack_losses, unpack_losses
+from sottovoce.studies.database.cells import entries, pack_losses
 from sottovoce.studies.database.snapshot import Snapshot, take_snapshot
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.session.counters import Counters
 from sottovoce.studies.verifying.verification import verify_rows
 
 EVERY = SOAK  # row, and several places of every array
-ORDER = {"epochs": "number", "rounds": "number", "blocks": "first", "tells": "number"}
+ORDER = {"epochs": ("number",), "rounds": ("number",), "blocks": ("first",), "cells": ("round", "first")}
 
 
 def rows_of(url, name="study"):
@@ -45,7 +45,7 @@ def changed(rows, table, index, column, value):
     mine = list(getattr(rows, table))
     mine[index] = SimpleNamespace(**vars(mine[index]) | {column: value})
     mine = [row for row in mine if row.study == rows.study.id]
-    return replace(rows, **{table: sorted(mine, key=lambda row: getattr(row, ORDER[table]))})
+    return replace(rows, **{table: sorted(mine, key=lambda row: [getattr(row, one) for one in ORDER[table]])})
 
 
 def seal_of(head):
@@ -60,8 +60,8 @@ def mutations(rows):
     """
     for table, index, column, value in _cells(rows):
         place = f"{table}.{column}"
-        if table == "tells" and column == "entry":
-            for how, other in _entries(rows.tells[index].round, value):
+        if table == "cells" and column == "losses":
+            for how, other in _entries(rows.cells[index].round, value):
                 yield f"{place} {how}", changed(rows, table, index, column, other)
         elif isinstance(value, bytes) and value[:4] == b"svr1":
             for how, record in _records(unpack(value)):
@@ -78,7 +78,10 @@ def mutations(rows):
 def _chosen(mine):
     if EVERY:
         return range(len(mine))
-    kinds = {(getattr(row, "state", None), index == len(mine) - 1): index for index, row in enumerate(mine)}
+    kinds = {
+        (getattr(row, "state", None), bool(getattr(row, "losses", b"")), index == len(mine) - 1): index
+        for index, row in enumerate(mine)
+    }
     return sorted(kinds.values())
 
 
@@ -131,8 +134,11 @@ def _values(value):
 
 
 def _entries(number, data):
-    slots, integers = unpack_losses(number, data)
-    yield "of a slot less", pack_losses(number, slots[:-1], None if integers is None else integers[:-1])
+    if not data:
+        return
+    (slots, integers), *_ = entries(number, data)
+    if len(slots) > 1:
+        yield "of a slot less", pack_losses(number, slots[:-1], None if integers is None else integers[:-1])
     other = slots.copy()
     other[0] = 10_000
     yield "of a slot that is not there", pack_losses(number, other, integers)

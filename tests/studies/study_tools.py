@@ -10,8 +10,9 @@ from sqlalchemy.pool import NullPool
 
 import sottovoce as sv
 from sottovoce._records import unpack
-from sottovoce.studies.database import tables
-from sottovoce.studies.database.rows import unpack_losses
+from sottovoce.studies.database import storage, tables
+from sottovoce.studies.database.cells import entries
+from sottovoce.studies.session import session
 
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 
@@ -122,7 +123,8 @@ class Look:
             self.head = connection.execute(select(tables.heads).where(where)).one()
             self.rounds = connection.execute(_of(tables.rounds, self.head.id, tables.rounds.c.number)).all()
             self.blocks = connection.execute(_of(tables.blocks, self.head.id, tables.blocks.c.first)).all()
-            self.tells = connection.execute(_of(tables.tells, self.head.id, tables.tells.c.number)).all()
+            cells = connection.execute(_of(tables.cells, self.head.id, tables.cells.c.first)).all()
+            self.cells = sorted(cells, key=lambda row: (row.round, row.first))
             self.epochs = connection.execute(_of(tables.epochs, self.head.id, tables.epochs.c.number)).all()
         engine.dispose()
 
@@ -136,15 +138,25 @@ class Look:
         """Return the released record of each closed round, as it is stored."""
         return {row.number: bytes(row.released) for row in self.rounds if row.state != tables.OPEN}
 
+    @property
+    def tells(self):
+        """Return the stretches that were told anything."""
+        return [row for row in self.cells if row.losses]
+
+    def counts(self):
+        """Return how many losses were told, and given up, of all rounds."""
+        told, missing = (sum(getattr(row, name) for row in self.cells) for name in ("told", "missing"))
+        return {"told": self.head.told + told, "forgotten": self.head.forgotten + missing}
+
     def told(self):
         """Return the integer of every (round, slot) that waits for its round; None if it was forgotten."""
         found = {}
         for row in self.tells:
-            slots, integers = unpack_losses(row.round, bytes(row.entry))
-            values = [None] * len(slots) if integers is None else integers.tolist()
-            for slot, value in zip(slots.tolist(), values, strict=True):
-                assert (row.round, slot) not in found, "an event is stored twice"
-                found[row.round, slot] = value
+            for slots, integers in entries(row.round, bytes(row.losses)):
+                values = [None] * len(slots) if integers is None else integers.tolist()
+                for slot, value in zip(slots.tolist(), values, strict=True):
+                    assert (row.round, slot) not in found, "an event is stored twice"
+                    found[row.round, slot] = value
         return found
 
 
@@ -168,6 +180,49 @@ def path_of(url):
 def raw(url):
     """Return a plain SQLite connection to the file of a URL."""
     return sqlite3.connect(path_of(url), isolation_level=None)
+
+
+class Watched:
+    """A driver's connection that says what it is about to execute, and what it has executed."""
+
+    def __init__(self, raw, before, after):
+        self._raw, self._before, self._after = raw, before, after
+
+    def execute(self, statement, *values):
+        self._before(statement)
+        found = self._raw.execute(statement, *values)
+        self._after(statement)
+        return found
+
+    def executemany(self, statement, values):
+        self._before(statement)
+        if hasattr(self._raw, "executemany"):
+            self._raw.executemany(statement, values)
+        else:  # a server's connection has it in its cursor
+            with self._raw.cursor() as cursor:
+                cursor.executemany(statement, values)
+        self._after(statement)
+
+    def cursor(self):
+        return contextlib.nullcontext(self)
+
+    def __getattr__(self, name):
+        return getattr(self._raw, name)
+
+
+def nothing(statement):
+    """Do nothing about a statement."""
+
+
+def watch(before=nothing, after=nothing, put=setattr):
+    """Have functions told of every statement that goes to a driver without SQLAlchemy."""
+    driver_of = storage.driver_of
+
+    def watched(connection):
+        return Watched(driver_of(connection), before, after)
+
+    for module in (storage, session):
+        put(module, "driver_of", watched)
 
 
 class Backup:

@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from study_tools import integer_of, losses_of, path_of, place, raw, sums
 
+from sottovoce.studies.session import gathering
+
 PAGES = ("", "-wal", "-shm")
 
 
 def planted(ids):
-    """Return the stored encodings of losses, which are at home nowhere else: little-endian integers of 64 bits."""
-    return {one: integer_of(*place(one)[1:]).to_bytes(8, "little") for one in ids}
+    """Return the stored encodings of losses, which are at home nowhere else: little-endian integers of 32 bits."""
+    return {one: integer_of(*place(one)[1:]).to_bytes(4, "little") for one in ids}
 
 
 def found(url, patterns):
@@ -92,7 +94,7 @@ def test_erasure_waits_for_a_reader_and_is_done_later(opened, sqlite_url):
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
     reader = raw(sqlite_url)
     reader.execute("BEGIN")
-    assert reader.execute("SELECT count(*) FROM sottovoce_tells").fetchone() == (1,)
+    assert reader.execute("SELECT count(*) FROM sottovoce_cells WHERE told > 0").fetchone() == (1,)
     study.tell(block.ids[-1], 0.5)
     status = study.status()
     assert (status.round, status.erasure_pending) == (1, 1)
@@ -146,13 +148,21 @@ def test_an_unreleased_last_round_is_erased_as_well(opened, sqlite_url):
     assert np.array_equal(study.point, study.domain.center)
 
 
-def test_the_losses_in_memory_are_overwritten_with_the_release(opened, sqlite_url):
+def test_the_losses_in_memory_are_overwritten_with_the_release(opened, sqlite_url, monkeypatch):
     study = opened(sqlite_url, **sums())
     block = study.ask(12)
     study.tell(block.ids[:11], losses_of(block.ids[:11]))
-    live = study._session.state.rounds[0]
-    held = live.blocks[0]
-    assert any(held.slots)
+    held, summed = [], gathering._summed
+
+    def watched(connection, number, live, values, states):
+        assert values.any()
+        held.append(values)
+        held.append(summed(connection, number, live, values, states))
+        assert held[1].complete().products.any()
+        return held[1]
+
+    monkeypatch.setattr(gathering, "_summed", watched)
     study.tell(block.ids[11], 0.5)
-    assert not any(held.slots)
-    assert not live.open.complete().products.any()
+    values, sums_of_round = held
+    assert not values.any()
+    assert not sums_of_round.complete().products.any()

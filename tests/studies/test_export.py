@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.studies import export, export_lines
-from sottovoce.studies.database.rows import unpack_losses
+from sottovoce.studies.database.cells import entries
 
 OPTIONS = {
     "domain": sv.domains.Birkhoff(3),
@@ -68,9 +68,9 @@ def test_an_export_holds_no_loss_of_an_open_round(study, tmp_path):
     wanted = actions.ids[actions.wants_loss]
     study.tell(wanted[:-1], np.linspace(0.2, 0.7, len(wanted) - 1))
     connection = sqlite3.connect(tmp_path / "study.db")
-    stored = connection.execute("SELECT round, entry FROM sottovoce_tells").fetchall()
+    stored = connection.execute("SELECT round, losses FROM sottovoce_cells").fetchall()
     connection.close()
-    integers = [one for number, entry in stored for one in unpack_losses(number, entry)[1].tolist()]
+    integers = [one for number, data in stored for _, told in entries(number, data) for one in told.tolist()]
     assert len(integers) == len(wanted) - 1
     text = json.dumps(study.export())
     assert not any(str(one) in text for one in integers)

@@ -7,6 +7,7 @@ import shutil
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 from killing import Child
 from sqlalchemy import event
@@ -14,6 +15,7 @@ from study_tools import Look, ball, execute, losses_of, path_of, raw, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.studies.database.cells import pack_losses
 from sottovoce.studies.database.storage import Storage
 
 
@@ -39,7 +41,7 @@ def test_a_full_disk_loses_nothing_and_work_goes_on_once_there_is_room(opened, s
     with pytest.raises(StorageError, match=r"the disk is full; nothing was changed. Make room and try again"):
         study.ask(5000)
     limit[0] = False
-    assert Look(sqlite_url).head.told == before.head.told == 3
+    assert Look(sqlite_url).counts()["told"] == before.counts()["told"] == 3
     asked, _, outstanding = told(study)
     assert asked - 3 == outstanding
     study.tell(ids[3:], losses_of(ids[3:]))
@@ -196,10 +198,9 @@ def test_a_server_that_is_not_there_is_a_clear_error_without_the_password(opened
 
 
 DAMAGE = {
-    "sottovoce_heads": ["asked", "told", "closed", "version", "generation", "fence", "lease", "coins", "configuration"],
+    "sottovoce_heads": ["asked", "told", "closed", "version", "generation", "returned", "coins", "configuration"],
     "sottovoce_rounds": ["public"],
     "sottovoce_blocks": ["draw"],
-    "sottovoce_tells": ["entry"],
     "sottovoce_epochs": ["made", "learned"],
 }
 
@@ -224,10 +225,31 @@ def test_damage_to_what_an_open_study_needs_is_noticed_when_it_is_read(table, co
         opened(url)
 
 
+@pytest.mark.parametrize("way", ["damaged", "lost", "doubled", "elsewhere"])
+def test_damage_to_losses_is_noticed_before_they_are_released(way, opened, url):
+    study = opened(url, **ball())
+    ids = study.ask(8).ids
+    study.tell(ids[:7], losses_of(ids[:7]))
+    study.close()
+    (row,) = Look(url).cells
+    entry = bytes(row.losses)
+    changed = {
+        "damaged": entry[:-3] + bytes([entry[-3] ^ 4]) + entry[-2:],
+        "lost": b"",
+        "doubled": entry + entry,
+        "elsewhere": pack_losses(0, np.arange(2, 9), np.arange(7)),
+    }
+    execute(url, "UPDATE sottovoce_cells SET losses = :losses", losses=changed[way])
+    study = opened(url)
+    for call in (lambda: study.tell(ids[7], 0.5), study.status):
+        with pytest.raises(StudyDamaged, match="round 0"):
+            call()
+    assert Look(url).closed == {}
+
+
 @pytest.mark.parametrize(
     ("statement", "words"),
     [
-        ("UPDATE sottovoce_rounds SET state = 'open'", "says otherwise"),
         ("UPDATE sottovoce_rounds SET state = 'released' WHERE number = 2", "says otherwise"),
         ("UPDATE sottovoce_epochs SET passed = passed + 8", "do not agree"),
         ("UPDATE sottovoce_epochs SET passed = 0", "do not agree"),

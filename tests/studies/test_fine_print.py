@@ -3,29 +3,36 @@
 import sqlite3
 import threading
 
+import numpy as np
 import pytest
-from sqlalchemy import select
 from sqlalchemy.exc import OperationalError
 from study_tools import Look, ball, losses_of, path_of, sums
 
 import sottovoce as sv
 from sottovoce.errors import RoundClosed, StorageError, StudyBehind
 from sottovoce.studies.calls.ids import sign
-from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.database.tables import tells
-from sottovoce.studies.session import _rebuilding as rebuilding
+from sottovoce.studies.database.storage import Storage, driver_of
+from sottovoce.studies.session.counters import AUTO
 
 
 def test_no_temporary_file_ever_holds_losses(opened, sqlite_url):
-    """SQLite sorts in memory; and the query for losses has an index in order, so there is nothing to sort."""
+    """SQLite sorts in memory; and the queries for losses have an index in order, so there is nothing to sort."""
     study = opened(sqlite_url, **sums())
+    plans = []
     with study._session.storage.transaction() as connection:
         assert connection.exec_driver_sql("PRAGMA temp_store").scalar() == 2
-        query = select(tells.c.number, tells.c.round, tells.c.entry).where(tells.c.study == 1, tells.c.number > 0)
-        text = str(query.order_by(tells.c.number).compile(connection, compile_kwargs={"literal_binds": True}))
-        plan = " ".join(str(row) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {text}").all())
-    assert "TEMP B-TREE" not in plan
-    assert rebuilding.read_tells.__doc__  # the query above is the one there
+        table, raw = study._session.cells(connection), driver_of(connection)
+
+        class Explaining:
+            def execute(self, statement, values):
+                plans.append(" ".join(str(row) for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", values)))
+                return raw.execute(statement, values)
+
+        table._raw = Explaining()
+        table.covering(1, 0, np.array([0, 5]))
+        table.of_round(0)
+    assert len(plans) == 2
+    assert not any("TEMP B-TREE" in plan for plan in plans)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +62,7 @@ def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url, monkeypat
     study = opened(sqlite_url, **sums())
     ids = study.ask(12).ids
     with monkeypatch.context() as patch:
-        patch.setattr("sottovoce.studies.calls.closing._take_lease", no_room)  # and so all closing of rounds
+        patch.setattr("sottovoce.studies.calls.closing._close_next", no_room)  # and so all closing of rounds
         study.tell(ids, losses_of(ids))  # on record, though its round cannot be closed
         assert len(study.ask(5)) == 5  # nor is any action lost
         with pytest.raises(StorageError, match="full"):
@@ -69,7 +76,7 @@ def test_an_errors_context_holds_no_loss(opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     ids = study.ask(3).ids
     with sqlite3.connect(path_of(sqlite_url)) as connection:
-        connection.execute("ALTER TABLE sottovoce_tells RENAME COLUMN entry TO entries")
+        connection.execute("ALTER TABLE sottovoce_cells RENAME COLUMN losses TO others")
     connection.close()
     with pytest.raises(StorageError) as refused:
         study.tell(ids, [0.1, 0.2, 0.3])
@@ -114,19 +121,19 @@ def test_an_id_that_is_too_new_is_noticed_among_old_ones(opened, url):
 
 
 def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeypatch):
-    """What follows from a release must not be used before it is committed, by another thread's ask least of all."""
+    """What follows from a release must not be used before it is committed, by another thread's call least of all."""
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
     state, alone = study._session.state, []
     close = type(state).close
 
-    def watched(self, connection, live, released):
-        other = threading.Thread(target=study.ask)
+    def watched(self, connection, *facts):
+        other = threading.Thread(target=study.change, kwargs={"patience": 77})
         other.start()
         while not study._session.committer._waiting:
             pass
-        close(self, connection, live, released)
-        alone.append(self.counters.asked)
+        close(self, connection, *facts)
+        alone.append(self.counters.patience)
         others.append(other)
 
     others = []
@@ -134,8 +141,8 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     study.tell(ids, losses_of(ids))
     for other in others:
         other.join(60)
-    assert alone == [8]
-    assert study.status().asked == 9
+    assert alone == [AUTO]
+    assert study.status().patience == 77
 
 
 def test_the_statement_of_a_study_names_its_database(opened, url):

@@ -21,7 +21,7 @@ SUMS = {  # rounds that release plain sums of their losses
     "probes": believing(probes=2, least_events=2),  # short at first, for they grow
 }
 STUDIES = range(15 if SOAK else 1)  # a fresh one each: what is checked after a kill grows with what was done before
-REACH = {"statement": 100, "commit": 30, "erasure": 10, "line": 9000, "time": 2000}
+REACH = {"statement": 100, "commit": 30, "erasure": 5, "line": 9000, "time": 2000}
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -33,12 +33,6 @@ def warm(tmp_path_factory):
         with sv.Study.open(url, name="study", **arguments) as study:
             block = study.ask(40)
             study.tell(block.ids, [0.5] * 40)
-
-
-@pytest.fixture(autouse=True)
-def short_lease(monkeypatch):
-    """The dead hold the lease of a server's study until it runs out; children inherit this."""
-    monkeypatch.setattr("sottovoce.studies.calls.closing.LEASE_SECONDS", 0.2)
 
 
 def kill_many(url, kills, ways, seed, arguments, exact):

@@ -22,7 +22,8 @@ def state(url):
     """Return all that a study is, as plain data; of its released rounds, everything."""
     look = Look(url)
     told = tuple(sorted(look.told().items()))
-    return look.head.asked, look.head.told, look.head.forgotten, look.head.closed, told, tuple(look.closed.items())
+    counts = look.counts()
+    return look.head.asked, counts["told"], counts["forgotten"], look.head.closed, told, tuple(look.closed.items())
 
 
 @pytest.fixture(scope="module", params=[sums, believing])

@@ -10,9 +10,9 @@ from study_tools import SOAK, Look, ball, believing, losses_of, sums
 
 import sottovoce as sv
 from sottovoce import _records
-from sottovoce.studies.calls import closing
-from sottovoce.studies.database import storage
-from sottovoce.studies.database.storage import Storage
+from sottovoce.errors import StorageError
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.studies.session.state import StudyState
 
 CALLS = 40 if SOAK else 6
 
@@ -95,116 +95,73 @@ def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
     assert [entry.used for entry in sv.Ledger(sv.PureDP(1.0), ledger).entries] == [True]
 
 
-class Clock:
-    """Time that passes when a test says so."""
-
-    def __init__(self, monkeypatch):
-        self.now = 1e9
-        monkeypatch.setattr(Storage, "now", lambda storage, connection: self.now)
-
-
 def all_but_one(study):
     block = study.ask_round()
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
     return block.ids[-1]
 
 
-def test_a_closer_that_sleeps_past_its_lease_loses(url, opened, monkeypatch):
-    """Another process closes the round meanwhile; what the sleeper has drawn is neither stored nor used."""
-    clock = Clock(monkeypatch)
-    arguments = ball(privacy=sv.PureDP(1.0))
-    sleeper, other = opened(url, **arguments), opened(url)
-    last = all_but_one(sleeper)
-    first = []
-    draw = type(sleeper._session.state.rounds[0].open.epoch).draw
-
-    def slow(epoch, complete):
-        released = draw(epoch, complete)
-        if not first:
-            first.append(released)
-            assert other.status().round == 0  # the lease is the sleeper's
-            clock.now += closing.LEASE_SECONDS + 1
-            assert other.status().round == 1
-        return released
-
-    monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
-    sleeper.tell(last, 0.5)
-    look = Look(url)
-    assert look.head.closed == 1
-    stored = _records.unpack(look.closed[0])["numbers"]
-    assert not np.array_equal(stored, first[0].numbers)
-    assert np.array_equal(sleeper.ask(30).x[-1:].shape, (1, 3))
-    assert sleeper.status().round == other.status().round == 1
-    assert np.array_equal(sleeper.point, other.point)
-
-
-def test_a_closer_whose_lease_has_run_out_loses_even_if_nobody_else_was_there(url, opened, monkeypatch):
-    clock = Clock(monkeypatch)
-    study = opened(url, **ball(privacy=sv.PureDP(1.0)))
+def test_what_is_drawn_for_a_release_that_fails_is_neither_stored_nor_used(url, opened, monkeypatch):
+    """The next call draws afresh, of whichever process; the first draw was never shown."""
+    study, other = opened(url, **ball(privacy=sv.PureDP(1.0))), opened(url)
     last = all_but_one(study)
     draws = []
-    draw = type(study._session.state.rounds[0].open.epoch).draw
+    draw, close = Epoch.draw, StudyState.close
 
-    def slow(epoch, complete):
+    def watched(epoch, complete):
         draws.append(draw(epoch, complete))
-        if len(draws) == 1:
-            clock.now += closing.LEASE_SECONDS + 1
         return draws[-1]
 
-    monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
-    study.tell(last, 0.5)
-    assert study.round == 0
-    assert study.status().round == 1  # the next call draws afresh
-    stored = _records.unpack(Look(url).closed[0])["numbers"]
+    def failing(self, connection, *facts):
+        close(self, connection, *facts)
+        if len(draws) == 1:
+            raise StorageError("the line is cut")
+
+    monkeypatch.setattr(Epoch, "draw", watched)
+    monkeypatch.setattr(StudyState, "close", failing)
+    study.tell(last, 0.5)  # on record
+    assert Look(url).head.closed == 0
+    assert other.status().round == 1
     assert len(draws) == 2
-    assert np.array_equal(stored, draws[1].numbers)
+    assert np.array_equal(_records.unpack(Look(url).closed[0])["numbers"], draws[1].numbers)
+    assert not np.array_equal(draws[0].numbers, draws[1].numbers)
+    assert study.status().round == 1
+    assert np.array_equal(study.point, other.point)
 
 
-def test_a_lease_of_the_dead_runs_out(url, opened, monkeypatch):
-    clock = Clock(monkeypatch)
+def test_a_process_that_dies_while_it_closes_a_round_holds_up_nobody(url, opened, monkeypatch):
     study = opened(url, **ball())
     last = all_but_one(study)
     study.close()
 
     def work(report):
-        storage.Storage.now = lambda storage, connection: clock.now
         mine = sv.Study.open(url, name="study")
-        monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", lambda *_: os._exit(0))
+        monkeypatch.setattr(Epoch, "draw", lambda *_: os._exit(0))
         mine.tell(last, 0.5)
 
     said, killed = Child(work).finish()
     assert (said, killed) == ([], False)
-    study = opened(url)
-    status = study.status()
-    assert status.told == 8
-    if url.startswith("sqlite"):  # all processes are on this host: that one is gone can be seen
-        assert status.round == 1
-        return
-    assert status.round == 0
-    clock.now += closing.LEASE_SECONDS + 1
-    assert study.status().round == 1
+    status = opened(url).status()
+    assert (status.told, status.round) == (8, 1)
 
 
-@pytest.mark.parametrize("jump", [-3600.0, -31.0])
-def test_a_lease_does_not_outlive_a_clock_that_is_set_back(jump, url, opened, monkeypatch):
-    """Its holder is alive, and asleep; by the new time its lease would end in an hour."""
-    clock = Clock(monkeypatch)
-    sleeper, other = opened(url, **ball(privacy=sv.PureDP(1.0))), opened(url)
-    last = all_but_one(sleeper)
-    draw = type(sleeper._session.state.rounds[0].open.epoch).draw
-    drawn = []
+def test_a_round_that_several_processes_complete_at_once_is_closed_once(url, opened):
+    """Each tells one of its last losses, so that none sees the round complete before its own commit."""
+    study = opened(url, **ball(privacy=sv.PureDP(1.0)))
+    ids = study.ask_round().ids
+    study.close()
 
-    def slow(epoch, complete):
-        drawn.append(draw(epoch, complete))
-        if len(drawn) == 1:
-            clock.now += jump
-            assert other.status().round == 1
-        return drawn[-1]
+    def work(one):
+        def tell(report):
+            with sv.Study.open(url, name="study") as mine:
+                mine.tell(one, 0.5)
 
-    monkeypatch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
-    sleeper.tell(last, 0.5)
-    assert sleeper.status().round == 1
-    assert np.array_equal(_records.unpack(Look(url).closed[0])["numbers"], drawn[1].numbers)
+        return tell
+
+    for child in [Child(work(one)) for one in ids]:
+        child.finish()
+    assert Look(url).head.closed == 1  # nobody has looked since
+    assert opened(url).verify().ok
 
 
 def test_one_process_sees_at_once_what_another_has_done(url, opened):
@@ -246,4 +203,4 @@ def test_two_studies_in_one_storage_do_not_meet(url, opened):
     one.close()
     again = opened(url, "one")
     assert again.status().outstanding == 0
-    assert len(Look(url, "other").tells) == len(Look(url, "one").tells) == 8
+    assert len(Look(url, "other").told()) == len(Look(url, "one").told()) == 8

@@ -4,12 +4,11 @@ import os
 import shutil
 import sqlite3
 import stat
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from study_tools import Look, ball, losses_of, path_of, sums
+from study_tools import Look, ball, losses_of, path_of, sums, watch
 
 import sottovoce as sv
 from sottovoce._records import unpack
@@ -50,28 +49,25 @@ def test_nothing_is_acknowledged_once_a_file_is_gone(way, end, opened, sqlite_ur
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_file_that_goes_in_the_midst_of_a_call_is_noticed_before_the_answer(when, end, opened, sqlite_url):
+def test_a_file_that_goes_in_the_midst_of_a_call_is_noticed_before_the_answer(
+    when, end, opened, sqlite_url, monkeypatch
+):
     study = opened(sqlite_url, **sums())
     ids = study.ask(9).ids
-    engine = study._session.storage._engine
-    commit = engine.dialect.do_commit
 
-    def replaced(connection):
-        if when == "after":
-            commit(connection)
-        put_a_copy(path_of(sqlite_url) + end)
-        if when == "before":
-            commit(connection)
+    def replaced(statement):
+        if statement == "COMMIT":
+            put_a_copy(path_of(sqlite_url) + end)
 
-    engine.dialect.do_commit = replaced
-    with pytest.raises(StorageError, match="this call may be recorded in the old file only"):
-        study.tell(ids, losses_of(ids))
-    engine.dialect.do_commit = commit
+    with monkeypatch.context() as patch:
+        watch(**{when: replaced}, put=patch.setattr)
+        with pytest.raises(StorageError, match="this call may be recorded in the old file only"):
+            study.tell(ids, losses_of(ids))
     with pytest.raises(StorageError, match="removed or replaced"):
         study.ask()
 
 
-def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monkeypatch):
+def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
     """The round is closed in the file that was put in its place, under one noise: the other is never seen."""
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
@@ -79,9 +75,9 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monk
     before = study.point
     draw = type(study._session.state.rounds[0].open.epoch).draw
     released = []
+    study._session.storage.erase()  # all of it is in the file
 
     def slow(epoch, complete):
-        study._session.storage.erase()  # all of it is in the file
         released.append(draw(epoch, complete))
         dialect = study._session.storage._engine.dialect
         commit = dialect.do_commit
@@ -98,10 +94,8 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url, monk
     study.close()
     for end in ENDS[1:]:
         Path(path_of(sqlite_url) + end).unlink(missing_ok=True)
-    monkeypatch.setattr(
-        "sottovoce.studies.database.storage.Storage.now", lambda *_: time.time() + 3600
-    )  # the lease is over
     with sv.Study.open(sqlite_url, name="study") as again:
+        again.tell(ids[7], losses_of(ids[7:])[0])
         assert again.status().round == 1
         assert not np.array_equal(unpack(Look(sqlite_url).closed[0])["numbers"], released[0].numbers)
 
@@ -193,7 +187,7 @@ def test_a_link_to_a_file_that_is_not_there_yet_makes_a_private_one(opened, shel
         found = {one.name: stat.S_IMODE(one.stat().st_mode) for one in (shelf / "vault").iterdir()}
     finally:
         os.umask(before)
-    assert found == {"real.db": 0o600, "real.db-wal": 0o600, "real.db-shm": 0o600}
+    assert found == {"real.db": 0o600, "real.db-wal": 0o600, "real.db-shm": 0o600, "real.db-turns": 0o600}
 
 
 @pytest.mark.parametrize("target", ["nowhere/real.db", "link.db"])

@@ -7,11 +7,10 @@ bytes over it, a server's rows by an administrator; and in between, other proces
 import shutil
 import sqlite3
 
-import psycopg
 import pytest
-from study_tools import Backup, Look, losses_of, path_of, place, sums
+from study_tools import Backup, Look, losses_of, path_of, place, sums, watch
 
-from sottovoce.errors import StudyBehind, UnknownAction
+from sottovoce.errors import StorageError, StudyBehind, UnknownAction
 from sottovoce.studies.database import tables
 from sottovoce.studies.session._writers import MOST, Writers
 
@@ -161,23 +160,20 @@ def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
     assert study.verify().ok
 
 
-def test_a_commit_of_unknown_outcome_is_no_rollback(opened, url):
+def test_a_commit_of_unknown_outcome_is_no_rollback(opened, url, monkeypatch):
     """The connection breaks in the commit: whether it was recorded or not, the study goes on in the same life."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(9).ids
-    dialect = study._session.storage._engine.dialect
-    commit = dialect.do_commit
-    for done in (True, False):
 
-        def broken(connection, done=done):
-            if done:
-                commit(connection)
+    def cut(statement):
+        if statement.startswith("COMMIT" if url.startswith("sqlite") else "UPDATE"):
             raise sqlite3.OperationalError("the line is cut")
 
-        dialect.do_commit = broken
-        with pytest.raises((sqlite3.OperationalError, sqlite3.Error, psycopg.Error, OSError)):
-            study.tell(ids[:4], losses_of(ids[:4]))
-        dialect.do_commit = commit
+    for when in ("before", "after"):
+        with monkeypatch.context() as patch:
+            watch(**{when: cut}, put=patch.setattr)
+            with pytest.raises(StorageError):
+                study.tell(ids[:4], losses_of(ids[:4]))
     study.tell(ids, losses_of(ids))
     assert study.status().told == 9
     assert lives_of(url) == 1

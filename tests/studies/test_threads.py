@@ -1,16 +1,14 @@
 """Threads share one study, and their calls share commits."""
 
 import threading
-from functools import partial
 
 import numpy as np
 import pytest
 from sqlalchemy import event
-from study_tools import Look, losses_of, sums
+from study_tools import Look, losses_of, sums, watch
 
 from sottovoce.errors import AlreadyTold
-from sottovoce.studies.session._group_commit import Committer
-from sottovoce.studies.session.restoration import begin_new_life
+from sottovoce.studies.session._group_commit import Committer, Operation
 
 THREADS, CALLS = 8, 12
 
@@ -112,7 +110,7 @@ def test_one_bad_call_does_not_harm_those_it_waits_with(opened, url):
 
 
 @pytest.mark.timeout(100)
-def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(opened, url):
+def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(opened, url, monkeypatch):
     """The state is thrown away: the next call begins with what is stored."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(8).ids
@@ -123,6 +121,11 @@ def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(op
     def fail(connection):
         if failing[0]:
             raise failing[0]
+
+    watch(
+        lambda statement: statement.startswith(("COMMIT", "UPDATE sottovoce_cells")) and fail(None),
+        put=monkeypatch.setattr,
+    )
 
     calls = (lambda: study.tell(ids, losses_of(ids)), lambda: study.ask(20), lambda: study.forget(ids[:3]))
     for failing[0] in (RuntimeError("gone"), KeyboardInterrupt("gone")):
@@ -157,9 +160,9 @@ def test_a_call_that_is_interrupted_while_it_waits_is_not_done_later():
 
     turn, committer.turn = committer.turn, Interrupted()
     with pytest.raises(KeyboardInterrupt):
-        committer.submit(lambda transaction: done.append("late"))
+        committer.submit(Operation(lambda transaction: done.append("late")))
     committer.turn = turn
-    assert committer.submit(lambda transaction: 42) == 42
+    assert committer.submit(Operation(lambda transaction: 42)) == 42
     assert done == []
 
 
@@ -169,15 +172,12 @@ def test_asks_that_wait_with_the_end_of_a_life_belong_to_the_next(opened, sqlite
     old = study.ask(7).ids
     asked = []
     with study._session.committer.turn:
-        end = partial(begin_new_life, study._session.state)
-        ending = threading.Thread(target=study._session.submit, args=(end,))
+        ending = threading.Thread(target=study._session.submit, args=(study._begin_new_life,))
         ending.start()
         while len(study._session.committer._waiting) < 1:
             pass
         asking = threading.Thread(target=lambda: asked.extend(study.ask(9).ids.tolist()))
         asking.start()
-        while len(study._session.committer._waiting) < 2:
-            pass
     ending.join()
     asking.join()
     study.tell(asked, losses_of(asked))

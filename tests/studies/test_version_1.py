@@ -148,7 +148,7 @@ def test_looking_at_an_old_storage_leaves_it_as_it_is(old):
     for name in NAMES:
         found = verify_stored(old, name)
         assert found.ok, str(found)
-        assert found.tells > 0
+        assert found.cells > 0
     assert version_and_columns(old) == before
 
 
@@ -167,10 +167,13 @@ def test_what_was_damaged_before_stays_damaged_and_others_do_not_suffer(damage, 
 def test_a_process_killed_in_the_midst_leaves_one_version_or_the_other(late, shelf):
     sv.Study.open(put_back(f"sqlite:///{shelf / 'warm.db'}"), name="spring").close()
     versions = []
-    for after in range(0, 40, 3):
+    for after in range(0, 1000, 9):
         url = put_back(f"sqlite:///{shelf / f'{after}.db'}")
         _killed_after(url, after, late)
         versions.append(_whole(url))
+        if versions[-1] > 1:
+            break
+    assert len(versions) > 5
     assert set(versions) == {1, migrations.VERSION}
     assert versions == sorted(versions)
 
@@ -213,12 +216,10 @@ def test_processes_that_lead_it_up_at_the_same_time_agree(old):
 
 
 def test_a_process_of_the_old_version_does_not_go_on(old, opened):
-    """It does not know the new seal: it says that the counters are damaged, rather than overlook a patience."""
+    """It does not find what it needs, rather than overlook a patience, or losses in their cells."""
     storage = Storage(old)
     opened(old, "spring").ask()
     with storage.transaction() as connection:
         row = connection.execute(text("SELECT * FROM sottovoce_heads WHERE name = 'spring'")).one()
     storage.close()
-    counters = "|".join(str(getattr(row, name)) for name in migrations._COUNTERS).encode()
-    version_1 = migrations.checksum(counters, bytes(row.coins), repr((row.closer, row.lease)).encode())
-    assert bytes(row.seal) != version_1
+    assert not hasattr(row, "fence")  # which it would ask for

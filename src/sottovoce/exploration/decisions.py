@@ -14,7 +14,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 
-__all__ = ["Decisions", "Menu", "indices_of"]
+__all__ = ["Decisions", "Menu", "indices_of", "joined"]
 
 _THIN = 4  # a decision of which less than one in so many entries is not 0 is kept by these
 
@@ -140,6 +140,21 @@ class Decisions:
         """What each event's decision chooses, by coordinates."""
         chosen = self.menu.chosen
         return tuple(chosen[one] for one in self.index.tolist())
+
+
+def joined(pieces: Sequence[Any]) -> Any:
+    """Return pieces one after another: arrays, or decisions that stay as they are.
+
+    Examples
+    --------
+    >>> joined([np.array([1.0, 2.0]), np.array([3.0])])
+    array([1., 2., 3.])
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    if all(isinstance(piece, Decisions) for piece in pieces):
+        return Decisions.joined(pieces)
+    return np.concatenate([piece.written() if isinstance(piece, Decisions) else piece for piece in pieces])
 
 
 def indices_of(rows: Floats) -> tuple[Integers, ...]:

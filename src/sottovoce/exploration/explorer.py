@@ -112,6 +112,10 @@ class Exploration(ABC):
     def record(self) -> Record:
         """Return what the round has drawn so far, for `Explorer.resume`."""
 
+    def actions_of(self, weights: "Weighted | Probed") -> Any:
+        """Return where events act that are summed into these numbers, as `draw` does; None if that does not say it."""
+        return None
+
     # What is stored of a round is compared with what the round can have drawn; an exploration that does not say what
     # that is finds everything possible.
 

@@ -1,7 +1,7 @@
 """One palette for figures and pages: the same number is the same colour, the same algorithm the same number.
 
 Okabe and Ito's colours, which stay distinct for colour-blind readers, darkened so that words in them can be read on
-white, and lightened for dark pages. After the eight come the same ones dashed, then dotted.
+white, and lightened for dark pages. After the eight come the same ones dashed, then dotted, then mixed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -54,7 +54,7 @@ _SOLID = (  # the algorithms that are met most often, by their number
     "paper-no-noise",
     "smith-thakurta",
 )
-_DASHES: dict[str, Any] = {"": "solid", "dashed": (0, (5, 3)), "dotted": (0, (1, 2))}
+_DASHES: dict[str, Any] = {"": "solid", "dashed": (0, (5, 3)), "dotted": (0, (1, 2)), "mixed": (0, (6, 2, 1, 2))}
 
 
 def colour(number: int) -> str:
@@ -63,8 +63,8 @@ def colour(number: int) -> str:
 
 
 def dashes(number: int) -> str:
-    """Return how the line of a number is drawn: nothing for solid, "dashed" or "dotted"."""
-    return "dashed" if number < 0 else ("", "dashed", "dotted")[min(number // len(SHADES), 2)]
+    """Return how the line of a number is drawn: nothing for solid, "dashed", "dotted" or "mixed"."""
+    return "dashed" if number < 0 else tuple(_DASHES)[min(number // len(SHADES), len(_DASHES) - 1)]
 
 
 def linestyle(number: int) -> Any:

@@ -23,12 +23,12 @@ from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, s
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.studies.calls.asking import Order, ask, ask_in_parts
-from sottovoce.studies.calls.closing import tend
+from sottovoce.studies.calls.asking import Asker, Order
+from sottovoce.studies.calls.closing import tend, tend_to
 from sottovoce.studies.calls.ids import Place, places_of
 from sottovoce.studies.calls.knowing import misfit_at_hand, posterior_of, recommendation_of
 from sottovoce.studies.calls.listing import outstanding
-from sottovoce.studies.calls.telling import store
+from sottovoce.studies.calls.telling import Telling
 from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
 from sottovoce.studies.database.snapshot import take_snapshot
 from sottovoce.studies.database.storage import Storage
@@ -82,6 +82,7 @@ class Study:
         self._repeat = choice("repeat", repeat, ("error", "ignore"))
         self._local = isinstance(found.configuration.privacy, LocalDP)
         self._session = Session(storage, StudyState(found.configuration, found.source, found.right), found.study)
+        self._asker = Asker(self._session, found.key, self._tend_quietly)
 
     @classmethod
     @spelled_out
@@ -148,7 +149,7 @@ class Study:
             study = cls(storage, name, found, repeat)
             study._session.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:
-                study._session.submit(lambda connection: begin_new_life(study._session.state, connection))
+                study._session.submit(study._begin_new_life)
             study._tend()
         except BaseException:
             storage.close()
@@ -165,25 +166,18 @@ class Study:
 
     def ask(self, size: int | None = None) -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts."""
-        count = 1 if size is None else whole("size", size)
-        actions = self._ask(Order(count))
-        return next(iter(actions)) if size is None else actions
+        return self._asker.one() if size is None else self._asker.block(Order(whole("size", size)))
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
-        return self._ask(Order(None, None if most is None else whole("most", most)))
+        return self._asker.block(Order(None, None if most is None else whole("most", most)))
 
     def ask_in_parts(self, size: int, first: int = 16) -> Iterator[Actions]:
         """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
 
         Blocks grow from `first` actions. All of them count as one call: none counts against the patience of another.
         """
-        return ask_in_parts(
-            self._session, self._found.key, whole("size", size), whole("first", first), self._tend_quietly
-        )
-
-    def _ask(self, order: Order) -> Actions:
-        return ask(self._session, self._found.key, order, self._tend_quietly)
+        return self._asker.in_parts(whole("size", size), whole("first", first))
 
     # ------------------------------------------------------------------ telling
 
@@ -220,12 +214,15 @@ class Study:
         return losses
 
     def _record(self, places: list[Place], values: NDArray[Any] | None, **choices: str) -> int:
-        state = self._session.state
-        stored = self._session.submit(lambda connection: store(state, connection, places, values, **choices))
-        self._tend_quietly()
-        if isinstance(stored, StudyBehind):
-            raise stored
-        return int(stored)
+        told = self._session.tell(Telling(places, values, **choices))
+        if isinstance(told, StudyBehind):
+            raise told
+        with suppress(StorageError):  # the call is on record: should this fail, what is due is tried again later
+            tend_to(self._session, told.filled)
+        return told.stored
+
+    def _begin_new_life(self, connection: Connection) -> None:
+        begin_new_life(self._session.state, connection, self._session.cells(connection))
 
     # ------------------------------------------------------------------ closing rounds
 
@@ -259,30 +256,36 @@ class Study:
         self._session.submit(lambda connection: None)
         self._tend()
         with self._session.at_rest():
-            now = self._session.submit(self._session.storage.now)
-            state, counters = self._session.state, self._session.state.counters
-            privacy = self._found.configuration.privacy
-            open_rounds = [live for live in state.rounds.values() if not live.closed]
-            spent = f"all of it: {privacy}" if counters.closed else "nothing so far"
-            return Status(
-                self.name,
-                counters.generation,
-                counters.closed,
-                len(open_rounds),
-                counters.asked,
-                counters.told,
-                counters.forgotten,
-                sum(live.outstanding for live in open_rounds),
-                state.remaining,
-                self.privacy.headline,
-                spent if privacy.private else "nothing is protected",
-                self.point,
-                max(0, counters.closed - counters.erased),
-                state.patience,
-                counters.deadline,
-                first_waiting(state, now),
-                misfit_at_hand(self._session),
-            )
+            found: Status = self._session.submit(self._status)
+            return found
+
+    def _status(self, connection: Connection) -> Status:
+        session, cells = self._session, self._session.cells(connection)
+        state, counters, hand, privacy = session.state, session.state.counters, session.hand, self.privacy
+        counts, first = cells.counts(), state.first_open()
+        asked = counters.asked - counters.returned - hand.count
+        in_hand = hand.slots_of(first.number) if first is not None else None
+        guarantee = self._found.configuration.privacy
+        spent = f"all of it: {guarantee}" if counters.closed else "nothing so far"
+        return Status(
+            self.name,
+            counters.generation,
+            counters.closed,
+            state.rounds_opened - counters.closed,
+            asked,
+            counters.told + sum(told for _, told, *_ in counts),
+            counters.forgotten + sum(missing for _, _, missing, *_ in counts),
+            sum(left - free for *_, left, free in counts) - hand.wanted(),
+            state.remaining(hand.count),
+            privacy.headline,
+            spent if guarantee.private else "nothing is protected",
+            self.point,
+            max(0, counters.closed - max(counters.erased, session.erased)),
+            state.patience,
+            counters.deadline,
+            None if in_hand is None else first_waiting(state, cells, in_hand, asked, session.storage.now(connection)),
+            misfit_at_hand(session),
+        )
 
     def recommend(self) -> Recommendation:
         """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
@@ -336,6 +339,7 @@ class Study:
         """
         with self._session.at_rest():
             self._session.check_usable()
+            self._session.note_erasure()
             return verify_in(self._session.storage, self.name, self.domain)
 
     def export(self) -> dict[str, Any]:
@@ -381,8 +385,9 @@ class Study:
     @property
     def remaining(self) -> int | None:
         """Events that are left to ask; None if the horizon is unknown."""
-        self._session.submit(lambda connection: None)
-        return self._session.state.remaining
+        with self._session.at_rest():
+            self._session.submit(lambda connection: None)
+            return self._session.state.remaining(self._session.hand.count)
 
     @property
     def round(self) -> int:
@@ -429,11 +434,30 @@ class Study:
     # ------------------------------------------------------------------ the end
 
     def close(self) -> None:
-        """Close the connection. Everything is on record already; a study need not be closed."""
+        """Give back actions that were reserved and not handed out, and close the connection.
+
+        Everything is on record already; a study need not be closed. What a process that ends without it had reserved
+        counts as asked, and is waited for as long as `patience` and `deadline` say.
+        """
         with suppress(ForkRefused), self._session.at_rest():  # a child leaves alone what is its parent's
             if not self._session.closed:
+                with suppress(StorageError):
+                    self._give_back()
                 self._session.closed = True
                 self._session.storage.close()
+
+    def _give_back(self) -> None:
+        session = self._session
+
+        def give_back(connection: Connection) -> None:
+            cells = session.cells(connection)
+            for cell, used in session.hand.unused():
+                session.state.give_back(connection, cells, cell, used)
+
+        if session.hand.count:
+            session.submit(give_back)
+            session.hand.drop()
+        session.note_erasure()
 
     def __enter__(self) -> Self:
         return self

@@ -8,8 +8,9 @@ import pytest
 from damaging import OPTIONS, faults, open_in, play, rewrite, scale
 
 from sottovoce.studies import verify_stored
-from sottovoce.studies.database.rows import pack_losses, unpack_losses
+from sottovoce.studies.database.cells import entries, pack_losses
 
+ONE = "WHERE rowid = (SELECT min(rowid) FROM sottovoce_cells)"
 STATEMENTS = [
     ("DELETE FROM sottovoce_rounds WHERE number = 3", "round 4 follows round 2"),
     ("DELETE FROM sottovoce_rounds", "and no round is stored"),
@@ -30,10 +31,16 @@ STATEMENTS = [
     ("DELETE FROM sottovoce_blocks", "not all of its actions are stored"),
     ("UPDATE sottovoce_blocks SET round = 3", "actions that were asked are still stored"),
     ("UPDATE sottovoce_blocks SET round = 5000", "of round 5000, not stored"),
-    ("UPDATE sottovoce_tells SET round = 3", "it is released"),
-    ("UPDATE sottovoce_tells SET round = 5000", "it is gone"),
-    ("DELETE FROM sottovoce_tells", "losses are told"),
-    ("INSERT INTO sottovoce_tells (study, round, entry) SELECT study, round, entry FROM sottovoce_tells", "two losses"),
+    (f"UPDATE sottovoce_cells SET round = 3 {ONE}", "it is released"),
+    (f"UPDATE sottovoce_cells SET round = 5000 {ONE}", "it is gone"),
+    ("DELETE FROM sottovoce_cells", "not all that was reserved"),
+    ("UPDATE sottovoce_cells SET first = first + 1", "do not fit together"),
+    ("UPDATE sottovoce_cells SET generation = 7", "is of another life"),
+    ("UPDATE sottovoce_cells SET given_back = 1", "actions that were given back"),
+    ("UPDATE sottovoce_cells SET told = told - 1, missing = missing + 1", "does not say what it was told"),
+    ("UPDATE sottovoce_cells SET losses = x''", "does not say what it was told"),
+    ("UPDATE sottovoce_cells SET losses = CAST(losses || losses AS BLOB)", "two losses"),
+    ("UPDATE sottovoce_rounds SET whole = 1 - whole WHERE state = 'open'", "as far as it wants losses"),
 ]
 
 
@@ -73,7 +80,7 @@ def test_two_rounds_that_changed_places_are_found(database, tmp_path):
 def test_losses_for_actions_that_were_not_asked_are_found(database, tmp_path):
     (number,) = database.execute("SELECT max(number) FROM sottovoce_rounds").fetchone()
     entry = pack_losses(number, np.array([47]), np.array([1]))
-    database.execute("INSERT INTO sottovoce_tells (study, round, entry) VALUES (1, ?, ?)", (number, entry))
+    database.execute("UPDATE sottovoce_cells SET losses = ? WHERE round = ?", (entry, number))
     assert "not asked, or not wanted" in faults(tmp_path)
 
 
@@ -84,7 +91,7 @@ def test_losses_that_nobody_wanted_are_found(tmp_path):
     entry = pack_losses(0, np.array([slot]), np.array([1]))
     connection = sqlite3.connect(tmp_path / "study.db")
     with connection:
-        connection.execute("INSERT INTO sottovoce_tells (study, round, entry) VALUES (1, 0, ?)", (entry,))
+        connection.execute("UPDATE sottovoce_cells SET losses = ?", (entry,))
     connection.close()
     assert "not asked, or not wanted" in faults(tmp_path)
 
@@ -118,9 +125,8 @@ def test_every_fault_is_named_and_a_file_that_others_can_read_is_noted(database,
 
 def test_faults_never_hold_a_loss(database, tmp_path):
     """The integers of stored losses are told apart from everything else by their value."""
-    (entry,) = database.execute("SELECT entry FROM sottovoce_tells").fetchone()
-    (number,) = database.execute("SELECT round FROM sottovoce_tells").fetchone()
-    _, integers = unpack_losses(number, entry)
+    data, number = database.execute("SELECT losses, round FROM sottovoce_cells WHERE told > 0").fetchone()
+    integers = np.concatenate([told for _, told in entries(number, data) if told is not None])
     secrets = {str(one) for one in integers.tolist() if one > 10**4}
     assert secrets
     for statement, _ in STATEMENTS:

@@ -65,7 +65,7 @@ def test_a_finished_study_is_found_sound(tmp_path):
         found = study.verify()
     assert found.ok, str(found)
     assert found.rounds == found.released + 1  # the last round is never released
-    assert (found.blocks, found.tells) == (0, 0)
+    assert (found.blocks, found.cells) == (0, 0)
     assert str(found).startswith("Study 'a': ok\n")
 
 
@@ -113,7 +113,7 @@ def test_on_postgresql(postgres_url):
         assert found.ok, str(found)
         assert len(study.export()["rounds"]) == found.released > 0
         with study._session.storage.transaction() as connection:
-            connection.exec_driver_sql("UPDATE sottovoce_tells SET round = 3")
+            connection.exec_driver_sql("UPDATE sottovoce_cells SET round = 3")
     found = verify_stored(postgres_url, "a")
     assert "it is released" in str(found)
     assert str(LOSS) not in str(found)

@@ -13,7 +13,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.decisions import Decisions, Menu
-from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
 from sottovoce.exploration.posterior.belief import Belief
 from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
 from sottovoce.exploration.stage import Stage
@@ -109,6 +109,12 @@ class PosteriorExploration(Exploration):
     @property
     def _probes(self) -> Floats:
         return self._menu.written()
+
+    def actions_of(self, weights: Weighted | Probed) -> Any:
+        """Return the decisions that the events play: each event is in the number of its own."""
+        if not isinstance(weights, Probed):
+            return None
+        return Decisions(self._menu, weights.index) if self.compact else self._probes[weights.index]
 
     def learn(self, sums: Floats, weights: Floats) -> None:
         """Let the belief know what was released."""

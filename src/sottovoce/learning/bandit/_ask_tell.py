@@ -28,7 +28,7 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import whole
 from sottovoce._losses import as_float
 from sottovoce.errors import ForkRefused, HorizonReached
-from sottovoce.exploration import Decisions
+from sottovoce.exploration import joined
 from sottovoce.learning.bandit._life import Life
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
@@ -114,8 +114,8 @@ class AskTell:
         ids = np.arange(start, start + size)
         blocks = self._blocks_from(start, start + size)
         within = [slice(max(0, start - block.first), start + size - block.first) for block in blocks]
-        x = _joined([block.actions[piece] for block, piece in zip(blocks, within, strict=True)])
-        wants = _joined([block.wants_loss[piece] for block, piece in zip(blocks, within, strict=True)])
+        x = joined([block.actions[piece] for block, piece in zip(blocks, within, strict=True)])
+        wants = joined([block.wants_loss[piece] for block, piece in zip(blocks, within, strict=True)])
         actions, last = Actions(ids, x, wants), blocks[-1]
         last.stop = start + size - last.first  # rounds may be full now: asking one by one has to look around first
         last.asked = last.stop
@@ -304,12 +304,3 @@ class AskTell:
     def round(self) -> int:
         """Rounds that are closed."""
         return self._rounds.closed
-
-
-def _joined(pieces: list[Any]) -> Any:
-    """Return pieces one after another: arrays, or decisions that stay as they are."""
-    if len(pieces) == 1:
-        return pieces[0]
-    if all(isinstance(piece, Decisions) for piece in pieces):
-        return Decisions.joined(pieces)
-    return np.concatenate([piece.written() if isinstance(piece, Decisions) else piece for piece in pieces])

@@ -268,6 +268,10 @@ class Epoch:
         progress = unfinished.exploration.progress
         self._drawn = self._drawn._replace(round=unfinished, within=unfinished.opened, progress=progress)
 
+    def go_to(self, passed: int, opened: int) -> None:
+        """Go on after so many events and rounds, which others have drawn."""
+        self._drawn = _Drawn(passed, opened, None, 0, None, None)
+
     @property
     def counts(self) -> tuple[int, int]:
         """Events and number of the rounds whose blocks are all open."""

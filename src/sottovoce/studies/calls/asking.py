@@ -1,22 +1,32 @@
-"""Asking: what is out of patience is given up first, then actions are handed out; a long call perhaps in parts."""
+"""Asking: actions come from what the process has in hand; when that is used up, it reserves more.
 
+What is out of patience is given up before. A process that asks often reserves for the calls to come as well, so that
+they need not ask the storage; one that asks now and then reserves what it needs, and no more.
+"""
+
+import time
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from sottovoce.errors import HorizonReached
-from sottovoce.learning.bandit.rounds import Actions
+from sottovoce.exploration import joined
+from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.studies.calls.ids import sign
 from sottovoce.studies.calls.waiting import give_up
+from sottovoce.studies.session.open_round import Taken
 from sottovoce.studies.session.session import Refusal, Session
-from sottovoce.studies.session.state import Taken
+from sottovoce.studies.session.state import Reserving
 
-__all__ = ["Order", "ask", "ask_in_parts"]
+__all__ = ["Asker", "Order"]
 
 _MOST = 1024  # actions of one part
+_LARGEST_SLICE = 4096  # events that are reserved at a time for calls to come
+_SOON = 0.2  # seconds: a slice that is used up within them was too small
+_OFTEN = 8  # calls that came so soon one after the other, before any is reserved for
+_FRESH = 1.0  # seconds for which what is in hand is handed out without a look at the storage
 
 
 class Order(NamedTuple):
@@ -37,52 +47,114 @@ class _Asked(NamedTuple):
     before: int  # events that were asked before
 
 
-def ask(session: Session, key: bytes, order: Order, tend: Callable[[], None]) -> Actions:
-    """Hand out actions, once that is on record; rounds that are out of patience are closed before, by `tend`."""
-    return _signed(key, _recorded(session, order, tend))
+class Asker:
+    """Hands out the actions of a study.
+
+    Parameters
+    ----------
+    session, key
+        Of the study; the key signs its ids.
+    tend
+        What to do after events were reserved: closing rounds, and so on.
+    """
+
+    def __init__(self, session: Session, key: bytes, tend: Callable[[], None]) -> None:
+        self._session, self._key, self._tend = session, key, tend
+        self._slice, self._soon, self._reserved_at = 1, 0, -float("inf")
+
+    def one(self) -> Action:
+        """Hand out the next action."""
+        asked = self._asked(Order(1))
+        (taken,) = asked.taken
+        draw = taken.block.draw
+        wants = draw.wants_loss is None or bool(draw.wants_loss[taken.start])
+        (one,) = sign(self._key, asked.generation, taken.block.round.number, (taken.first,))
+        return Action(one, taken.block.row(taken.start), wants)
+
+    def block(self, order: Order) -> Actions:
+        """Hand out a block of actions."""
+        return self._signed(self._asked(order))
+
+    def in_parts(self, size: int, first: int) -> Iterator[Actions]:
+        """Hand out actions part by part: `first` of them, then twice as many each time. All of it is one call."""
+        done, part, since = 0, first, None
+        while done < size:
+            count = min(part, size - done)
+            asked = self._asked(Order(count, rest=size - done - count, since=since))
+            since = asked.before if since is None else since
+            done, part = done + count, min(2 * part, _MOST)
+            yield self._signed(asked)
+
+    def _signed(self, asked: _Asked) -> Actions:
+        ids = [
+            one
+            for taken in asked.taken
+            for one in sign(self._key, asked.generation, taken.block.round.number, _slots(taken))
+        ]
+        x = [taken.block.draw.actions[taken.start : taken.stop] for taken in asked.taken]
+        wants = [taken.block.wants_loss[taken.start : taken.stop] for taken in asked.taken]
+        return Actions(np.array(ids), joined(x), joined(wants))
+
+    # ------------------------------------------------------------------ from the hand, or from the storage
+
+    def _asked(self, order: Order) -> _Asked:
+        session = self._session
+        session.check_usable()
+        with session.at_rest():
+            plain = order.size is not None and order.since is None and not order.rest
+            if plain and session.hand.count >= int(order.size or 0) and session.age < _FRESH:
+                return self._handed_out(int(order.size or 0))
+            return self._reserved(order)
+
+    def _handed_out(self, size: int) -> _Asked:
+        session = self._session
+        before = session.state.counters.asked - session.hand.count
+        return _Asked(session.hand.take(size), session.state.counters.generation, before)
+
+    def _reserved(self, order: Order) -> _Asked:
+        """Reserve what is missing, and hand out. Rounds that are out of patience are closed before."""
+        session, now = self._session, time.monotonic()
+        self._resize(now - self._reserved_at < _SOON, order.size or 1)
+        size: int | None = session.submit(lambda connection: self._take(connection, order, order.since is not None))
+        if size is None:  # what is asked now shall follow from the rounds that were given up
+            self._tend()
+            size = session.submit(lambda connection: self._take(connection, order, True))
+            assert size is not None
+        self._reserved_at = now
+        asked = self._handed_out(size)
+        self._tend()
+        return asked
+
+    def _resize(self, soon: bool, wanted: int) -> None:
+        """Reserve more at a time, or less: so much as is used up soon."""
+        if not soon:
+            self._slice, self._soon = max(1, self._slice // 2), 0
+        elif self._soon < _OFTEN:
+            self._soon += 1
+        else:
+            self._slice = min(2 * max(self._slice, wanted), _LARGEST_SLICE)
+
+    def _take(self, connection: Connection, order: Order, patient: bool) -> int | None:
+        """Reserve actions; or give up rounds instead, and return None."""
+        session, hand = self._session, self._session.hand
+        state, cells = session.state, session.cells(connection)
+        hand.drop(state.counters.closed)  # others have closed it without what is in hand
+        before = state.counters.asked - hand.count
+        try:  # both refuse before they change anything
+            state.check_remaining((order.size or 1) + order.rest, hand.count)
+            if not patient and give_up(state, cells, before):
+                return None
+            size = order.size if order.size is not None else state.rest_of_round(connection, order.most, hand.count)
+        except HorizonReached as refused:
+            raise Refusal(refused) from None
+        need = size - hand.count
+        if need > 0:
+            spare = max(0, self._slice - need)
+            since = before if order.since is None else order.since
+            now = session.storage.now(connection)
+            session.fresh = state.reserve(connection, cells, Reserving(need, spare, size, since, now))
+        return size
 
 
-def ask_in_parts(session: Session, key: bytes, size: int, first: int, tend: Callable[[], None]) -> Iterator[Actions]:
-    """Hand out actions part by part: `first` of them, then twice as many each time. All of it counts as one call."""
-    done, part, since = 0, first, None
-    while done < size:
-        count = min(part, size - done)
-        asked = _recorded(session, Order(count, rest=size - done - count, since=since), tend)
-        since = asked.before if since is None else since
-        done, part = done + count, min(2 * part, _MOST)
-        yield _signed(key, asked)
-
-
-def _recorded(session: Session, order: Order, tend: Callable[[], None]) -> _Asked:
-    asked: _Asked | None = session.submit(lambda connection: _take(session, connection, order, order.since is not None))
-    if asked is None:  # what is asked now shall follow from the rounds that were given up
-        tend()
-        asked = session.submit(lambda connection: _take(session, connection, order, True))
-        assert asked is not None
-    tend()
-    return asked
-
-
-def _take(session: Session, connection: Connection, order: Order, patient: bool) -> _Asked | None:
-    """Hand out actions; or give up rounds instead, and return None."""
-    state, before = session.state, session.state.counters.asked
-    try:  # both refuse before they change anything
-        state.check_remaining((order.size or 1) + order.rest)
-        if not patient and give_up(state, connection):
-            return None
-        size = order.size if order.size is not None else state.rest_of_round(connection, order.most)
-        taken = state.ask(connection, size, session.storage.now(connection), since=order.since)
-    except HorizonReached as refused:
-        raise Refusal(refused) from None
-    return _Asked(taken, state.counters.generation, before)
-
-
-def _signed(key: bytes, asked: _Asked) -> Actions:
-    ids = [one for part in asked.taken for one in sign(key, asked.generation, part.round.number, part.slots)]
-    x = [part.block.actions[part.within] for part in asked.taken]
-    wants = [part.block.wants_loss[part.within] for part in asked.taken]
-    return Actions(np.array(ids), _joined(x), _joined(wants))
-
-
-def _joined(pieces: list[NDArray[Any]]) -> NDArray[Any]:
-    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+def _slots(taken: Taken) -> range:
+    return range(taken.first, taken.first + taken.size)

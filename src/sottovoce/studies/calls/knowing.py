@@ -5,6 +5,7 @@ from sqlalchemy import Connection
 from sottovoce.exploration.posterior import Misfit, Posterior
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, misfit_of, recommended
+from sottovoce.studies.session.following import older_epochs
 from sottovoce.studies.session.session import Session
 
 __all__ = ["misfit_at_hand", "posterior_of", "recommendation_of"]
@@ -33,7 +34,7 @@ def misfit_at_hand(session: Session) -> Misfit | None:
 
 def _closed_before(session: Session, connection: Connection) -> Epoch | None:
     """Return the newest of the epochs that are closed that knows anything."""
-    return next((one for one in session.state.older_epochs(connection) if best_informed([one])), None)
+    return next((one for one in older_epochs(session.state, connection) if best_informed([one])), None)
 
 
 def _best(session: Session, older: Epoch | None) -> Epoch | None:

@@ -1,5 +1,6 @@
 """Telling: where each loss of a call belongs, what is refused, and why. A call is stored as a whole or not at all."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -7,30 +8,26 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from sottovoce._arrays import Integers
-from sottovoce._losses import as_floats
+from sottovoce._losses import as_float, as_floats
 from sottovoce.errors import UNRECORDED, AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
 from sottovoce.learning.bandit.open_losses import FORGOTTEN, PENDING, TOLD, already_told, too_late
 from sottovoce.studies.calls.ids import Place
+from sottovoce.studies.database.cells import Cell, CellTable, pack_losses, pack_one
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.tables import DROPPED, rounds
 from sottovoce.studies.session.open_round import StudyRound
 from sottovoce.studies.session.restoration import CONSEQUENCES, begin_new_life
-from sottovoce.studies.session.session import Refusal
+from sottovoce.studies.session.session import AtOnce, LastTold, NotHere, Refusal, Told
 from sottovoce.studies.session.state import StudyState
 
-__all__ = ["store"]
+__all__ = ["Telling"]
+
+_NOWHERE = (-1, -1)
+_Filling = tuple[Cell, Integers, Integers | None]
 
 
-def store(
-    state: StudyState,
-    connection: Connection,
-    places: list[Place],
-    values: NDArray[Any] | None,
-    *,
-    repeat: str,
-    late: str,
-) -> StudyBehind | int:
-    """Check everything, then store: all of a call or nothing. Return how many; or the error that begins a new life.
+class Telling:
+    """One call of tell, or of forget.
 
     Parameters
     ----------
@@ -41,48 +38,178 @@ def store(
     late
         Whether a loss for an action that was given up is an "error", or one to "drop".
     """
-    fillings: list[tuple[StudyRound, Integers, Integers | None]] = []
-    try:
-        _check_life(state, places)
-        numbers = np.array([place.round for place in places], dtype=np.int64)
-        slots = np.array([place.slot for place in places], dtype=np.int64)
+
+    def __init__(self, places: list[Place], values: NDArray[Any] | None, *, repeat: str, late: str) -> None:
+        self._places, self._values, self._repeat, self._late = places, values, repeat, late
+
+    # ------------------------------------------------------------------ in one statement
+
+    def at_once(self, state: StudyState, cells: CellTable, last: LastTold | None) -> AtOnce | None:
+        """Store one loss, or those of a whole cell, if nothing speaks against it; None if that is not plain."""
+        places, values = self._places, self._values
+        if values is None or not places:
+            return None
+        generation, number, first = places[0]
+        live, count = state.rounds.get(number), len(places)
+        if live is None or generation != state.counters.generation:
+            return None
+        if count == 1:
+            return self._one_at_once(live, cells, last)
+        slots: Integers = np.arange(first, first + count)
+        if places != [Place(generation, number, slot) for slot in range(first, first + count)]:
+            return None
+        try:
+            integers = live.quantise(as_floats(values))
+        except InvalidLoss:
+            return None  # it may not be wanted: then it is dropped unread
+        entry, before = pack_losses(number, slots, integers), _NOWHERE if last is None else last[:2]
+        found = cells.tell_run(generation, number, first, count, entry, before)
+        return None if found is None else _at_once(count, number, *found)
+
+    def _one_at_once(self, live: StudyRound, cells: CellTable, last: LastTold | None) -> AtOnce | None:
+        assert self._values is not None
+        generation, number, slot = self._places[0]
+        try:
+            integer = live.quantise_one(as_float(self._values[0]))
+        except InvalidLoss:
+            return None
+        entry = pack_one(number, slot, integer)
+        if last is not None and last.round == number and last.first <= slot < last.first + last.size:  # the usual case
+            found = cells.tell_there(generation, number, last.first, slot, entry)
+            if found is None:
+                return None
+            first, left, size = found
+            # It waited for one more before this: if that is more than it then did, something was lost since.
+            return _at_once(1, number, first, left, size, None, left + 1)
+        found = cells.tell_one(generation, number, slot, entry, _NOWHERE if last is None else last[:2])
+        return None if found is None else _at_once(1, number, *found)
+
+    # ------------------------------------------------------------------ cell by cell
+
+    def within(self, state: StudyState, cells: CellTable) -> Told:
+        """Check everything, then store: all of the call or nothing."""
+        try:
+            if any(place.generation != state.counters.generation for place in self._places):
+                raise NotHere
+            fillings: list[_Filling] = []
+            for number, chosen in self._by_round():
+                fillings += self._fillings(state, cells, number, chosen)
+        except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
+            raise Refusal(refused) from None
+        return _stored(cells, fillings)
+
+    def _by_round(self) -> Iterator[tuple[int, Integers]]:
+        """Yield rounds in order, each with the places in the call that are its own."""
+        numbers = np.array([place.round for place in self._places], dtype=np.int64)
         order = np.argsort(numbers, kind="stable")
         ends = np.flatnonzero(np.diff(numbers[order])) + 1
-        for mine in np.split(order, ends) if len(order) else []:
-            number = int(numbers[mine[0]])
-            live = state.rounds.get(number)
-            if live is None or live.closed:
-                _check_closed(state, connection, number, slots[mine], repeat, late)
-                continue
-            chosen = mine[_fillable(live, slots[mine], repeat, late)]
-            integers = None if values is None else live.quantise(as_floats(values[chosen]))
-            if len(chosen):
-                fillings.append((live, slots[chosen], integers))
-    except StudyBehind as behind:  # at once: two that notice it must not end two lives
-        begin_new_life(state, connection, newest=max(place.generation for place in places))
-        return behind
-    except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
-        raise Refusal(refused) from None
-    for live, chosen, integers in fillings:
-        state.tell(connection, live, chosen, integers)
-    return sum(len(chosen) for _, chosen, _ in fillings)
+        for chosen in np.split(order, ends) if len(order) else []:
+            yield int(numbers[chosen[0]]), chosen
 
+    def _slots(self, chosen: Integers) -> Integers:
+        return np.array([self._places[one].slot for one in chosen], dtype=np.int64)
 
-def _check_life(state: StudyState, places: list[Place]) -> None:
-    """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
-    counters = state.counters
-    for place in places:
-        if _is_newer(state, place):
+    def _fillings(self, state: StudyState, cells: CellTable, number: int, chosen: Integers) -> Iterator[_Filling]:
+        """Yield what is to be put into the cells of an open round."""
+        live, slots = state.rounds.get(number), self._slots(chosen)
+        if live is None:
+            raise NotHere
+        found = cells.covering(state.counters.generation, number, slots)
+        starts = np.array([cell.first for cell in found], dtype=np.int64)
+        whose = np.searchsorted(starts, slots, side="right") - 1
+        if (whose < 0).any() or any(slots[whose == place].max() >= found[place].end for place in np.unique(whose)):
+            raise NotHere
+        for place in np.unique(whose):
+            cell, mine = found[place], whose == place
+            waiting = self._fillable(number, slots[mine], cell.states(slots[mine]))
+            wanted, inside = chosen[mine][waiting], slots[mine][waiting]
+            integers = None if self._values is None else live.quantise(as_floats(self._values[wanted]))
+            if len(inside):
+                yield cell, inside, integers
+
+    def _fillable(self, number: int, slots: Integers, states: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
+        self._refuse_late(number, slots[states == FORGOTTEN])
+        waiting = states == PENDING
+        first = np.zeros(len(slots), dtype=bool)
+        first[np.unique(slots, return_index=True)[1]] = True
+        self._refuse_repeated(number, slots[(states == TOLD) | (waiting & ~first)])
+        return np.asarray(waiting & first)
+
+    def _refuse_late(self, number: int, given_up: Integers) -> None:
+        if self._late == "error" and len(given_up):
+            raise too_late(f"action {int(given_up[0])} of round {number}")
+
+    def _refuse_repeated(self, number: int, told: Integers) -> None:
+        if self._repeat == "error" and len(told):
+            raise already_told(f"action {int(told[0])} of round {number}")
+
+    # ------------------------------------------------------------------ with the study's lock
+
+    def with_the_lock(self, state: StudyState, connection: Connection, cells: CellTable) -> Told | StudyBehind:
+        """Do the same where the state is in step, so that it can be said why events have no cell.
+
+        Return how many were stored; or the error that begins a new life.
+        """
+        try:
+            self._check_life(state)
+            fillings: list[_Filling] = []
+            for number, chosen in self._by_round():
+                if number < state.counters.closed:
+                    self._check_closed(state, connection, number, self._slots(chosen))
+                else:
+                    fillings += self._fillings(state, cells, number, chosen)
+        except StudyBehind as behind:  # at once: two that notice it must not end two lives
+            begin_new_life(state, connection, cells, newest=max(place.generation for place in self._places))
+            return behind
+        except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
+            raise Refusal(refused) from None
+        return _stored(cells, fillings)
+
+    def _check_life(self, state: StudyState) -> None:
+        """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
+        if any(_is_newer(state, place) for place in self._places):
             raise StudyBehind(
                 "an id of this study is newer than its storage: the storage was restored from a backup, or has "
                 f"lost its latest changes. {CONSEQUENCES}"
             )
-    if any(place.generation < counters.generation for place in places):
-        raise UnknownAction(
-            "an id was handed out before the storage was restored; its loss is refused, as it may have been released "
-            "already",
-            UNRECORDED,
-        )
+        if any(place.generation < state.counters.generation for place in self._places):
+            raise UnknownAction(
+                "an id was handed out before the storage was restored; its loss is refused, as it may have been "
+                "released already",
+                UNRECORDED,
+            )
+
+    def _check_closed(self, state: StudyState, connection: Connection, number: int, slots: Integers) -> None:
+        """Tell a repetition from a loss that comes too late, and refuse either unless it is to be passed over."""
+        where = (rounds.c.study == state.counters.id, rounds.c.number == number)
+        row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
+        if row.state == DROPPED:
+            raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
+        closed = read(f"round {number}", row.released)
+        wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
+        given_up = np.isin(wanted, closed["missing"])
+        self._refuse_late(number, wanted[given_up])
+        self._refuse_repeated(number, wanted[~given_up])
+
+
+def _at_once(
+    count: int, number: int, first: int, left: int, size: int, version: int | None, left_before: int | None
+) -> AtOnce:
+    told = Told(count, LastTold(number, int(first), int(left), size), frozenset(() if left else (number,)))
+    return AtOnce(told, version, left_before)
+
+
+def _stored(cells: CellTable, fillings: list[_Filling]) -> Told:
+    """Write down what cells are told."""
+    last, filled = None, set()
+    for cell, slots, integers in fillings:
+        cell.fill(slots, integers)
+        cells.write(cell)
+        last = LastTold(cell.round, cell.first, cell.left, cell.size)
+        if not cell.left:
+            filled.add(cell.round)
+    return Told(sum(len(slots) for _, slots, _ in fillings), last, frozenset(filled))
 
 
 def _is_newer(state: StudyState, place: Place) -> bool:
@@ -90,40 +217,6 @@ def _is_newer(state: StudyState, place: Place) -> bool:
     counters, live = state.counters, state.rounds.get(place.round)
     if place.generation != counters.generation:
         return place.generation > counters.generation
-    return place.round >= state.rounds_opened or (live is not None and live.first + place.slot >= counters.asked)
-
-
-def _fillable(live: StudyRound, slots: Integers, repeat: str, late: str) -> NDArray[np.bool_]:
-    """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
-    states = live.states(slots)
-    _refuse_late(live.number, slots[states == FORGOTTEN], late)
-    waiting = states == PENDING
-    first = np.zeros(len(slots), dtype=bool)
-    first[np.unique(slots, return_index=True)[1]] = True
-    _refuse_repeated(live.number, slots[(states == TOLD) | (waiting & ~first)], repeat)
-    return np.asarray(waiting & first)
-
-
-def _refuse_late(number: int, given_up: Integers, late: str) -> None:
-    if late == "error" and len(given_up):
-        raise too_late(f"action {int(given_up[0])} of round {number}")
-
-
-def _refuse_repeated(number: int, told: Integers, repeat: str) -> None:
-    if repeat == "error" and len(told):
-        raise already_told(f"action {int(told[0])} of round {number}")
-
-
-def _check_closed(
-    state: StudyState, connection: Connection, number: int, slots: Integers, repeat: str, late: str
-) -> None:
-    """Tell a repetition from a loss that comes too late, and refuse either unless it is to be passed over."""
-    where = (rounds.c.study == state.counters.id, rounds.c.number == number)
-    row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
-    if row.state == DROPPED:
-        raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
-    closed = read(f"round {number}", row.released)
-    wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
-    given_up = np.isin(wanted, closed["missing"])
-    _refuse_late(number, wanted[given_up], late)
-    _refuse_repeated(number, wanted[~given_up], repeat)
+    if place.round >= state.rounds_opened:
+        return True
+    return live is not None and live.number >= counters.closed and live.first + place.slot >= counters.asked

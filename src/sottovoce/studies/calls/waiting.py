@@ -7,14 +7,15 @@ passed (deadline). Neither looks at a loss, so when a round closes tells nothing
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
 from sottovoce.learning.bandit.patience import check_patience
+from sottovoce.studies.database.cells import CellTable
 from sottovoce.studies.session.counters import AUTO
+from sottovoce.studies.session.open_round import StudyRound
 from sottovoce.studies.session.state import StudyState
 
-__all__ = ["Waiting", "checked_waiting", "first_waiting", "give_up", "in_words"]
+__all__ = ["Waiting", "checked_waiting", "first_waiting", "forget", "give_up", "in_words"]
 
 _MOST = 2**53  # more than will ever be asked, and what every database can add up
 
@@ -44,7 +45,7 @@ def in_words(stored: Any) -> Any:
 # ---------------------------------------------------------------------- giving up
 
 
-def give_up(state: StudyState, connection: Connection) -> bool:
+def give_up(state: StudyState, cells: CellTable, asked: int) -> bool:
     """Count losses as missing whose round is out of patience, the oldest first; return whether there were any.
 
     Rounds become full in order, so the first one that may still wait ends the search: what is outstanding in later
@@ -54,14 +55,23 @@ def give_up(state: StudyState, connection: Connection) -> bool:
     if patience is None:
         return False
     for live in state.rounds.values():
-        if live.closed:
+        if live.number < state.counters.closed:
             continue
-        if live.full_after is None or state.counters.asked < live.full_after + patience:
+        if live.full_after is None or asked < live.full_after + patience:
             break
-        if not live.complete:
-            state.tell(connection, live, live.pending(), None)
-            given_up = True
+        given_up = forget(state, cells, live) or given_up
     return given_up
+
+
+def forget(state: StudyState, cells: CellTable, live: StudyRound) -> bool:
+    """Count all losses as missing that a round still waits for; return whether there were any."""
+    found = [cell for cell in cells.of_round(live.number) if cell.left]
+    for cell in found:
+        cell.fill(cell.pending(), None)
+        cells.write(cell)
+        if cell.given_back:
+            state.counters.returned -= cell.size
+    return bool(found)
 
 
 # ---------------------------------------------------------------------- looking
@@ -116,23 +126,29 @@ class Waiting:
         return f"{start}, for ever: tell or forget them, or set a patience"
 
 
-def first_waiting(state: StudyState, now: float) -> Waiting | None:
-    """Return what the first open round waits for; None if no round is open."""
+def first_waiting(state: StudyState, cells: CellTable, in_hand: Integers, asked: int, now: float) -> Waiting | None:
+    """Return what the first open round waits for; None if no round is open.
+
+    Parameters
+    ----------
+    in_hand
+        Slots of that round that this process has not handed out yet.
+    asked
+        Events that were asked, without those in hand.
+    """
     live = state.first_open()
     if live is None:
         return None
-    patience, deadline, asked = state.patience, state.counters.deadline, state.counters.asked
+    patience, deadline = state.patience, state.counters.deadline
     positions = seconds = None
     if live.full_after is not None and patience is not None:
         positions = max(0, live.full_after + patience - asked)
     if live.full_at is not None and deadline is not None:
         seconds = max(0.0, live.full_at + deadline - now)
-    wanted = live.wanted()
-    return Waiting(
-        live.number,
-        live.outstanding,
-        live.open.size if wanted is None else len(wanted),
-        max(0, live.end - asked),
-        positions,
-        seconds,
-    )
+    told, missing, left, free = cells.counts_of(live.number)
+    rest = (block.wants_loss[block.asked :] for block in state.ahead if block.round.number == live.number)
+    wanted = told + missing + left + sum(int(wants.sum()) for wants in rest)
+    if wanted == live.open.opened:  # what is not drawn yet will be wanted, too
+        wanted = live.open.size
+    not_asked = max(0, live.end - state.counters.asked) + len(in_hand) + free
+    return Waiting(live.number, left - len(in_hand) - free, wanted, not_asked, positions, seconds)

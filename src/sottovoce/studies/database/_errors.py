@@ -50,7 +50,7 @@ def is_busy(problem: Exception) -> bool:
     return _result_code(_cause(problem)) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def explained(problem: Exception, storage: str) -> SottovoceError:
+def explained(problem: BaseException, storage: str) -> SottovoceError:
     """Say what happened in plain words, without a driver's parameters: they may be losses."""
     cause = _cause(problem)
     if isinstance(problem, StatementError):
@@ -66,7 +66,7 @@ def explained(problem: Exception, storage: str) -> SottovoceError:
     return StorageError(f"{storage}: {_SQLITE.get(code, _UNKNOWN)} ({words})")
 
 
-def _cause(problem: Exception) -> BaseException:
+def _cause(problem: BaseException) -> BaseException:
     return problem.orig if isinstance(problem, DBAPIError) and problem.orig is not None else problem
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, inspect, select, text
 from sottovoce._records import DamagedRecord, checksum, unpack
 from sottovoce.errors import StorageError
 from sottovoce.studies.database import tables
+from sottovoce.studies.database._to_cells import put_losses_into_cells
 
 __all__ = ["MIGRATIONS", "VERSION", "migrate", "one_at_a_time", "version_of"]
 
@@ -64,7 +65,12 @@ def _let_studies_hold_rights(connection: Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[Migration] = (_let_studies_lose_patience, _remember_writers, _let_studies_hold_rights)
+MIGRATIONS: Sequence[Migration] = (
+    _let_studies_lose_patience,
+    _remember_writers,
+    _let_studies_hold_rights,
+    put_losses_into_cells,
+)
 """Step i leads from version i + 1 to version i + 2; each is applied once, all of them in one transaction."""
 
 VERSION = 1 + len(MIGRATIONS)

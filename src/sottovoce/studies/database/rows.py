@@ -2,18 +2,12 @@
 
 from typing import Any
 
-import numpy as np
-
-from sottovoce._arrays import Integers
-from sottovoce._records import DamagedRecord, checksum, unpack
+from sottovoce._records import DamagedRecord, checksum, pack, unpack
 from sottovoce.errors import StudyDamaged
-from sottovoce.exploration import Draw, Probed, Record, Weighted
+from sottovoce.exploration import Draw, Exploration, Probed, Record, Weighted
 from sottovoce.studies.database.tables import epochs, rounds
 
-__all__ = ["draw_from_record", "draw_record", "epoch_row", "pack_losses", "read", "round_row", "unpack_losses"]
-
-_FORGOTTEN, _TOLD = b"f", b"t"
-_SEAL = 16
+__all__ = ["draw_from_record", "draw_record", "epoch_row", "read", "round_row", "weights_from_record"]
 
 
 def read(what: str, data: bytes) -> Record:
@@ -34,33 +28,16 @@ def epoch_row(statement: Any, study: int, number: int) -> Any:
     return statement.where(epochs.c.study == study, epochs.c.number == number)
 
 
-def pack_losses(round_number: int, slots: Integers, integers: Integers | None) -> bytes:
-    """Return the losses of one call in the bytes of a row: little-endian slots and integers, with a checksum.
+def draw_record(first: int, draw: Draw, exploration: Exploration) -> Record:
+    """Return what a block has drawn: public actions, and what each loss is summed into.
 
-    None stands for losses that will never come.
+    Actions that follow from the round's own choices and from what losses are summed into are not written down.
     """
-    kind = _FORGOTTEN if integers is None else _TOLD
-    body = kind + len(slots).to_bytes(4, "little") + slots.astype("<u4").tobytes()
-    if integers is not None:
-        body += integers.astype("<i8").tobytes()
-    return body + checksum(str(round_number).encode(), body)
-
-
-def unpack_losses(round_number: int, data: bytes) -> tuple[Integers, Integers | None]:
-    """Return the slots of a row of losses, and their integers; None for losses that will never come."""
-    body, seal = data[:-_SEAL], data[-_SEAL:]
-    if checksum(str(round_number).encode(), body) != seal:
-        raise StudyDamaged(f"losses of round {round_number} fail their checksum: restore a backup, restored=True")
-    count = int.from_bytes(body[1:5], "little")
-    slots = np.frombuffer(body, dtype="<u4", count=count, offset=5).astype(np.int64)
-    if body[:1] == _FORGOTTEN:
-        return slots, None
-    return slots, np.frombuffer(body, dtype="<i8", count=count, offset=5 + 4 * count).astype(np.int64)
-
-
-def draw_record(first: int, draw: Draw) -> Record:
-    """Return what a block has drawn: public actions, and what each loss is summed into."""
-    record: Record = {"first": first, "actions": draw.actions}
+    record: Record = {"first": first}
+    if exploration.actions_of(draw.weights) is None:
+        record["actions"] = draw.actions
+    else:
+        record["follows"] = _choices(exploration)
     if draw.wants_loss is not None:
         record["wants"] = draw.wants_loss
     if isinstance(draw.weights, Probed):
@@ -68,13 +45,31 @@ def draw_record(first: int, draw: Draw) -> Record:
     return record | {"rows": draw.weights.rows}
 
 
-def draw_from_record(record: Record) -> Draw:
-    """Return what a block had drawn."""
+def weights_from_record(record: Record) -> Weighted | Probed:
+    """Return what the losses of a block are summed into."""
     try:
         if "rows" in record:
-            weights: Weighted | Probed = Weighted(record["rows"])
-        else:
-            weights = Probed(record["numbers"], record["index"], record["sign"])
+            return Weighted(record["rows"])
+        return Probed(record["numbers"], record["index"], record["sign"])
     except ValueError as problem:
         raise StudyDamaged(f"a block is stored that nobody has drawn ({problem}): restore a backup") from None
-    return Draw(record["actions"], record.get("wants"), weights)
+
+
+def draw_from_record(record: Record, exploration: Exploration) -> Draw:
+    """Return what a block of a round had drawn."""
+    weights = weights_from_record(record)
+    actions = record.get("actions")
+    if actions is None and record.get("follows") == _choices(exploration):
+        try:
+            actions = exploration.actions_of(weights)
+        except IndexError:
+            actions = None
+    if actions is None:
+        raise StudyDamaged("a block is stored whose actions are not those of its round: restore a backup")
+    return Draw(actions, record.get("wants"), weights)
+
+
+def _choices(exploration: Exploration) -> str:
+    """Return a checksum of a round's own choices, which its actions follow from."""
+    choices = {name: value for name, value in exploration.record().items() if name != "waiting"}
+    return checksum(pack(choices)).hex()

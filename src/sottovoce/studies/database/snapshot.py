@@ -9,20 +9,20 @@ from sottovoce._records import DamagedRecord, unpack
 from sottovoce.errors import StudyNotFound
 from sottovoce.exploration import Record
 from sottovoce.studies.database.migrations import VERSION, migrate, one_at_a_time, version_of
-from sottovoce.studies.database.tables import blocks, epochs, heads, rounds, tells
+from sottovoce.studies.database.tables import blocks, cells, epochs, heads, rounds
 
 __all__ = ["Snapshot", "take_snapshot", "tried"]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The rows of a study, as they are stored. `tells` holds losses of open rounds: it goes nowhere but into checks."""
+    """The rows of a study, as they are stored. `cells` holds losses of open rounds: it goes nowhere but into checks."""
 
     study: Any
     epochs: list[Any]
     rounds: list[Any]
     blocks: list[Any]
-    tells: list[Any]
+    cells: list[Any]
 
     def __repr__(self) -> str:
         return f"Snapshot(<{len(self.rounds)} rounds>)"
@@ -56,7 +56,7 @@ def _read(connection: Connection, name: str, losses: bool) -> Snapshot:
         rows(epochs, epochs.c.number),
         rows(rounds, rounds.c.number),
         rows(blocks, blocks.c.first),
-        rows(tells, tells.c.number) if losses else [],
+        rows(cells, cells.c.round, cells.c.first) if losses else [],
     )
 
 

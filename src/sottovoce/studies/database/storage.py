@@ -1,4 +1,4 @@
-"""The database: one connection, transactions that hold the write lock, errors in plain words, and erasure.
+"""The database: one connection, its transactions, errors in plain words, and erasure.
 
 SQLite runs in WAL mode with synchronous=FULL, so that what is committed survives a loss of power, and with
 secure_delete, so that deleted losses are overwritten. PostgreSQL is any URL that SQLAlchemy understands.
@@ -10,7 +10,7 @@ import sqlite3
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -32,8 +32,10 @@ from sottovoce.studies.database._errors import explained, is_busy
 from sottovoce.studies.database._files import DatabaseFile, FileReplaced
 from sottovoce.studies.database._foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
 from sottovoce.studies.database._pulse import Pulse
+from sottovoce.studies.database._turns import Turns
+from sottovoce.studies.database.cells import get_bit, set_bit
 
-__all__ = ["Storage"]
+__all__ = ["Storage", "driver_of"]
 
 _LOG_NAME = "sottovoce"
 BUSY_SECONDS = 60.0  # how long to wait for another process's transaction
@@ -45,6 +47,10 @@ _PRAGMAS = {
     "foreign_keys": "ON",
 }
 _EXPECTED = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "temp_store": 2, "foreign_keys": 1}
+_BEGIN = {
+    True: "BEGIN IMMEDIATE",
+    False: "BEGIN ISOLATION LEVEL READ COMMITTED",
+}  # what was waited for is seen as it is
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
 
 
@@ -64,6 +70,7 @@ class Storage:
         self.url = _parsed(url)
         self.file = DatabaseFile(_path_of(self.url), create=create) if self.is_sqlite else None
         self._engine = _engine(self.url, self.file)
+        self._turns = None if self.file is None else Turns(f"{os.path.realpath(self.file.path)}-turns", BUSY_SECONDS)
         self._connection: Connection | None = None
         self._schema: int | None = None  # as it was when foreign things were last looked for
         self._pulse = Pulse()
@@ -87,14 +94,49 @@ class Storage:
         On SQLite it holds the write lock from the start; on PostgreSQL its first statement must lock a row.
         """
         self.refuse_fork()
-        try:
+        with self._in_plain_words():
             connection = self._connected()
-            with connection.begin():
-                self._refuse_foreign(connection)
-                with nullcontext() if self.file else self._pulse.beating(_driver(connection)):
+            with self._turn(), connection.begin():
+                self._refuse_foreign(driver_of(connection))
+                with nullcontext() if self.file else self._pulse.beating(driver_of(connection)):
                     yield connection
             if self.file is not None:
                 self.file.check(committed=True)
+
+    @contextmanager
+    def briefly(self, *, begin: bool) -> Iterator[Any]:
+        """Yield the driver's own connection, for a few statements: committed at the end, or rolled back on any error.
+
+        Parameters
+        ----------
+        begin
+            Whether they are one transaction; otherwise, on a server, each statement is one. On SQLite they always are.
+        """
+        self.refuse_fork()
+        with self._in_plain_words():
+            raw = driver_of(self._connected())
+            with self._turn():
+                if begin or self.file is not None:
+                    raw.execute(_BEGIN[self.is_sqlite])
+                try:
+                    if self.file is not None:
+                        self._refuse_foreign(raw)
+                    yield raw
+                except BaseException:
+                    if begin or self.file is not None:
+                        with suppress(Exception):  # a connection that is broken has nothing to undo
+                            raw.execute("ROLLBACK")
+                    raise
+                if begin or self.file is not None:
+                    raw.execute("COMMIT")
+            if self.file is not None:
+                self.file.check(committed=True)
+
+    @contextmanager
+    def _in_plain_words(self) -> Iterator[None]:
+        """Turn the errors of databases into ours; let go of a connection that may be broken."""
+        try:
+            yield
         except FileReplaced:
             self._abandon()
             raise
@@ -103,9 +145,14 @@ class Storage:
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
             self._forget_broken()
             raise explained(problem, self.name) from None
-        except BaseException:  # interrupted, perhaps in the midst of a commit: nothing half done may be committed later
+        except BaseException as problem:  # perhaps in the midst of a commit: nothing half done may be committed later
             self._forget_broken()
+            if _is_of_server(problem):
+                raise explained(problem, self.name) from None
             raise
+
+    def _turn(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._turns is None else self._turns.turn()
 
     @property
     def path(self) -> Path | None:
@@ -129,7 +176,7 @@ class Storage:
             if self.file is not None:
                 self.file.check(committed=False)
                 if self.file.changed:  # SQLite itself would not notice bytes that were copied over the file
-                    _driver(self._connection).execute("PRAGMA shrink_memory")
+                    driver_of(self._connection).execute("PRAGMA shrink_memory")
             return self._connection
         if self.file is not None:
             self.file.before_connecting()
@@ -159,11 +206,10 @@ class Storage:
             except SQLAlchemyError:
                 pass
 
-    def _refuse_foreign(self, connection: Connection) -> None:
+    def _refuse_foreign(self, raw: Any) -> None:
         """Look for triggers and the like, if the schema has changed; a server's, when it is connected to."""
         if self.file is None:
             return
-        raw = _driver(connection)
         (schema,) = raw.execute("PRAGMA schema_version").fetchone()
         if schema != self._schema:
             refuse_foreign_sqlite(raw, self.name)
@@ -193,6 +239,8 @@ class Storage:
             connection.close()
         self._engine.dispose()
         self._pulse.stop()
+        if self._turns is not None:
+            self._turns.close()
 
     def now(self, connection: Connection) -> float:
         """Return the time by the one clock that all processes share: the host's, or the database server's."""
@@ -210,12 +258,13 @@ class Storage:
         self.refuse_fork()
         try:
             connection = self._connected()
-            raw = _driver(connection)
-            raw.execute("PRAGMA busy_timeout = 0")
-            try:
-                busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                raw.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
+            raw = driver_of(connection)
+            with self._turn():
+                raw.execute("PRAGMA busy_timeout = 0")
+                try:
+                    busy, _, _ = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                finally:
+                    raw.execute(f"PRAGMA busy_timeout = {int(1000 * BUSY_SECONDS)}")
             if self.file is not None:
                 self.file.check(committed=True)
             return not busy
@@ -267,11 +316,11 @@ def _engine(url: URL, file: DatabaseFile | None) -> Engine:
                 poolclass=NullPool,
                 hide_parameters=True,
                 logging_name=_LOG_NAME,
-                isolation_level="READ COMMITTED",  # a row that was waited for is seen as it is now
             )
         except ImportError:
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
         event.listen(engine, "connect", _set_up_postgresql)
+        event.listen(engine, "begin", _begin_postgresql)
         return engine
     place = f"file:{quote(os.fsencode(file.path))}?mode=rw"  # SQLite itself creates no file: others could read it
 
@@ -294,6 +343,8 @@ def _is_no_row(record: logging.LogRecord) -> bool:
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     """Make what is committed durable and what is deleted gone; refuse to work where SQLite does not comply."""
     connection.isolation_level = None  # transactions begin where this file says so
+    connection.create_function("get_bit", 2, get_bit, deterministic=True)
+    connection.create_function("set_bit", 3, set_bit, deterministic=True)
     for name, value in _PRAGMAS.items():
         connection.execute(f"PRAGMA {name} = {value}")
     for name, expected in _EXPECTED.items():
@@ -305,7 +356,10 @@ def _set_up_sqlite(connection: Any, _record: Any) -> None:
 
 
 def _set_up_postgresql(connection: Any, _record: Any) -> None:
-    """Make what is committed durable; and let a process that is stopped half-way not stop all others for ever."""
+    """Make what is committed durable; and let a process that is stopped half-way not stop all others for ever.
+
+    Statements commit by themselves, unless a transaction is begun where this file says so.
+    """
     connection.autocommit = True
     for name in ("fsync", "full_page_writes"):
         if connection.execute(f"SHOW {name}").fetchone()[0] != "on":
@@ -317,10 +371,9 @@ def _set_up_postgresql(connection: Any, _record: Any) -> None:
     connection.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * pulse.IDLE_SECONDS)}")
     connection.execute(f"SET tcp_user_timeout = {int(1000 * pulse.IDLE_SECONDS)}")  # it does not read what it asked for
     refuse_foreign_postgresql(connection, "the database")
-    connection.autocommit = False
 
 
-def _driver(connection: Connection) -> Any:
+def driver_of(connection: Connection) -> Any:
     """Return the driver's own connection."""
     return connection.connection.dbapi_connection
 
@@ -335,12 +388,19 @@ def _leak(connection: Connection | None) -> None:
         _fork.leak(connection, fairy, fairy.dbapi_connection)
 
 
+def _let_go_of_turns() -> None:
+    for storage in list(_living):
+        if storage._turns is not None:
+            storage._turns.close()
+
+
 def _keep_what_was_inherited() -> None:
     """In a forked child: never close the parent's connections, for that would reach the parent's own.
 
     A server's connection is cut off from the shared socket as well. Only so does the server notice that the parent is
     gone, and nothing that is sent here by mistake can reach it.
     """
+    _let_go_of_turns()
     for storage in list(_living):
         connection = storage._connection
         if connection is None or connection.closed or connection.invalidated:
@@ -350,7 +410,7 @@ def _keep_what_was_inherited() -> None:
         if storage.file is not None and storage.file.identity is not None:
             _fork.keep(storage.file.identity)
         elif storage.file is None:
-            _cut_off(_driver(connection))
+            _cut_off(driver_of(connection))
 
 
 def _cut_off(server: Any) -> None:
@@ -366,4 +426,13 @@ _fork.in_child(_keep_what_was_inherited)
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    connection.exec_driver_sql(_BEGIN[True])
+
+
+def _begin_postgresql(connection: Connection) -> None:
+    connection.exec_driver_sql(_BEGIN[False])
+
+
+def _is_of_server(problem: BaseException) -> bool:
+    """Whether an error is the server driver's own, which may not be installed."""
+    return type(problem).__module__.partition(".")[0] == "psycopg"

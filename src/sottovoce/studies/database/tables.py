@@ -2,11 +2,11 @@
 
 | table    | a row for each            | holds                                                           | private |
 |----------|---------------------------|-----------------------------------------------------------------|---------|
-| heads    | study                     | configuration, counters, public coins, lease, patience          | no      |
+| heads    | study                     | configuration, counters, public coins, patience                 | no      |
 | epochs   | planned stretch of events | plan, coordinates, and what was learned from released rounds    | no      |
 | rounds   | round                     | its point, its probes; once released, the numbers with noise    | no      |
 | blocks   | stretch of an open round  | the actions, public; deleted once the round is released         | no      |
-| tells    | call of tell              | integer losses of open rounds; erased with the round's release  | YES     |
+| cells    | stretch that was reserved | integer losses of an open round; erased with its release        | YES     |
 | rights   | study with a ledger       | the token with which it goes on under its charge                | no      |
 """
 
@@ -15,7 +15,6 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
-    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -23,7 +22,7 @@ from sqlalchemy import (
     Table,
 )
 
-__all__ = ["OPEN", "RELEASED", "blocks", "epochs", "heads", "metadata", "rights", "rounds", "schema", "tells"]
+__all__ = ["OPEN", "RELEASED", "blocks", "cells", "epochs", "heads", "metadata", "rights", "rounds", "schema"]
 
 OPEN, RELEASED, UNRELEASED, DROPPED = "open", "released", "unreleased", "dropped"  # states of a round
 
@@ -42,15 +41,13 @@ heads = Table(
     Column("version", _Number, nullable=False),  # raised by every change
     Column("structure", _Number, nullable=False),  # raised when rounds, blocks or epochs change
     Column("generation", _Number, nullable=False),
-    Column("asked", _Number, nullable=False),
-    Column("told", _Number, nullable=False),
-    Column("forgotten", _Number, nullable=False),
+    Column("asked", _Number, nullable=False),  # events that were reserved: handed out, or in a process's hand
+    Column("returned", _Number, nullable=False),  # of these, events that were given back, and are to be had again
+    Column("told", _Number, nullable=False),  # of closed rounds
+    Column("forgotten", _Number, nullable=False),  # likewise
     Column("closed", _Number, nullable=False),  # rounds
     Column("erased", _Number, nullable=False),  # of these, rounds whose losses are gone from the log, too
     Column("coins", LargeBinary, nullable=False),
-    Column("closer", String(64)),
-    Column("lease", Float(53), nullable=False),  # when it ends
-    Column("fence", _Number, nullable=False),
     Column("seal", LargeBinary, nullable=False),
     Column("patience", _Number),  # positions that a full round waits for its losses; NULL for ever, -1 by default
     Column("deadline", Float(53)),  # the same in seconds
@@ -78,6 +75,7 @@ rounds = Table(
     Column("public", LargeBinary, nullable=False),
     Column("released", LargeBinary),
     Column("full_after", _Number),  # events that were asked by then, with all of the call that asked its last action
+    Column("whole", Integer, nullable=False),  # 1 if no action of it that wants a loss is still to be reserved
 )
 
 blocks = Table(
@@ -89,15 +87,23 @@ blocks = Table(
     Column("draw", LargeBinary, nullable=False),
 )
 
-tells = Table(
-    "sottovoce_tells",
+cells = Table(
+    "sottovoce_cells",
     metadata,
-    Column("number", _Number, primary_key=True, autoincrement=True),
-    Column("study", _Number, ForeignKey(heads.c.id), nullable=False),
-    Column("round", _Number, nullable=False),
-    Column("entry", LargeBinary, nullable=False),
-    sqlite_autoincrement=True,  # numbers are never used again: a process knows what it has not seen
+    Column("study", _Number, ForeignKey(heads.c.id), primary_key=True),
+    Column("round", _Number, primary_key=True),
+    Column("first", _Number, primary_key=True),  # its place in the round
+    Column("generation", _Number, nullable=False),
+    Column("size", _Number, nullable=False),
+    Column("wanted", _Number, nullable=False),  # events that take a loss
+    Column("told", _Number, nullable=False),
+    Column("missing", _Number, nullable=False),
+    Column("given_back", _Number, nullable=False),  # 1 if nobody has its actions
+    Column("closed", LargeBinary, nullable=False),  # a bit for each event: whether it takes no loss, or none any more
+    Column("losses", LargeBinary, nullable=False),  # PRIVATE
+    postgresql_with={"fillfactor": 50},  # a call writes its row anew: beside the old one, if there is room
 )
+
 rights = Table(
     "sottovoce_rights",
     metadata,
@@ -106,6 +112,3 @@ rights = Table(
     Column("token", String),  # what the next process that opens the study presents
     Column("successor", String),  # of the token, written down before the ledger hears of it
 )
-
-Index("sottovoce_tells_of_round", tells.c.study, tells.c.round)
-Index("sottovoce_tells_in_order", tells.c.study, tells.c.number)

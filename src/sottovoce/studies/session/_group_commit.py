@@ -10,12 +10,20 @@ __all__ = ["Committer", "Operation"]
 
 
 class Operation:
-    """One call: what to do within a transaction, and what came of it."""
+    """One call: what to do within a transaction, and what came of it.
 
-    __slots__ = ("do", "done", "error", "value")
+    Parameters
+    ----------
+    do
+        What to do, for calls that need the study's lock.
+    telling
+        What to tell, for those that need no more than their cells.
+    """
 
-    def __init__(self, do: Callable[[Any], Any]) -> None:
-        self.do = do
+    __slots__ = ("do", "done", "error", "telling", "value")
+
+    def __init__(self, do: Callable[[Any], Any] | None = None, telling: Any = None) -> None:
+        self.do, self.telling = do, telling
         self.done = False
         self.error: BaseException | None = StorageError(
             "the call was interrupted by another thread's; whether it was recorded is not known. "
@@ -50,7 +58,7 @@ class Committer:
     >>> def carry_out(operations):
     ...     for operation in operations:
     ...         operation.succeed(operation.do(None))
-    >>> Committer(carry_out).submit(lambda transaction: 42)
+    >>> Committer(carry_out).submit(Operation(lambda transaction: 42))
     42
     """
 
@@ -60,9 +68,8 @@ class Committer:
         self._queue = threading.Lock()
         self.turn = threading.RLock()
 
-    def submit(self, do: Callable[[Any], Any]) -> Any:
+    def submit(self, operation: Operation) -> Any:
         """Carry out a call, with whatever else is waiting; return its value once it is committed."""
-        operation = Operation(do)
         try:
             with self._queue:
                 self._waiting.append(operation)
@@ -76,9 +83,8 @@ class Committer:
             raise
         return operation.outcome()
 
-    def submit_alone(self, do: Callable[[Any], Any]) -> Any:
+    def submit_alone(self, operation: Operation) -> Any:
         """Carry out a call in a transaction of its own: no other call shall see what is not committed yet."""
-        operation = Operation(do)
         with self.turn:
             self._carry_out([operation])
         return operation.outcome()

@@ -12,29 +12,31 @@ from sottovoce.studies.session._writers import Writers
 
 __all__ = ["AUTO", "Counters", "load_counters", "save_counters"]
 
-_COUNTERS = ("structure", "generation", "asked", "told", "forgotten", "closed", "erased", "fence")
-_SEALED = ("version", *_COUNTERS, "coins", "closer", "lease", "patience", "deadline", "writers")
+_COUNTERS = ("structure", "generation", "asked", "returned", "told", "forgotten", "closed", "erased")
+_SEALED = ("version", *_COUNTERS, "coins", "patience", "deadline", "writers")
 
 AUTO = -1  # a patience that follows from the number of events
 
 
 @dataclass(slots=True)
 class Counters:
-    """What changes with every call, or may. All of it is public: counts, public coins, who closes rounds, and when."""
+    """What changes as events are reserved and rounds closed. All of it is public: counts, public coins, patience.
+
+    `asked` counts the events that were reserved, and `returned` those of them that were given back. `told` and
+    `forgotten` count losses of closed rounds; those of open ones are in their cells.
+    """
 
     id: int
     version: int = 0
     structure: int = 0
     generation: int = 1
     asked: int = 0
+    returned: int = 0
     told: int = 0
     forgotten: int = 0
     closed: int = 0
     erased: int = 0
-    fence: int = 0
     coins: bytes = b""
-    closer: str | None = None
-    lease: float = 0.0
     patience: int | None = None
     deadline: float | None = None
     writers: bytes = b""
@@ -42,9 +44,8 @@ class Counters:
     def seal(self) -> bytes:
         """Return a checksum of everything."""
         numbers = "|".join(str(getattr(self, name)) for name in ("id", "version", *_COUNTERS))
-        closing, waiting = repr((self.closer, self.lease)), repr((self.patience, self.deadline))
-        writers = (bytes(self.writers),) if self.writers else ()  # as it was before there were any
-        return checksum(numbers.encode(), self.coins, closing.encode(), waiting.encode(), *writers)
+        waiting = repr((self.patience, self.deadline))
+        return checksum(numbers.encode(), bytes(self.coins), waiting.encode(), bytes(self.writers))
 
     def is_older_than(self, seen: "Counters") -> bool:
         """Say whether a storage with these has gone back in time, or another way, since others were seen."""

@@ -1,18 +1,17 @@
-"""A study as one process sees it: rebuilt from the storage, kept in step with it, never ahead of what is committed.
+"""A study as one process sees it: read from the storage, kept in step with it, never ahead of what is committed.
 
 Whatever is derived here from uncommitted changes is thrown away with them: after any failed transaction the state is
-stale, and the next one rebuilds it.
+stale, and the next one reads it anew (session/following.py). It holds no loss: those stay in their cells until their
+round is released.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import takewhile
-from typing import Any
+from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
-from sqlalchemy import Connection, delete, insert
+from sqlalchemy import Connection, delete, insert, select
 
-from sottovoce._arrays import Floats, Integers
+from sottovoce._arrays import Floats
 from sottovoce._records import pack
 from sottovoce.errors import HorizonReached, StudyDamaged
 from sottovoce.exploration import Record
@@ -21,35 +20,45 @@ from sottovoce.learning.bandit.doubling import epoch_lengths
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.patience import patience_for
-from sottovoce.learning.bandit.rounds import Block
 from sottovoce.learning.bandit.saved_state import coins_record, design_record, refuse_secrets
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoiseSource
 from sottovoce.studies.database import tables
-from sottovoce.studies.database.rows import draw_record, epoch_row, pack_losses, round_row
-from sottovoce.studies.database.tables import blocks, epochs, rounds, tells
-from sottovoce.studies.session._rebuilding import older_epochs, read_tells, rebuild
+from sottovoce.studies.database.cells import LONGEST, Cell, CellTable, cut
+from sottovoce.studies.database.rows import draw_from_record, draw_record, epoch_row, read, round_row
+from sottovoce.studies.database.tables import blocks, epochs, rounds
 from sottovoce.studies.session.chain import Chain
 from sottovoce.studies.session.counters import AUTO, Counters
-from sottovoce.studies.session.open_round import StudyRound
+from sottovoce.studies.session.gathering import Gathered
+from sottovoce.studies.session.open_round import DrawnBlock, StudyRound, Taken
 from sottovoce.studies.session.rights import LedgerRight
 
-__all__ = ["StudyState", "Taken"]
+__all__ = ["Reserving", "StudyState"]
+
+_FAR = 2**62
+_SINGLE_CELL = 32  # events of a cell whose actions are handed out one by one: it is written anew with every loss
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Taken:
-    """Consecutive actions of one block, handed out."""
+class Reserving(NamedTuple):
+    """What a process wants to reserve.
 
-    round: StudyRound
-    block: Block
-    within: slice
+    Attributes
+    ----------
+    size, spare
+        Events that it needs now, and that it would like to have in hand for the calls to come.
+    call
+        How many events its callers take at a time: cells are cut accordingly.
+    since
+        Events that were asked when the call began: none of the call counts against rounds that became full in it.
+    now
+        The time.
+    """
 
-    @property
-    def slots(self) -> range:
-        """Their places in the round."""
-        shift = self.block.first - self.round.first
-        return range(shift + self.within.start, shift + self.within.stop)
+    size: int
+    spare: int
+    call: int
+    since: int
+    now: float
 
 
 class StudyState:
@@ -73,58 +82,42 @@ class StudyState:
         self.horizon = None if configuration.horizon is None else self.problem.horizon
         self.coins = np.random.Generator(np.random.SFC64(0))
         self.counters = Counters(0)
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget what was read: it may not be what is stored."""
         self.epochs: dict[int, Epoch] = {}
         self.chains: dict[int, Chain] = {}  # of the same epochs
+        self.learned = -1  # rounds that were closed when these were last brought up to date
         self.lengths: list[int] = []
-        self.rounds: dict[int, StudyRound] = {}  # by number, in order
-        self.ahead: list[tuple[StudyRound, Block]] = []  # blocks that are not asked to their end
+        self.rounds: dict[int, StudyRound] = {}  # by number, in order: open, or not reserved to their end
+        self.ahead: list[DrawnBlock] = []  # blocks that are not reserved to their end
         self.rounds_opened = 0
         self.point: Floats | None = None  # of the newest round, as it is played
-        self.seen = 0  # the last row of tells that was taken in
         self.stale = True
 
-    # ------------------------------------------------------------------ reading
-
-    def follow(self, connection: Connection, counters: Counters) -> None:
-        """Bring the state up to what the storage holds."""
-        if (
-            self.stale
-            or counters.structure != self.counters.structure
-            or counters.generation != self.counters.generation
-        ):
-            self.counters = counters
-            rebuild(self, connection)
-        elif counters.version != self.counters.version:
-            self.counters = counters
-            read_tells(self, connection)
-            self.mark_asked()
-        else:
-            self.counters = counters
-
-    def older_epochs(self, connection: Connection) -> Iterator[Epoch]:
-        """Yield epochs that are closed, and so not at hand, the newest first."""
-        return older_epochs(self, connection)
-
     def mark_asked(self) -> None:
-        """Hand out in the blocks what the counters say was handed out."""
-        for _, block in self.ahead:
+        """Reserve in the blocks what the counters say was reserved."""
+        for block in self.ahead:
             block.asked = max(0, min(block.size, self.counters.asked - block.first))
         self._let_go()
 
     def _let_go(self) -> None:
-        """Let go of what is asked to its end; and of rounds that are closed, too."""
-        self.ahead = [(live, block) for live, block in self.ahead if block.asked < block.size]
-        asking = {live.number for live, _ in self.ahead}
-        closed = takewhile(lambda live: live.closed, self.rounds.values())  # rounds close in order
-        for number in [live.number for live in closed if live.number not in asking]:
-            del self.rounds[number]
+        """Let go of what is reserved to its end; and of rounds that are closed, too."""
+        self.ahead = [block for block in self.ahead if block.asked < block.size]
+        asking = {block.round.number for block in self.ahead}
+        for number in list(self.rounds):
+            if number >= self.counters.closed:
+                break
+            if number not in asking:
+                del self.rounds[number]
 
     # ------------------------------------------------------------------ asking
 
-    @property
-    def remaining(self) -> int | None:
-        """Events that are left to ask; None if the horizon is unknown."""
-        return None if self.horizon is None else self.horizon - self.counters.asked
+    def remaining(self, in_hand: int) -> int | None:
+        """Events that are left to ask, with those that are in hand; None if the horizon is unknown."""
+        counters = self.counters
+        return None if self.horizon is None else self.horizon - counters.asked + counters.returned + in_hand
 
     @property
     def patience(self) -> int | None:
@@ -132,80 +125,149 @@ class StudyState:
         setting = "auto" if self.counters.patience == AUTO else self.counters.patience
         return patience_for(setting, horizon=self.horizon, planned=sum(self.lengths))
 
-    def ask(self, connection: Connection, size: int, now: float, *, since: int | None = None) -> list[Taken]:
-        """Hand out actions, opening blocks as they are needed.
-
-        Parameters
-        ----------
-        size
-            How many.
-        now
-            The time.
-        since
-            Events that were asked when the call began whose next part this is: none of the call counts against rounds
-            that became full in it.
-        """
-        self.check_remaining(size)
-        while sum(block.size - block.asked for _, block in self.ahead) < size:
+    def reserve(self, connection: Connection, cells: CellTable, order: Reserving) -> list[Taken]:
+        """Reserve events: those that were given back first, then the next ones, opening blocks as they are needed."""
+        taken = self._take_again(connection, cells, order.size) if self.counters.returned else []
+        need = order.size - sum(one.size for one in taken)
+        while sum(block.size - block.asked for block in self.ahead) < need:
             self._open_block(connection)
-        taken, left = [], size
-        for live, block in self.ahead:
-            within = block.take(min(left, block.size - block.asked))
-            taken.append(Taken(live, block, within))
-            left -= within.stop - within.start
-            if block.first + within.stop == live.end and not live.closed:
-                live.full_at, live.full_after = now, self.counters.asked + size
-                full = {"full_at": now, "full_after": live.full_after}
-                connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**full))
-                self.counters.structure += 1
+        length = _SINGLE_CELL if order.call == 1 else min(order.call, LONGEST)
+        fresh: list[Taken] = []
+        after, left = self.counters.asked + max(0, need), need
+        for block in list(self.ahead) if need > 0 else ():
+            count = min(left, block.size - block.asked)
+            fresh += self._reserve_in(connection, block, count, length, after, order.now)
+            left -= count
             if not left:
+                spare = min(order.spare, block.size - block.asked, self._until_due())
+                if spare > 0 and block.draw.wants_loss is None:  # what wants no loss may outlive its round
+                    fresh += self._reserve_in(connection, block, spare, length, after, order.now)
                 break
-        self.counters.asked += size
-        if since is not None:
-            self._fill_later(connection, since)
+        closed = self.counters.closed
+        cells.insert(self.counters.generation, [_new_cell(one) for one in fresh if one.block.round.number >= closed])
+        self._fill_later(connection, order.since, after)
         self._delete_blocks_of_closed_rounds(connection)
         self._let_go()
+        return taken + fresh
+
+    def _until_due(self) -> int:
+        """How many events may be reserved before the first open round is out of patience."""
+        first, patience = self.first_open(), self.patience
+        if first is None or first.full_after is None or patience is None:
+            return _FAR
+        return first.full_after + patience - self.counters.asked
+
+    def _reserve_in(
+        self, connection: Connection, block: DrawnBlock, count: int, length: int, after: int, now: float
+    ) -> list[Taken]:
+        """Reserve the next events of a block, cell by cell; note it if nothing is left of its round."""
+        live, start = block.round, block.asked
+        block.asked += count
+        self.counters.asked += count
+        changes: Record = {}
+        if live.number >= self.counters.closed:
+            if block.first + block.asked == live.end:
+                live.full_at, live.full_after = now, max(after, live.end)
+                changes = {"full_at": now, "full_after": live.full_after}
+            if not live.whole and self._wants_no_more(live):
+                live.whole = True
+                changes["whole"] = 1
+        if changes:
+            connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**changes))
+            self.counters.structure += 1
+        return [Taken(block, at, at + size) for at, size in cut(start, count, length)]
+
+    def _wants_no_more(self, live: StudyRound) -> bool:
+        """Whether nothing that is still to be reserved of a round wants a loss."""
+        rest = (one for one in self.ahead if one.round.number == live.number)
+        drawn = live.open.opened == live.open.size
+        return drawn and not any(bool(one.wants_loss[one.asked :].any()) for one in rest)
+
+    def _take_again(self, connection: Connection, cells: CellTable, size: int) -> list[Taken]:
+        """Take cells that were given back, until there are enough events."""
+        taken: list[Taken] = []
+        for cell in cells.given_back():
+            if size <= 0:
+                break
+            block = self._block_of(connection, self.rounds[cell.round], cell.first)
+            start = block.round.first + cell.first - block.first
+            taken.append(Taken(block, start, start + cell.size))
+            cells.take_again(cell)
+            size -= cell.size
+            self.counters.returned -= cell.size
         return taken
 
-    def _fill_later(self, connection: Connection, since: int) -> None:
+    def _block_of(self, connection: Connection, live: StudyRound, slot: int) -> DrawnBlock:
+        """Return the block of an event of an open round."""
+        event = live.first + slot
+        for block in self.ahead:
+            if block.first <= event < block.first + block.size:
+                return block
+        mine = blocks.c.study == self.counters.id, blocks.c.round == live.number, blocks.c.first <= event
+        row = connection.execute(select(blocks).where(*mine).order_by(blocks.c.first.desc()).limit(1)).one()
+        record = read(f"actions of round {live.number}", row.draw)
+        return DrawnBlock(live, row.first, draw_from_record(record, live.open.exploration))
+
+    def give_back(self, connection: Connection, cells: CellTable, held: Taken, used: int) -> None:
+        """Give back the events of a cell that were not handed out; what was reserved last is as if it had not been."""
+        live = self.rounds.get(held.block.round.number)
+        if live is None or live.number < self.counters.closed:
+            return  # it was closed without them
+        unused = cells.shorten(live.number, held.first, used, held.block.wants_loss[held.start : held.stop])
+        if unused is None:
+            return
+        if live.first + unused.first + unused.size != self.counters.asked:
+            cells.insert(self.counters.generation, [unused])
+            self.counters.returned += unused.size
+            return
+        self.counters.asked -= unused.size
+        self.counters.structure += 1
+        live.full_at = live.full_after = None
+        live.whole = False
+        changes: Record = {"full_at": None, "full_after": None, "whole": 0}
+        connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**changes))
+
+    def _fill_later(self, connection: Connection, since: int, after: int) -> None:
         """Let rounds that became full within one call be full from its end on."""
-        asked, found = self.counters.asked, False
-        for live in reversed(self.rounds.values()):
-            if live.full_after is not None and live.full_after <= since:
-                break
-            if live.full_after not in (None, asked) and not live.closed:
-                live.full_after, found = asked, True
-        if found:
-            where = rounds.c.study == self.counters.id, rounds.c.state == tables.OPEN, rounds.c.full_after > since
-            connection.execute(rounds.update().where(*where).values(full_after=asked))
+        late = [
+            live
+            for live in self.rounds.values()
+            if live.number >= self.counters.closed and live.full_after is not None and since < live.full_after < after
+        ]
+        if late:
+            for live in late:
+                live.full_after = after
+            where = rounds.c.study == self.counters.id, rounds.c.number.between(late[0].number, late[-1].number)
+            connection.execute(rounds.update().where(*where, rounds.c.state == tables.OPEN).values(full_after=after))
             self.counters.structure += 1
 
-    def rest_of_round(self, connection: Connection, most: int | None = None) -> int:
+    def rest_of_round(self, connection: Connection, most: int | None, in_hand: int) -> int:
         """Return how many actions the current round has left, `most` at most; a new one is begun if there is none."""
-        if not self.ahead:
-            self.check_remaining(1)
+        if not self.ahead and not in_hand:
+            self.check_remaining(1, 0)
             self._open_block(connection)
-        left = self.ahead[0][0].end - self.counters.asked
+        current = next(reversed(self.rounds.values()))
+        left = max(current.end, self.counters.asked) - self.counters.asked + in_hand
         return left if most is None else min(left, most)
 
-    def check_remaining(self, size: int) -> None:
+    def check_remaining(self, size: int, in_hand: int) -> None:
         """Refuse to ask for more than the horizon holds."""
-        remaining = self.remaining
+        remaining = self.remaining(in_hand)
         if remaining is not None and size > remaining:
             raise HorizonReached(
                 f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left"
             )
 
     def _delete_blocks_of_closed_rounds(self, connection: Connection) -> None:
-        for live, block in self.ahead:
-            if live.closed and block.asked == block.size:
-                connection.execute(
-                    delete(blocks).where(blocks.c.study == self.counters.id, blocks.c.first == block.first)
-                )
+        for block in self.ahead:
+            if block.round.number < self.counters.closed and block.asked == block.size:
+                mine = blocks.c.study == self.counters.id, blocks.c.first == block.first
+                connection.execute(delete(blocks).where(*mine))
                 self.counters.structure += 1
 
     def _open_block(self, connection: Connection) -> None:
         number, epoch = self._current_epoch(connection)
+        epoch.compact = True
         opened, first, draw = epoch.draw_block(self.coins)
         live = next(reversed(self.rounds.values()), None)
         is_new = live is None or live.open is not opened
@@ -214,16 +276,14 @@ class StudyState:
             self.rounds[live.number] = live
             self.rounds_opened += 1
             self.point = self.original(number, opened.point)
-        block = Block(opened, first, draw, epoch.grid)
-        live.blocks.append(block)
-        self.ahead.append((live, block))
+        self.ahead.append(DrawnBlock(live, first, draw))
         public = pack(self.public_record(live))
         where = {"study": self.counters.id, "number": live.number}
         if is_new:
-            connection.execute(insert(rounds).values(**where, state=tables.OPEN, public=public))
+            connection.execute(insert(rounds).values(**where, state=tables.OPEN, public=public, whole=0))
         else:
             connection.execute(round_row(rounds.update(), **where).values(public=public))
-        record = pack(draw_record(first, draw))
+        record = pack(draw_record(first, draw, opened.exploration))
         connection.execute(insert(blocks).values(study=self.counters.id, first=first, round=live.number, draw=record))
         passed, done = epoch.counts
         connection.execute(epoch_row(epochs.update(), self.counters.id, number).values(passed=passed, opened=done))
@@ -268,52 +328,42 @@ class StudyState:
         connection.execute(insert(epochs).values(study=self.counters.id, number=number, **values))
         self.counters.structure += 1
 
-    # ------------------------------------------------------------------ telling
-
-    def tell(self, connection: Connection, live: StudyRound, slots: Integers, integers: Integers | None) -> None:
-        """Store losses of pending slots; None for losses that will never come."""
-        entry = pack_losses(live.number, slots, integers)
-        stored = connection.execute(insert(tells).values(study=self.counters.id, round=live.number, entry=entry))
-        key: Any = stored.inserted_primary_key
-        self.seen = int(key[0])
-        live.fill(slots, integers)
-        if integers is None:
-            self.counters.forgotten += len(slots)
-        else:
-            self.counters.told += len(slots)
-
     # ------------------------------------------------------------------ closing
 
     def first_open(self) -> StudyRound | None:
         """Return the round that is to be closed next."""
-        return next((live for live in self.rounds.values() if not live.closed), None)
+        return next((live for live in self.rounds.values() if live.number >= self.counters.closed), None)
 
-    def close(self, connection: Connection, live: StudyRound, released: ReleasedRound | None) -> None:
+    def close(
+        self,
+        connection: Connection,
+        cells: CellTable,
+        live: StudyRound,
+        gathered: Gathered,
+        released: ReleasedRound | None,
+    ) -> None:
         """Store what a round releases, once, with all that follows from it; and delete its losses."""
-        wanted, missing = live.wanted(), live.missing()
-        record: Record = {"number": live.number, "missing": missing}
-        if wanted is not None:
-            record["wanted"] = wanted
+        record: Record = {"number": live.number, "missing": gathered.missing}
+        if gathered.wanted is not None:
+            record["wanted"] = gathered.wanted
         if released is not None:
             record |= {"numbers": np.asarray(released.numbers), "weights": released.weights}
-            state, again = tables.RELEASED, released._replace(exploration=live.open.exploration)
-        else:
-            state, again = tables.UNRELEASED, None
         data = pack(record)
-        self._settle(connection, live, state, data)
-        epoch = live.open.epoch
-        if again is not None:  # the last round of an epoch is never released, and teaches nothing
-            epoch.take_in(again, live.open.point)
+        self._settle(connection, cells, live, tables.UNRELEASED if released is None else tables.RELEASED, data)
+        self.counters.told += gathered.told
+        self.counters.forgotten += len(gathered.missing)
+        if released is not None:  # the last round of an epoch is never released, and teaches nothing
+            live.open.epoch.take_in(released._replace(exploration=live.open.exploration), live.open.point)
         self.chains[live.epoch] = self.chains[live.epoch].add(live.number, data)
         learned = self.learned_record(live.epoch)
         connection.execute(epoch_row(epochs.update(), self.counters.id, live.epoch).values(learned=learned))
-        live.open.erase()
+        self.learned = self.counters.closed
 
     def learned_record(self, epoch: int) -> bytes:
         """Return what is stored of an epoch's learning."""
         return pack({**self.epochs[epoch].state(), **self.chains[epoch].record()})
 
-    def _settle(self, connection: Connection, live: StudyRound, state: str, released: bytes) -> None:
+    def _settle(self, connection: Connection, cells: CellTable, live: StudyRound, state: str, released: bytes) -> None:
         """Turn an open round into a closed one, by compare-and-set."""
         public = self.public_record(live)
         public.pop("exploration.waiting", None)  # what would come next in a round that is over
@@ -324,12 +374,11 @@ class StudyState:
         )
         if changed.rowcount != 1:
             raise StudyDamaged(f"round {live.number} was closed by somebody else; nothing of this was recorded")
-        connection.execute(delete(tells).where(tells.c.study == self.counters.id, tells.c.round == live.number))
-        # What is not asked yet stays; blocks are asked in order. A range, for there may be any number of them.
-        left = next((block.first for block in live.blocks if block.asked < block.size), live.end)
+        cells.delete(live.number)
+        # What is not reserved yet stays; blocks are reserved in order. A range, for there may be any number of them.
+        left = next((block.first for block in self.ahead if block.round.number == live.number), live.end)
         mine = blocks.c.study == self.counters.id, blocks.c.round == live.number
         connection.execute(delete(blocks).where(*mine, blocks.c.first < left))
-        live.closed = True
         self.counters.closed += 1
         self.counters.structure += 1
         self._let_go()
@@ -341,3 +390,8 @@ class StudyState:
     def original(self, epoch: int, point: Floats) -> Floats:
         """Return a point of an epoch as it is played."""
         return np.asarray(self.epochs[epoch].stage.original(point))
+
+
+def _new_cell(taken: Taken) -> Cell:
+    wants = taken.block.wants_loss[taken.start : taken.stop]
+    return Cell(taken.block.round.number, taken.first, taken.size, int(wants.sum()), 0, 0, False, ~wants, b"")

@@ -5,13 +5,14 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.saved_state import coins_from_record
-from sottovoce.studies.database.rows import unpack_losses
+from sottovoce.studies.database.cells import LONGEST, Cell, cell_of, entries
 from sottovoce.studies.database.snapshot import Snapshot, tried
 from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED, UNRELEASED
 from sottovoce.studies.session.counters import Counters
@@ -22,6 +23,7 @@ __all__ = ["MALFORMED", "Examiner"]
 MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
 
 _STATES = (OPEN, RELEASED, UNRELEASED, DROPPED)
+_NOT_ASKED = "%s has losses for actions that were not asked, or not wanted"
 _PUBLIC = {"number", "epoch", "first", "size", "last", "opened", "point"}
 
 
@@ -49,7 +51,7 @@ class Examiner:
         """Check all that can be checked without a domain."""
         self.told, self.forgotten = 0, 0  # losses on record of open rounds
         steps = {"study": self._study, "epochs": self._epochs, "rounds": self._rounds, "actions": self._blocks}
-        for what, step in (steps | {"losses": self._tells, "counters": self._counters}).items():
+        for what, step in (steps | {"losses": self._cells, "counters": self._counters}).items():
             try:
                 step()
             except MALFORMED as problem:  # its checksum fits, but it is not what a study writes
@@ -78,6 +80,7 @@ class Examiner:
             except (KeyError, ValueError, TypeError):
                 self.faults.append("the public coins are not the state of a generator")
         self.expect(0 <= row.erased <= row.closed, f"{row.erased} rounds are erased, of {row.closed} that are closed")
+        self.expect(0 <= row.returned <= row.asked, f"{row.returned} events were given back, of {row.asked}")
 
     def _epochs(self) -> None:
         first = 0
@@ -153,6 +156,7 @@ class Examiner:
         if row.state == OPEN:
             self.expect(row.released is None, f"{what} is open, and has a release")
             return
+        self.expect(row.whole == 1, f"{what} is {row.state}, and says that it wants losses")
         record = tried(f"the release of {what}", row.released, self.faults)
         if record is None:
             return
@@ -189,7 +193,7 @@ class Examiner:
             record, public = tried(what, row.draw, self.faults), self.public.get(row.round)
             if record is None or not self.expect(public is not None, f"{what} are of round {row.round}, not stored"):
                 continue
-            count = len(record["actions"])
+            count = len(record["rows"] if "rows" in record else record["index"])
             self.drawn.setdefault(row.round, []).append(record)
             covered.setdefault(row.round, []).append((row.first, row.first + count))
             wants = record.get("wants", np.ones(count, dtype=bool))
@@ -212,33 +216,71 @@ class Examiner:
         else:
             self.expect(asked >= end, f"round {row.number} is closed, and actions that were not asked are not stored")
 
-    def _tells(self) -> None:
+    def _cells(self) -> None:
         """Check the losses that are stored; count them, and those that are noted as missing."""
-        seen: dict[int, list[Any]] = {}
-        states = {row.number: row.state for row in self.rows.rounds}
-        for row in self.rows.tells:
+        states, found = {row.number: row.state for row in self.rows.rounds}, dict[int, list[Cell]]()
+        names = ("round", "first", "size", "wanted", "told", "missing", "given_back", "closed", "losses")
+        for row in self.rows.cells:
             state = states.get(row.round)
             if not self.expect(state == OPEN, f"losses of round {row.round} are stored, and it is {state or 'gone'}"):
                 continue
             try:
-                slots, integers = unpack_losses(row.round, bytes(row.entry))
+                cell = cell_of(*(getattr(row, name) for name in names))
             except StudyDamaged:
-                self.faults.append(f"losses of round {row.round} fail their checksum")
+                self.faults.append(f"a stretch of round {row.round} is not as long as it should be")
                 continue
-            seen.setdefault(row.round, []).append(slots)
-            self.told += (integers is not None) * len(slots)
-            self.forgotten += (integers is None) * len(slots)
-            if integers is not None:
-                self.losses.setdefault(row.round, []).append(integers)
-        for number, pieces in seen.items():
-            self._slots(number, np.concatenate(pieces))
+            ours = row.generation == self.rows.study.generation and row.given_back in (0, 1)
+            self.expect(ours, f"a stretch of round {row.round} is of another life")
+            found.setdefault(row.round, []).append(cell)
+        for number, public in self.public.items():
+            if states.get(number) == OPEN:
+                self._stretches(number, public, found.get(number, []))
+        back = sum(cell.size for mine in found.values() for cell in mine if cell.given_back)
+        self.expect(
+            back == self.rows.study.returned, f"{back} events are to be had again, not {self.rows.study.returned}"
+        )
 
-    def _slots(self, number: int, slots: Any) -> None:
+    def _stretches(self, number: int, public: Record, mine: list[Cell]) -> None:
+        """Check that the cells of an open round are all that was reserved of it, each with what it was told."""
+        asked, at = min(public["opened"], max(0, self.rows.study.asked - public["first"])), 0
         wanted = np.concatenate(self.wanted.get(number, [np.empty(0, dtype=bool)]))
-        asked = min(len(wanted), self.rows.study.asked - self.public[number]["first"]) if number in self.public else 0
-        self.expect(len(np.unique(slots)) == len(slots), f"round {number} has two losses for one action")
-        inside = bool((slots < asked).all()) and bool(wanted[slots].all())
-        self.expect(inside, f"round {number} has losses for actions that were not asked, or not wanted")
+        for cell in mine:
+            fits = cell.first == at and 0 < cell.size <= LONGEST and cell.end <= min(asked, len(wanted))
+            if not self.expect(fits, f"the stretches of round {number} do not fit together"):
+                return
+            at = cell.end
+            self._told(cell, wanted[cell.first : cell.end])
+        self.expect(at == asked, f"the stretches of round {number} are not all that was reserved of it")
+        row = next(one for one in self.rows.rounds if one.number == number)
+        whole = public["opened"] == public["size"] and not wanted[asked:].any()
+        self.expect(
+            row.whole == whole, f"round {number} is {'' if whole else 'not '}reserved as far as it wants losses"
+        )
+
+    def _told(self, cell: Cell, wanted: NDArray[np.bool_]) -> None:
+        what, filled = f"round {cell.round}", np.zeros(cell.size, dtype=bool)
+        try:
+            told = list(entries(cell.round, cell.losses))
+        except StudyDamaged:
+            self.faults.append(f"losses of {what} fail their checksum")
+            return
+        counts = [0, 0]
+        for slots, integers in told:
+            inside = slots - cell.first
+            if not self.expect(bool(len(slots)) and 0 <= inside.min() <= inside.max() < cell.size, _NOT_ASKED % what):
+                return
+            twice = bool(filled[inside].any()) or len(np.unique(inside)) < len(inside)
+            self.expect(not twice, f"{what} has two losses for one action")
+            self.expect(bool(wanted[inside].all()), _NOT_ASKED % what)
+            filled[inside] = True
+            counts[integers is None] += len(slots)
+            if integers is not None:
+                self.losses.setdefault(cell.round, []).append(integers)
+        self.told, self.forgotten = self.told + counts[0], self.forgotten + counts[1]
+        closed = bool((cell.closed == (filled | ~wanted)).all())
+        counted = (cell.wanted, cell.told, cell.missing) == (int(wanted.sum()), *counts)
+        self.expect(closed and counted, f"{what} has a stretch that does not say what it was told")
+        self.expect(not (cell.given_back and filled.any()), f"{what} was told losses of actions that were given back")
 
     # ------------------------------------------------------------------ counters
 
@@ -250,7 +292,7 @@ class Examiner:
             self.expect(first < counters.asked <= end, f"{counters.asked} events are asked, and {end} are opened")
         elif not self.rows.rounds:
             self.expect(counters.asked == 0, f"{counters.asked} events are asked, and no round is stored")
-        told, forgotten, dropped = self.told, self.forgotten, 0
+        told, forgotten, dropped = 0, 0, 0
         for row in self.rows.rounds:
             record, size = self.released.get(row.number), self.public.get(row.number, {}).get("size", 0)
             if row.state == DROPPED and record is not None and "told" in record:

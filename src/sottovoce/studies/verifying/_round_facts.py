@@ -6,6 +6,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce._records import part
+from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Exploration, Record
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.studies.database.rows import draw_from_record
@@ -22,6 +23,14 @@ def resumed(epoch: Epoch, public: Record) -> Exploration:
     """Return a round's exploration, as it was drawn."""
     drawn = {"waiting": np.empty((0, 2)), **part(public, "exploration")}
     return epoch.explorer.resume(public["point"], drawn)
+
+
+def _can_draw(exploration: Exploration, record: Record, public: Record) -> bool:
+    try:
+        draw = draw_from_record(record, exploration)
+    except StudyDamaged:
+        return False
+    return exploration.can_draw(draw, record["first"] - public["first"])
 
 
 class RoundFacts:
@@ -59,8 +68,8 @@ class RoundFacts:
             known = planned == exploration.numbers
             expect(known, f"{what} has {exploration.numbers} directions, and its plan others")
             for record in self._examiner.drawn.get(row.number, []):
-                draw, lengths = draw_from_record(record), {len(record[name]) for name in _EVENTS if name in record}
-                fits = len(lengths) == 1 and exploration.can_draw(draw, record["first"] - public["first"])
+                lengths = {len(record[name]) for name in _EVENTS if name in record}
+                fits = len(lengths) == 1 and _can_draw(exploration, record, public)
                 expect(fits, f"the actions from event {record['first']} on are not those of {what}")
             if row.state == RELEASED:
                 self._check_release(what, exploration, public, self._examiner.released[row.number])

@@ -30,7 +30,7 @@ class Verification:
     ----------
     name
         Of the study.
-    rounds, released, epochs, blocks, tells
+    rounds, released, epochs, blocks, cells
         Rows that were looked at; `released` are the rounds that were learned from again.
     point_distance, point_tolerance
         How far the stored point of any round is from the one that is computed again, and how far it may be: the
@@ -44,7 +44,7 @@ class Verification:
     --------
     >>> print(Verification("spring", 12, 11, 1, 0, 0, 0.0, 1e-6, (), ()))
     Study 'spring': ok
-      checked  12 rounds (11 released), 1 epoch, 0 stretches of actions, 0 entries of losses
+      checked  12 rounds (11 released), 1 epoch, 0 stretches of actions, 0 stretches of losses
       points   follow from the released rounds (distance 0, at most 1e-06)
     """
 
@@ -53,7 +53,7 @@ class Verification:
     released: int
     epochs: int
     blocks: int
-    tells: int
+    cells: int
     point_distance: float
     point_tolerance: float
     faults: tuple[str, ...]
@@ -71,7 +71,7 @@ class Verification:
     def __str__(self) -> str:
         checked = (
             f"{_several(self.rounds, 'round')} ({self.released:,} released), {_several(self.epochs, 'epoch')}, "
-            f"{_several(self.blocks, 'stretch', 'es')} of actions, {_several(self.tells, 'entr', 'ies', 'y')} of losses"
+            f"{_several(self.blocks, 'stretch', 'es')} of actions, {_several(self.cells, 'stretch', 'es')} of losses"
         )
         verdict = "ok" if self.ok else f"{_several(len(self.faults), 'fault')} found"
         lines = [f"Study {self.name!r}: {verdict}", f"  checked  {checked}"]
@@ -132,7 +132,7 @@ def verify_rows(
         replay.released if replay else 0,
         len(snapshot.epochs),
         len(snapshot.blocks),
-        len(snapshot.tells),
+        len(snapshot.cells),
         replay.distance if replay else 0.0,
         replay.tolerance if replay else 0.0,
         tuple(examiner.faults),
