@@ -8,7 +8,7 @@ from sqlalchemy.exc import OperationalError
 from study_tools import sums
 
 from sottovoce.errors import StorageError, StudyDamaged
-from sottovoce.studies.database._errors import explained, is_busy
+from sottovoce.studies.database.errors import explained, is_busy
 
 FULL, HELD, NOT_KNOWN = "the disk is full", "another process has held the database", "could not finish"
 
@@ -37,6 +37,7 @@ def of_postgresql(code):
         (of_sqlite(None, "database is locked"), NOT_KNOWN),
         (of_postgresql("53100"), FULL),
         (of_postgresql("55P03"), HELD),
+        (of_postgresql("40P01"), HELD),
         (of_postgresql("25P03"), "stood still within a transaction"),
         (of_postgresql("42501"), "it cannot be written"),
         (of_postgresql("42P01"), "not those that a study needs"),

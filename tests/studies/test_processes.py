@@ -4,9 +4,10 @@ import os
 import random
 
 import numpy as np
+import psycopg
 import pytest
 from killing import Child, History, tally
-from study_tools import SOAK, Look, ball, believing, losses_of, sums
+from study_tools import SOAK, Look, ball, believing, losses_of, sums, watch
 
 import sottovoce as sv
 from sottovoce import _records
@@ -162,6 +163,28 @@ def test_a_round_that_several_processes_complete_at_once_is_closed_once(url, ope
         child.finish()
     assert Look(url).head.closed == 1  # nobody has looked since
     assert opened(url).verify().ok
+
+
+@pytest.mark.parametrize("way", [0, 1, 2])
+def test_a_transaction_that_the_server_ends_to_undo_a_deadlock_is_tried_again(way, postgres_url, opened, monkeypatch):
+    """Nothing of it was recorded, so it can be repeated, whether it tells, asks or closes a round."""
+    study = opened(postgres_url, **ball())
+    ids = study.ask(8).ids
+    wanted, left = ("UPDATE sottovoce_cells", "INSERT INTO sottovoce_cells", "DELETE FROM sottovoce_cells")[way], [3]
+
+    def refuse(statement):
+        if statement.startswith(wanted) and left[0]:
+            left[0] -= 1
+            raise psycopg.errors.DeadlockDetected("waited in a circle")
+
+    watch(refuse, put=monkeypatch.setattr)
+    study.tell(ids[:5], losses_of(ids[:5]))
+    more = study.ask(5).ids
+    study.tell(ids[5:], losses_of(ids[5:]))
+    study.tell(more, losses_of(more))
+    assert left == [0]
+    assert (study.status().told, study.status().round) == (13, 1)
+    assert study.verify().ok
 
 
 def test_one_process_sees_at_once_what_another_has_done(url, opened):

@@ -364,16 +364,23 @@ class CellTable:
         """Return the cells that hold these slots, in order, losses and all; held until the transaction ends."""
         low, high = int(slots.min()), int(slots.max())
         begin = (
-            "AND round = ? AND generation = ? AND first <= ? AND first >= coalesce((SELECT max(first) FROM "
-            "sottovoce_cells WHERE study = ? AND round = ? AND first <= ?), ?)"
+            "SELECT first FROM sottovoce_cells WHERE study = ? AND round = ? AND generation = ? AND first <= ? AND "
+            "first >= coalesce((SELECT max(first) FROM sottovoce_cells WHERE study = ? AND round = ? AND first <= ?), "
+            "?) ORDER BY first"
         )
-        values = (round_number, generation, high, self._study, round_number, low, low)
-        found = self._read(begin, values, losses=True, lock=True)
-        if len(found) > 1:  # of scattered ids, only those cells that have any
-            starts = np.array([one.first for one in found])
-            used = np.unique(np.searchsorted(starts, slots, side="right") - 1)
-            found = [found[place] for place in used if place >= 0]
-        return found
+        mine = self._study, round_number
+        starts = np.array(
+            [one for (one,) in self._execute(begin, (*mine, generation, high, *mine, low, low)).fetchall()],
+            dtype=np.int64,
+        )
+        # Others may have cells in between: theirs are left alone.
+        places = np.unique(np.searchsorted(starts, slots, side="right") - 1)
+        used = starts[places[places >= 0]].tolist()
+        if not used:
+            return []
+        marks_of = ", ".join("?" * len(used))
+        where = f"AND round = ? AND generation = ? AND first IN ({marks_of})"
+        return self._read(where, (round_number, generation, *used), losses=True, lock=True)
 
     def write(self, cell: Cell) -> None:
         """Write down what a cell was told."""

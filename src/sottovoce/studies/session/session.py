@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from sottovoce.errors import StorageError, StudyBehind
 from sottovoce.studies.database.cells import CellTable
+from sottovoce.studies.database.errors import Deadlock
 from sottovoce.studies.database.storage import Storage, driver_of
 from sottovoce.studies.session._group_commit import Committer, Operation
 from sottovoce.studies.session.counters import Counters, load_counters, save_counters
@@ -170,10 +171,15 @@ class Session:
             if mine:
                 self._without_blame(carry_out, mine)
 
-    def _without_blame(self, carry_out: Callable[[list[Operation]], None], operations: list[Operation]) -> None:
+    def _without_blame(
+        self, carry_out: Callable[[list[Operation]], None], operations: list[Operation], attempts: int = 5
+    ) -> None:
         try:
             carry_out(operations)
         except Exception as problem:
+            if isinstance(problem, Deadlock) and attempts > 1:  # nothing of it was recorded
+                self._without_blame(carry_out, operations, attempts - 1)
+                return
             if len(operations) > 1 and not isinstance(problem, StorageError):
                 for one in operations:  # one of them is to blame: the others shall not suffer for it
                     self._without_blame(carry_out, [one])

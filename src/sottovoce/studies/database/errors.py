@@ -9,7 +9,7 @@ from sqlalchemy.exc import DBAPIError, StatementError
 
 from sottovoce.errors import SottovoceError, StorageError, StudyDamaged
 
-__all__ = ["explained", "is_busy"]
+__all__ = ["Deadlock", "explained", "is_busy"]
 
 _FULL = "the disk is full; nothing was changed. Make room and try again"
 _BUSY = "another process has held the database for too long; nothing was changed. Try again"
@@ -34,7 +34,9 @@ _SQLITE = {
     sqlite3.SQLITE_CANTOPEN: _NO_OPENING,
 }
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_DEADLOCK = "40P01"  # deadlock_detected
 _POSTGRESQL = {
+    _DEADLOCK: _BUSY,
     "53100": _FULL,  # disk_full
     "55P03": _BUSY,  # lock_not_available: lock_timeout
     "25P03": _STOOD_STILL,  # idle_in_transaction_session_timeout
@@ -43,6 +45,10 @@ _POSTGRESQL = {
     "42P01": _OTHER_TABLES,  # undefined_table
     "42703": _OTHER_TABLES,  # undefined_column
 }
+
+
+class Deadlock(StorageError):
+    """Transactions waited for one another, and the server has ended this one: nothing of it was recorded."""
 
 
 def is_busy(problem: Exception) -> bool:
@@ -58,8 +64,10 @@ def explained(problem: BaseException, storage: str) -> SottovoceError:
     if isinstance(cause, UnicodeDecodeError):
         return StudyDamaged(f"{storage} is damaged (its schema cannot be read): restore a backup")
     if not isinstance(cause, sqlite3.Error):
-        advice = _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "", _UNKNOWN)
-        return StorageError(f"{storage}: {advice} ({type(cause).__name__})")
+        state = getattr(cause, "sqlstate", None) or ""
+        advice = _POSTGRESQL.get(state, _UNKNOWN)
+        kind = Deadlock if state == _DEADLOCK else StorageError
+        return kind(f"{storage}: {advice} ({type(cause).__name__})")
     words, code = (str(cause).splitlines() or [type(cause).__name__])[0], _result_code(cause)
     if code in _DAMAGED:
         return StudyDamaged(f"{storage} is damaged, or no database at all ({words}): restore a backup")
