@@ -370,7 +370,7 @@ class Study:
         """The point that actions are taken around at present: a function of released values alone."""
         with self._session.at_rest():
             point = self._session.state.point
-            return self.domain.center if point is None else point
+            return self.domain.middle if point is None else point
 
     @property
     def domain(self) -> Domain:

@@ -24,7 +24,7 @@ __all__ = ["Asker", "Order"]
 
 _MOST = 1024  # actions of one part
 _LARGEST_SLICE = 4096  # events that are reserved at a time for calls to come
-_SOON = 0.2  # seconds: a slice that is used up within them was too small
+_SOON = 0.5  # seconds: a slice that is used up within them was too small
 _OFTEN = 8  # calls that came so soon one after the other, before any is reserved for
 _FRESH = 1.0  # seconds for which what is in hand is handed out without a look at the storage
 
