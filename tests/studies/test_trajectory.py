@@ -176,7 +176,9 @@ def test_lost_asks_are_given_up_at_the_same_step_as_in_memory(case, steps, patie
         assert study.round == memory.round
         assert study.status().outstanding == len(memory.outstanding())
     projected = case == "sums"  # not by formula: a restart may move the point by its certified error
-    assert np.allclose(study.point, memory.point, rtol=0, atol=3e-3 if projected else 0)
+    # Before anything is asked a study has no epoch, and shows the middle of the set.
+    point = memory.point if study.status().asked else study.domain.middle
+    assert np.allclose(study.point, point, rtol=0, atol=3e-3 if projected else 0)
     found = study.verify()
     study.close()
     assert found.ok, str(found)
