@@ -204,3 +204,24 @@ def test_writers_are_compared_by_what_they_wrote():
         crowd = crowd.wrote(number.to_bytes(8, "big"), 5 + number)
     assert crowd.follows(before)  # all have written since: who was dropped is not known any more
     assert not Writers(crowd.packed[:-16]).follows(before)  # not full, and they are not in it
+
+
+@pytest.mark.parametrize("call", ["one more", "the same block", "another stretch", "ask"])
+def test_a_storage_that_lost_nothing_but_tells_is_noticed_by_whoever_told_them(call, opened, url):
+    """The counters do not move with a tell: what was told last is looked at by itself."""
+    study = opened(url, **sums(probe_events=40))  # rounds of 160
+    first, second = study.ask(20).ids, study.ask(20).ids
+    study.tell(first[0], 0.25)
+    backup = Backup(url)
+    study.tell(first[1], 0.25)
+    backup.put_back()
+    calls = {
+        "one more": lambda: study.tell(first[2], 0.25),
+        "the same block": lambda: study.tell(first[2:9], losses_of(first[2:9])),
+        "another stretch": lambda: study.tell(second, losses_of(second)),
+        "ask": lambda: study.ask(3),
+    }
+    with pytest.raises(StudyBehind):
+        calls[call]()
+    assert lives_of(url) > 1
+    assert Look(url).tells == []
