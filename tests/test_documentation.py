@@ -30,18 +30,58 @@ def blocks(page, *languages):
             yield text[: found.start(3)].count("\n"), found[1] + found[2], found[3]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if next(blocks(page, "python"), None)], ids=name_of)
-def test_python_blocks_run_and_print_what_is_shown(page, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    space = {}  # a page is read from top to bottom: later blocks know what earlier ones made
-    printed = ""
-    for line, header, content in blocks(page, "python", "text"):
+CONTINUED = 'title="continues the blocks above"'  # shown above the block, so that nobody pastes it alone
+IMPORTS = re.compile(r"^(?:import|from) ", re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_python_blocks_begin_with_their_imports_or_say_that_they_continue(page):
+    """The rule for all pages: what imports something is complete, and runs alone; what does not says what it needs."""
+    for line, header, content in blocks(page, "python"):
+        place = f"{name_of(page)}:{line}"
+        if CONTINUED in header:
+            assert not IMPORTS.search(content), f"{place} continues others, but its import makes it look complete"
+        else:
+            assert IMPORTS.match(content), f"{place} begins without imports: add them, or ```python {CONTINUED}"
+
+
+def run(page, parts, capsys):
+    """Execute blocks in one namespace, and compare what is printed with what is shown."""
+    space, printed = {}, ""
+    for line, header, content in parts:
         if header.startswith("python"):
             # Empty lines in front, so that a traceback names the line of the page.
             exec(compile("\n" * line + content, name_of(page), "exec"), space)
             printed = capsys.readouterr().out
         elif SHOWN in header:
             assert printed.split("\n") == content.split("\n"), f"{name_of(page)}:{line} shows what is not printed"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if next(blocks(page, "python"), None)], ids=name_of)
+def test_python_blocks_run_from_the_top_of_the_page_and_print_what_is_shown(page, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    run(page, blocks(page, "python", "text"), capsys)
+
+
+def beginnings(page):
+    """Return the page's blocks, cut before each that is complete; the first stretch begins at the top."""
+    stretches = []
+    for block in blocks(page, "python", "text"):
+        if (block[1].startswith("python") and CONTINUED not in block[1]) or not stretches:
+            stretches.append([])
+        stretches[-1].append(block)
+    return stretches
+
+
+LATER = [(page, stretch) for page in PAGES for stretch in beginnings(page)[1:]]  # the first is run as the top of its page
+
+
+@pytest.mark.parametrize(
+    ("page", "stretch"), LATER, ids=[f"{name_of(page)}:{stretch[0][0]}" for page, stretch in LATER]
+)
+def test_complete_blocks_run_alone(page, stretch, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)  # no files of blocks before it either
+    run(page, stretch, capsys)
 
 
 def test_there_are_blocks_to_run_and_all_of_them_are_found():
