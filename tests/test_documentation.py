@@ -73,7 +73,7 @@ def beginnings(page):
     return stretches
 
 
-LATER = [(page, stretch) for page in PAGES for stretch in beginnings(page)[1:]]  # the first is run as the top of its page
+LATER = [(page, stretch) for page in PAGES for stretch in beginnings(page)[1:]]  # the first is the top of its page
 
 
 @pytest.mark.parametrize(
