@@ -1,8 +1,11 @@
 """The documentation as a site: complete, linked, and loading nothing from any network."""
 
 import importlib.util
+import itertools
 import json
 import re
+from collections import Counter
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -126,17 +129,41 @@ def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site,
     assert not {url for url in asked if url.startswith("http")}
 
 
-def test_public_names_are_all_on_their_page(site):
-    spec = importlib.util.spec_from_file_location("public_names", DOCS / "public_names.py")
-    names = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(names)
-    shown = (site / "api.html").read_text(encoding="utf-8")
-    assert {"sottovoce", "sottovoce.privacy", "sottovoce.errors"} <= {one.__name__ for one in names.public_modules()}
-    for module in names.public_modules():
-        begin = shown.index(f'<h2 id="{module.__name__.replace(".", "")}"')
-        part = shown[begin : shown.find("<h2 ", begin + 1)]
+@pytest.fixture(scope="module")
+def reference():
+    spec = importlib.util.spec_from_file_location("reference", DOCS / "reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_public_name_is_in_the_tables_and_has_one_entry(site, reference):
+    tables = (site / "reference" / "index.html").read_text(encoding="utf-8")
+    pages = [page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.html")]
+    entries = Counter(itertools.chain.from_iterable(re.findall(r' id="(sottovoce[\w.]+)"', page) for page in pages))
+    modules = reference.public_modules()
+    assert {"sottovoce", "sottovoce.privacy", "sottovoce.errors"} <= {one.__name__ for one in modules}
+    for module in modules:
+        begin = tables.index(f'<h2 id="{module.__name__.replace(".", "")}"')
+        part = tables[begin : tables.find("<h2 ", begin + 1)]
         missing = [name for name in module.__all__ if f"<code>{name}</code>" not in part]
         assert not missing, f"{module.__name__}: {missing}"
+        homeless = [name.name for name in reference.names_of(module.__name__) if entries[name.definition] != 1]
+        assert not homeless, f"give {module.__name__} a mark on a page of docs/reference: {homeless}"
+
+
+def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site):
+    page = (site / "reference" / "optimizer.html").read_text(encoding="utf-8")
+    entry = page[page.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit"') :]
+    entry = entry[: entry.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit.ask"')]
+    signature = unescape(re.sub(r"<[^>]+>", "", entry[: entry.index("<p>")]))
+    assert re.search(r"horizon:\s*int \| None,", signature)
+    assert re.search(r'losses:\s*str\s*=\s*"convex",', signature)  # one that the source takes as **options
+    for words in ("losses are clipped to it, silently", "Parameters:", "Examples:", "optimizer.remaining"):
+        assert words in re.sub(r"<[^>]+>", "", entry), words
+    for page in (site / "reference").glob("*.html"):
+        text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
+        assert not re.search(r"^ *(Parameters|Returns|Attributes|Notes|Raises|Examples)\n? *-{3,}", text, re.MULTILINE)
 
 
 def leaves(command, words):

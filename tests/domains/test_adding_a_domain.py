@@ -35,7 +35,7 @@ def house(tmp_path_factory):
 
 TOUR = """
 import contextlib, doctest, io
-import public_names
+import reference
 import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.domains.choices import prefixes
@@ -79,7 +79,7 @@ def optimizer(seed, noise):
     return sv.PrivateBandit(domain, plan=plan, seed=seed, noise=noise, **options)
 
 assert sv.audit(optimizer, runs=400, noise_seed=1).passed
-assert "`Prefixes`" in public_names.tables()
+assert "`Prefixes`" in reference.tables()
 assert not doctest.testmod(prefixes).failed
 """
 

@@ -79,7 +79,54 @@ class DecisionFacts:
 
 
 class PlanChoices(TypedDict, total=False):
-    """Single choices of a plan that ship; the tables of explorations and mechanisms say what applies when."""
+    """Single choices of a plan that ship; the tables of explorations and mechanisms say what applies when.
+
+    Attributes
+    ----------
+    exploration
+        "posterior" (decisions that may be the best), "designs" (linear losses), "frames" (any convex loss) or "sphere"
+        (the paper's).
+    mechanism
+        What releases the sums: "probe-sums", "fresh", "tree", "honaker", "toeplitz", or "none" without privacy.
+    step
+        eta, the length of a step, in place of one that adapts to the released gradients. Not for posterior probes.
+    delay
+        How many sums the played point lags behind. Not for posterior probes.
+    method
+        How the point of a round is computed, as `sottovoce.projection.project` takes it. Not for posterior probes.
+    radius
+        zeta, how far from the point is explored (frames, sphere).
+    batch_size
+        Events of a round (frames, sphere).
+    directions
+        How many directions a round has (frames).
+    position
+        "plain", or "rounded", which works in coordinates in which the set is less lopsided (frames, sphere).
+    padding
+        Whether a tree draws noise for nodes that no sum needs, as the paper's does (sphere).
+    rate
+        Share of the events that explore (designs).
+    probe_events
+        Events of one probe (designs).
+    decay, growth
+        The powers of time by which the rate falls, and probes grow (designs).
+    control_variate
+        Whether earlier releases lower the variance of later ones (designs).
+    reuse
+        Whether losses of events that do not explore are read as well (designs).
+    memory
+        How many rounds are remembered; all by default (designs).
+    step_multiplier
+        What the adaptive step is multiplied by (designs, frames).
+    probes
+        Decisions of a round, 2 at least (posterior).
+    least_events
+        Events that each of them gets at least (posterior).
+    temper
+        What the deviations of a posterior sample are multiplied by: below 1 explores less (posterior).
+    sentinel
+        Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says (posterior).
+    """
 
     exploration: str | None
     mechanism: str | None

@@ -17,8 +17,14 @@ from sottovoce.experiments.sweeps.cell import Result
 
 __all__ = ["FAILS", "HOLDS", "UNSEEN", "Evidence", "Series", "judge_match", "judge_power", "power_in_words", "series"]
 
-HOLDS, FAILS, UNSEEN = "holds here", "does not hold here", "cannot be seen here"
-"""The verdicts. A claim cannot be seen where nothing is learned: regret is then about as large as it can be."""
+HOLDS = "holds here"
+"""The verdict on a claim that what was measured agrees with."""
+
+FAILS = "does not hold here"
+"""The verdict on a claim that what was measured contradicts."""
+
+UNSEEN = "cannot be seen here"
+"""The verdict where nothing is learned: regret is then about as large as it can be."""
 
 BestBySeed = Mapping[int, Mapping[int, float]]
 """By horizon and seed: a regret per event."""
