@@ -161,6 +161,8 @@ def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site
     assert re.search(r'losses:\s*str\s*=\s*"convex",', signature)  # one that the source takes as **options
     for words in ("losses are clipped to it, silently", "Parameters:", "Examples:", "optimizer.remaining"):
         assert words in re.sub(r"<[^>]+>", "", entry), words
+    sets = (site / "reference" / "domains.html").read_text(encoding="utf-8")
+    assert "that minimises &lt;cost, x&gt;." in sets  # docstrings are plain words, not HTML
     for page in (site / "reference").glob("*.html"):
         text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
         assert not re.search(r"^ *(Parameters|Returns|Attributes|Notes|Raises|Examples)\n? *-{3,}", text, re.MULTILINE)

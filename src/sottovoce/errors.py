@@ -38,6 +38,13 @@ class RefusedCall(SottovoceError):
     """A call that was refused as a whole.
 
     `fact` is why; what holds for that one call only (that nothing of it was recorded, say) follows it in the message.
+
+    Parameters
+    ----------
+    fact
+        Why.
+    consequence
+        What holds for this call only.
     """
 
     def __init__(self, fact: str, consequence: str = "") -> None:
@@ -86,7 +93,15 @@ class StateRefused(SottovoceError, ValueError):
 
 
 class StudyNotFound(SottovoceError, LookupError):
-    """No study of that name where it was looked for. `fact` is the message without what to do about it in Python."""
+    """No study of that name where it was looked for. `fact` is the message without what to do about it in Python.
+
+    Parameters
+    ----------
+    fact
+        Which study, and where it was looked for.
+    advice
+        What to do about it in Python.
+    """
 
     def __init__(self, fact: str, advice: str = "") -> None:
         super().__init__(f"{fact}; {advice}" if advice else fact)

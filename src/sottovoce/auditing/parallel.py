@@ -64,7 +64,19 @@ class Workers:
     def observe(
         self, experiment: Experiment, worlds: list[World], noise_seed: int | None, progress: Progress
     ) -> list[Observations]:
-        """Return what was seen in each world; `progress` is told of every chunk how many runs it was."""
+        """Return what was seen in each world; `progress` is told of every chunk how many runs it was.
+
+        Parameters
+        ----------
+        experiment
+            What is run in each world.
+        worlds
+            Who differs, and for how many runs.
+        noise_seed
+            Of simulated noise; None for secure noise.
+        progress
+            Called with the runs of each chunk; None for silence.
+        """
         chunks = list(_chunks(experiment, worlds, noise_seed))
         seen: list[list[Observations]] = [[] for _ in worlds]
         for chunk, observed in self._all(chunks):
@@ -73,7 +85,15 @@ class Workers:
         return [Observations.joined(pieces) for pieces in seen]
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Do some work on every item, each in one process; yield its number and what came of it, when that is there."""
+        """Do some work on every item, each in one process; yield its number and what came of it, when that is there.
+
+        Parameters
+        ----------
+        work
+            A function of one item that other processes can import.
+        items
+            What to work on.
+        """
         if self._pool is None:
             yield from ((number, work(item)) for number, item in enumerate(items))
             return

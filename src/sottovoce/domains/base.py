@@ -63,7 +63,13 @@ class Domain(RemembersArguments, ABC):
 
     @abstractmethod
     def extreme_point(self, cost: Vector) -> Vector:
-        """Return a point of the set, an extreme one, that minimises <cost, x>."""
+        """Return a point of the set, an extreme one, that minimises <cost, x>.
+
+        Parameters
+        ----------
+        cost
+            A number for each coordinate, of any sign.
+        """
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -72,7 +78,13 @@ class Domain(RemembersArguments, ABC):
 
     @classmethod
     def from_numbers(cls, *numbers: int) -> Self:
-        """Return the set that the whole numbers after its name on the command line describe."""
+        """Return the set that the whole numbers after its name on the command line describe.
+
+        Parameters
+        ----------
+        *numbers
+            As they are written after the name: 20 and 5 for `hypersimplex:20,5`.
+        """
         make: Any = cls
         made: Self = make(*numbers)
         return made
@@ -120,6 +132,11 @@ class Domain(RemembersArguments, ABC):
 
         A set whose oracle does not take all costs is for losses that have no others, which is a public fact. What is
         returned may differ by a cost that is the same for all decisions.
+
+        Parameters
+        ----------
+        cost
+            A number for each coordinate.
         """
         return cost
 
@@ -190,7 +207,13 @@ class Domain(RemembersArguments, ABC):
         return 0 if is_point(self.extreme_point, self.dimension) else self.dimension
 
     def tangent(self, vectors: ArrayLike) -> Floats:
-        """Project vectors, of shape (n,) or (m, n), on the direction space of the affine hull."""
+        """Project vectors, of shape (n,) or (m, n), on the direction space of the affine hull.
+
+        Parameters
+        ----------
+        vectors
+            One vector, or rows of them.
+        """
         rows, basis = self._vectors(vectors), self._hull.basis
         return rows if len(basis) == self.dimension else (rows @ basis.T) @ basis
 
@@ -198,6 +221,11 @@ class Domain(RemembersArguments, ABC):
         """Return the projection of `y` where a family has a formula for it; None says to ask the oracle instead.
 
         `sottovoce.projection.project` does that, for every set.
+
+        Parameters
+        ----------
+        y
+            A point in or outside the set.
         """
         return None
 
@@ -207,6 +235,13 @@ class Domain(RemembersArguments, ABC):
         Decided by certificates of one projection: the point p that it returns is in the set, so the distance is at most
         ||x - p||, and by the separating hyperplane at p it is at least ||x - p|| - gap/||x - p||. True is always
         certified; False may be said of a distance between 3/4 of the tolerance and the tolerance.
+
+        Parameters
+        ----------
+        x
+            A point, of shape (n,).
+        tolerance
+            A distance.
         """
         x = vector("x", x, self.dimension)
         tolerance = number("tolerance", tolerance, above=0.0)
@@ -225,6 +260,15 @@ class Domain(RemembersArguments, ABC):
         """Draw random vertices with mean `x`: one of shape (n,), or `size` of them, (size, n).
 
         The default draws from the convex decomposition that projecting x on the set gives.
+
+        Parameters
+        ----------
+        x
+            A point of the set.
+        rng
+            Where the coins come from; they are public.
+        size
+            How many vertices; None for one, without the leading axis.
         """
         count = how_many(size)
         atoms, weights = self.decompose(x)
@@ -232,7 +276,13 @@ class Domain(RemembersArguments, ABC):
         return self._drawn(atoms[picks], size)
 
     def decompose(self, x: ArrayLike) -> tuple[Floats, Vector]:
-        """Return vertices and positive weights, summing to 1, with mean `x`; refuse an x outside the set."""
+        """Return vertices and positive weights, summing to 1, with mean `x`; refuse an x outside the set.
+
+        Parameters
+        ----------
+        x
+            A point of the set.
+        """
         nearest = self._decompose(vector("x", x, self.dimension))
         assert nearest.atoms is not None
         assert nearest.weights is not None

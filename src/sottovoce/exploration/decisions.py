@@ -90,6 +90,13 @@ class Menu:
 class Decisions:
     """The decisions of consecutive events: a menu, and which of it each event plays.
 
+    Parameters
+    ----------
+    menu
+        The decisions that there are.
+    index
+        Which of them each event plays.
+
     Examples
     --------
     >>> decisions = Decisions(Menu.of(np.eye(8)[[2, 5]]), np.array([1, 0, 1]))
@@ -104,7 +111,13 @@ class Decisions:
 
     @classmethod
     def joined(cls, pieces: Sequence["Decisions"]) -> "Decisions":
-        """Return pieces one after another."""
+        """Return pieces one after another.
+
+        Parameters
+        ----------
+        pieces
+            Of one menu or of several.
+        """
         if all(piece.menu is pieces[0].menu for piece in pieces):
             return cls(pieces[0].menu, np.concatenate([piece.index for piece in pieces]))
         starts = np.cumsum([0, *(len(piece.menu) for piece in pieces)])
@@ -145,6 +158,11 @@ class Decisions:
 def joined(pieces: Sequence[Any]) -> Any:
     """Return pieces one after another: arrays, or decisions that stay as they are.
 
+    Parameters
+    ----------
+    pieces
+        All of one kind.
+
     Examples
     --------
     >>> joined([np.array([1.0, 2.0]), np.array([3.0])])
@@ -159,6 +177,11 @@ def joined(pieces: Sequence[Any]) -> Any:
 
 def indices_of(rows: Floats) -> tuple[Integers, ...]:
     """Return where each row is 1; refuse rows with other entries than 0 and 1.
+
+    Parameters
+    ----------
+    rows
+        0/1 decisions.
 
     Examples
     --------

@@ -54,7 +54,7 @@ class Probes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class VertexProbes:
-    """The D-optimal design over vertices of a rounded set: S = I and c = 0 in its coordinates."""
+    """The D-optimal design over vertices of a `stage`'s rounded set: S = I and c = 0 in its coordinates."""
 
     stage: Stage
 
@@ -83,12 +83,12 @@ class VertexProbes:
 
 @dataclass(frozen=True, eq=False)
 class BallProbes:
-    """Points of the largest known ball inside the set: S = r^2/d on the direction space. For sets that are round."""
+    """Points of the largest known ball inside a `stage`'s set: S = r^2/d on the direction space. For round sets."""
 
     stage: Stage
 
     def draw(self, coins: np.random.Generator) -> Probe:
-        """Draw a point, uniform on the sphere of the inner radius around the centre."""
+        """Draw a point by public `coins`, uniform on the sphere of the inner radius around the centre."""
         domain = self.stage.working
         direction = domain.tangent(coins.standard_normal(domain.dimension))
         offset = np.asarray(direction * (domain.inner_radius / np.linalg.norm(direction)))
@@ -96,7 +96,7 @@ class BallProbes:
         return Probe(action, offset, offset * (domain.affine_dimension / domain.inner_radius**2))
 
     def can_draw(self, probe: Probe) -> bool:
-        """Whether a probe lies on the sphere of the inner radius, in either coordinates."""
+        """Whether a `probe` lies on the sphere of the inner radius, in either coordinates."""
         domain, offset = self.stage.working, probe.offset
         known = math.isclose(float(np.linalg.norm(offset)), domain.inner_radius, rel_tol=1e-6)
         weight = offset * (domain.affine_dimension / domain.inner_radius**2)
@@ -303,14 +303,14 @@ class Designs(Explorer):
         self.model.go_back(knowledge)
 
     def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
-        """Vertices and their shares with the point as mean; the point alone, if actions need not be vertices."""
+        """Vertices and their shares with the `point` as mean; the point alone, if actions need not be vertices."""
         original = self.stage.original(point)
         if not self.stage.integral:
             return original[None, :], np.ones(1)
         return self.stage.domain.decompose(original)
 
     def learn_more(self, action: Floats, mean: float, count: float) -> None:
-        """Let the model know the released mean loss of an action that was played for its own sake."""
+        """Let the model know the released `mean` loss, of `count` events, of an `action` played for its own sake."""
         offset = action if self.stage.rounded is None else self.stage.rounded.from_original(action)
         offset = np.asarray(offset - self.stage.working.center)
         self.model.learn(offset, mean, self._variance(count), float(offset @ offset), self.middle)
@@ -319,7 +319,10 @@ class Designs(Explorer):
         return max(self.loss_variance / count + (self.noise / count) ** 2, 1e-12)
 
     def learn(self, probe: Probe, mean: float, count: float, size: int) -> Floats:
-        """Return the gradient of a round's total loss, and let the model know for the rounds to come."""
+        """Return the gradient of the total loss of `size` events, and let the model know for the rounds to come.
+
+        `mean` is what was released of the `count` events that played the `probe`.
+        """
         model = self.model
         expected = model.predict(probe.offset) if self.control_variate else model.level
         if model._inverse is None:

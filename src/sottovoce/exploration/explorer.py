@@ -24,7 +24,13 @@ _LARGEST_WEIGHT = 2**40 + 1  # of a unit vector on the finest grid
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighted:
-    """Events whose weights are integer vectors: the rows of a matrix. How long they are, their grid has checked."""
+    """Events whose weights are integer vectors: the rows of a matrix. How long they are, their grid has checked.
+
+    Attributes
+    ----------
+    rows
+        One for each event.
+    """
 
     rows: Integers
 
@@ -45,7 +51,17 @@ class Weighted:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probed:
-    """Events that each belong to one number, with sign +1 or -1 (0: to none)."""
+    """Events that each belong to one number, with sign +1 or -1 (0: to none).
+
+    Attributes
+    ----------
+    numbers
+        How many numbers there are.
+    index
+        The number of each event.
+    sign
+        Its sign in that.
+    """
 
     numbers: int
     index: Integers
@@ -67,7 +83,13 @@ class Probed:
             raise ValueError("sign must be -1, 0 or 1: a loss may count once, and not more")
 
     def sum(self, losses: Integers) -> Integers:
-        """Signed sum of the losses of each number."""
+        """Signed sum of the losses of each number.
+
+        Parameters
+        ----------
+        losses
+            Integers on their grid, one for each event.
+        """
         sums = np.zeros(self.numbers, dtype=np.int64)
         np.add.at(sums, self.index, self.sign * losses)
         return sums
@@ -102,18 +124,40 @@ class Exploration(ABC):
 
     @abstractmethod
     def draw(self, coins: np.random.Generator, size: int) -> Draw:
-        """Return the next `size` events of the round."""
+        """Return the next `size` events of the round.
+
+        Parameters
+        ----------
+        coins
+            Public ones.
+        size
+            How many.
+        """
 
     @abstractmethod
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
-        """Return the gradient of the round's total loss from sum_t w_t f_t and sum_t w_t."""
+        """Return the gradient of the round's total loss from sum_t w_t f_t and sum_t w_t.
+
+        Parameters
+        ----------
+        sums
+            What was released: the sum of weight times loss.
+        weights
+            The sum of the weights.
+        """
 
     @abstractmethod
     def record(self) -> Record:
         """Return what the round has drawn so far, for `Explorer.resume`."""
 
     def actions_of(self, weights: "Weighted | Probed") -> Any:
-        """Return where events act that are summed into these numbers, as `draw` does; None if that does not say it."""
+        """Return where events act that are summed into these numbers, as `draw` does; None if that does not say it.
+
+        Parameters
+        ----------
+        weights
+            How events are summed into the round's numbers.
+        """
         return None
 
     # What is stored of a round is compared with what the round can have drawn; an exploration that does not say what
@@ -132,19 +176,51 @@ class Exploration(ABC):
         return True
 
     def can_draw(self, draw: Draw, first: int) -> bool:
-        """Whether events from place `first` of the round on can be these."""
+        """Whether events from place `first` of the round on can be these.
+
+        Parameters
+        ----------
+        draw
+            What was drawn, as far as is claimed.
+        first
+            The place of its first event in the round.
+        """
         return True
 
     def can_weigh(self, weights: Integers, size: int) -> bool:
-        """Whether the weights of a round of `size` events can add up to these."""
+        """Whether the weights of a round of `size` events can add up to these.
+
+        Parameters
+        ----------
+        weights
+            The sum of the weights, as far as is claimed.
+        size
+            Events of the round.
+        """
         return True
 
     def can_want(self, slots: Integers, size: int) -> bool:
-        """Whether the losses of these places, of `size`, can be those that are wanted."""
+        """Whether the losses of these places, of `size`, can be those that are wanted.
+
+        Parameters
+        ----------
+        slots
+            Places in the round.
+        size
+            Events of the round.
+        """
         return len(slots) == size
 
     def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers] | None:
-        """How many losses each number can hold at most with a minus, and with a plus; None if it is no such sum."""
+        """How many losses each number can hold at most with a minus, and with a plus; None if it is no such sum.
+
+        Parameters
+        ----------
+        weights
+            The sum of the weights.
+        size
+            Events of the round.
+        """
         return None
 
 
@@ -157,14 +233,42 @@ class Explorer(ABC):
 
     @abstractmethod
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> Exploration:
-        """Begin a round of `size` events around a point, after `passed` events."""
+        """Begin a round of `size` events around a point, after `passed` events.
+
+        Parameters
+        ----------
+        point
+            Of the working set.
+        passed
+            Events before the round.
+        size
+            Events of the round.
+        coins
+            Public ones.
+        """
 
     @abstractmethod
     def resume(self, point: Floats, record: Record) -> Exploration:
-        """Return the round around a point that `record` was taken of."""
+        """Return the round around a point that `record` was taken of.
+
+        Parameters
+        ----------
+        point
+            Of the working set.
+        record
+            What `Exploration.record` returned.
+        """
 
     def follow(self, earlier: "Explorer", events: int) -> None:  # noqa: B027
-        """Begin with what was learned in an epoch of `events` events before this one; nothing, unless overridden."""
+        """Begin with what was learned in an epoch of `events` events before this one; nothing, unless overridden.
+
+        Parameters
+        ----------
+        earlier
+            The explorer of the epoch before.
+        events
+            Of that epoch.
+        """
 
     def memory(self) -> Record:
         """Return what was learned from released values; nothing, unless an explorer says otherwise."""
@@ -183,7 +287,13 @@ class Explorer(ABC):
         assert knowledge is None, "an explorer that learns must override both"
 
     def is_as_good(self, point: Floats) -> bool:
-        """Whether nothing but rounding makes the point that follows from what it knows another one than this."""
+        """Whether nothing but rounding makes the point that follows from what it knows another one than this.
+
+        Parameters
+        ----------
+        point
+            Of the working set.
+        """
         return False
 
 

@@ -32,6 +32,15 @@ __all__ = ["Frames", "haar_frame"]
 def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats:
     """Draw `count` orthonormal rows, uniformly, in the direction space of the domain.
 
+    Parameters
+    ----------
+    domain
+        The set.
+    count
+        How many, its dimension at most.
+    coins
+        Public ones.
+
     Examples
     --------
     >>> import sottovoce as sv

@@ -73,21 +73,43 @@ class Sphere:
         return 1.0 - self.radius / self.domain.inner_radius if self.play == "inside" else 1.0
 
     def directions(self, coins: np.random.Generator, size: int) -> Floats:
-        """Draw `size` unit vectors, uniform on the sphere of the direction space."""
+        """Draw `size` unit vectors, uniform on the sphere of the direction space.
+
+        Parameters
+        ----------
+        coins
+            Public ones.
+        size
+            How many.
+        """
         vectors = self.domain.tangent(coins.standard_normal((size, self.domain.dimension)))
         norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
         vectors /= norms[:, None]
         return vectors
 
     def inside(self, point: Floats) -> Floats:
-        """Pull a point towards the centre so that the sphere around it fits, if play is inside."""
+        """Pull a point towards the centre so that the sphere around it fits, if play is inside.
+
+        Parameters
+        ----------
+        point
+            Of the working set.
+        """
         if self.play == "around":
             return point
         center = self.domain.center
         return np.asarray(center + self.shrink * (point - center))
 
     def actions(self, point: Floats, directions: Floats) -> Floats:
-        """Return one action per direction."""
+        """Return one action per direction.
+
+        Parameters
+        ----------
+        point
+            What they lie around.
+        directions
+            Unit vectors, in rows.
+        """
         return np.asarray(self.radius * directions + self.inside(point))
 
 
@@ -145,7 +167,15 @@ class Spheres(Explorer):
         return SphereExploration(self, point)
 
     def gradient(self, sums: Floats, weights: Floats) -> Floats:
-        """(d/radius) sum of (f - middle) u, for one round or for a sum of rounds: it is linear."""
+        """(d/radius) sum of (f - middle) u, for one round or for a sum of rounds: it is linear.
+
+        Parameters
+        ----------
+        sums
+            The sum of loss times direction, as released.
+        weights
+            The sum of the directions.
+        """
         return np.asarray(self.sphere.scale * self.step * (sums - self.middle * weights))
 
 

@@ -56,17 +56,39 @@ class Stage:
         return min(self.working.diameter, self.reach + self.moved) if self.moved else self.reach
 
     def original(self, points: Floats) -> Floats:
-        """Map points of the working set to the set that is played."""
+        """Map points of the working set to the set that is played.
+
+        Parameters
+        ----------
+        points
+            One point, or rows of them.
+        """
         return points if self.rounded is None else np.asarray(self.rounded.to_original(points))
 
     def vertex(self, cost: Floats) -> Floats:
-        """Return the vertex of the set that is played that is best for a cost in coordinates of the working set."""
+        """Return the vertex of the set that is played that is best for a cost in coordinates of the working set.
+
+        Parameters
+        ----------
+        cost
+            For each coordinate of the working set.
+        """
         return np.asarray(
             self.domain.extreme_point(cost if self.rounded is None else cost @ self.rounded.design.whitening)
         )
 
     def play(self, means: Floats, index: Integers, coins: np.random.Generator) -> Floats:
-        """Return one action for each entry of `index`: the point means[index], or a random vertex with that mean."""
+        """Return one action for each entry of `index`: the point means[index], or a random vertex with that mean.
+
+        Parameters
+        ----------
+        means
+            Points of the working set, in rows.
+        index
+            Which of them each event plays.
+        coins
+            Public ones.
+        """
         points = self.original(means)
         if not self.integral:
             return np.asarray(points[index])

@@ -34,6 +34,11 @@ __all__ = ["Composition", "as_approximate", "as_zcdp", "compose", "decimal_sum"]
 class Composition:
     """What several guarantees about the same people promise together; `compose` makes one.
 
+    Attributes
+    ----------
+    guarantees
+        Those that hold together.
+
     Examples
     --------
     >>> together = compose(PureDP(0.5), PureDP(0.25))
@@ -61,12 +66,24 @@ class Composition:
         return math.hypot(*(guarantee.mu if isinstance(guarantee, GDP) else math.inf for guarantee in self.guarantees))
 
     def renyi(self, alpha: float) -> float:
-        """Renyi divergence of order alpha > 1 between neighbours, at most; infinite if there is no bound."""
+        """Renyi divergence of order alpha > 1 between neighbours, at most; infinite if there is no bound.
+
+        Parameters
+        ----------
+        alpha
+            The order.
+        """
         number("alpha", alpha, above=1)
         return math.fsum(_renyi(guarantee, alpha) for guarantee in self.guarantees)
 
     def epsilon(self, delta: float) -> float:
-        """Smallest epsilon known for which all together are (epsilon, delta)-DP; infinite if there is none."""
+        """Smallest epsilon known for which all together are (epsilon, delta)-DP; infinite if there is none.
+
+        Parameters
+        ----------
+        delta
+            From 0 to 1.
+        """
         if not 0 <= delta < 1:
             raise ValueError(f"delta must be at least 0 and below 1, got {delta!r}")
         slack = decimal_sum((delta, -self._deltas))
@@ -81,7 +98,13 @@ class Composition:
         return min(basic, approximate._epsilons + curves._renyi_epsilon(slack))
 
     def delta(self, epsilon: float) -> float:
-        """Smallest delta known for which all together are (epsilon, delta)-DP."""
+        """Smallest delta known for which all together are (epsilon, delta)-DP.
+
+        Parameters
+        ----------
+        epsilon
+            Not negative.
+        """
         if not epsilon >= 0:
             raise ValueError(f"epsilon must be at least 0, got {epsilon!r}")
         if not self.private:
@@ -144,6 +167,11 @@ class Composition:
 def compose(*guarantees: Guarantee) -> Composition:
     """Return what guarantees about the same people promise together.
 
+    Parameters
+    ----------
+    *guarantees
+        About the same people.
+
     Examples
     --------
     >>> round(compose(ZCDP(0.05), PureDP(0.1)).epsilon(1e-6), 2)
@@ -158,6 +186,11 @@ def compose(*guarantees: Guarantee) -> Composition:
 def as_zcdp(guarantee: Guarantee) -> ZCDP:
     """Return the zero-concentrated privacy that a guarantee implies; refuses where there is none.
 
+    Parameters
+    ----------
+    guarantee
+        Any that implies it.
+
     Examples
     --------
     >>> as_zcdp(PureDP(epsilon=1.0))
@@ -170,6 +203,13 @@ def as_zcdp(guarantee: Guarantee) -> ZCDP:
 
 def as_approximate(guarantee: Guarantee, delta: float) -> ApproxDP:
     """Return the (epsilon, delta)-privacy that a guarantee implies at a given delta; refuses where there is none.
+
+    Parameters
+    ----------
+    guarantee
+        Any but `NoPrivacy`.
+    delta
+        From 0 to 1.
 
     Examples
     --------

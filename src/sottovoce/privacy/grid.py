@@ -42,6 +42,13 @@ _ROUNDING = 2.0**-25  # far more than that of a float, and its square still more
 class LossGrid:
     """The integer grid of losses.
 
+    Parameters
+    ----------
+    low, high
+        The range; losses outside are clipped to it.
+    bits
+        2^bits steps are the width of the range.
+
     Examples
     --------
     >>> grid = LossGrid(0.0, 2.0, bits=4)
@@ -85,7 +92,13 @@ class LossGrid:
         return self.steps // 2
 
     def quantise(self, losses: Any) -> Integers:
-        """Return the integers of a block of losses. Refuses NaN and infinity, without saying which or what."""
+        """Return the integers of a block of losses. Refuses NaN and infinity, without saying which or what.
+
+        Parameters
+        ----------
+        losses
+            Numbers, of any shape.
+        """
         values = as_floats(losses)
         if not np.isfinite(values).all():
             raise InvalidLoss(
@@ -111,6 +124,11 @@ class LossGrid:
 class DirectionGrid:
     """The integer grid of public unit directions.
 
+    Parameters
+    ----------
+    bits
+        2^bits steps are the length of a unit vector.
+
     Examples
     --------
     >>> DirectionGrid(bits=4).quantise(np.array([[0.6, -0.8]]))
@@ -128,7 +146,13 @@ class DirectionGrid:
         return float(2.0**-self.bits)
 
     def quantise(self, directions: Floats) -> Integers:
-        """Return the integers of a block of directions; refuse any that is longer on the grid than a unit vector."""
+        """Return the integers of a block of directions; refuse any that is longer on the grid than a unit vector.
+
+        Parameters
+        ----------
+        directions
+            Unit vectors, in rows.
+        """
         if not (np.abs(directions) <= 1 + _ROUNDING).all():  # NaN is not, either
             raise _no_unit_vector()
         integers = np.rint(directions * 2.0**self.bits)
@@ -140,11 +164,23 @@ class DirectionGrid:
         return integers.astype(np.int64)
 
     def largest_l1(self, dimension: int) -> int:
-        """Largest l1 norm, in steps, of a rounded unit vector."""
+        """Largest l1 norm, in steps, of a rounded unit vector.
+
+        Parameters
+        ----------
+        dimension
+            Of the vectors.
+        """
         return math.isqrt(dimension * 4**self.bits) + 1 + (dimension + 1) // 2
 
     def largest_l2(self, dimension: int) -> float:
-        """Largest l2 norm, in steps, of a rounded unit vector."""
+        """Largest l2 norm, in steps, of a rounded unit vector.
+
+        Parameters
+        ----------
+        dimension
+            Of the vectors.
+        """
         return math.nextafter(2.0**self.bits + math.sqrt(dimension) / 2, math.inf)
 
 
@@ -159,6 +195,15 @@ def grids_for(
     loss_range: tuple[float, float], events: int, most_bits: int = MOST_BITS
 ) -> tuple[LossGrid, DirectionGrid]:
     """Return the finest grids on which a sum over `events` events provably stays below 2^61.
+
+    Parameters
+    ----------
+    loss_range
+        As for `PrivateBandit`.
+    events
+        Of the whole run.
+    most_bits
+        Of each grid, at most.
 
     Examples
     --------

@@ -204,6 +204,11 @@ class LocalDP(Guarantee):
 class NoPrivacy(Guarantee):
     """No promise at all: for simulations, comparisons, and losses that belong to nobody.
 
+    Parameters
+    ----------
+    contributions
+        Events per person at most; it changes nothing here.
+
     Examples
     --------
     >>> NoPrivacy().private
@@ -226,6 +231,11 @@ _KINDS = {kind.__name__: kind for kind in (PureDP, ApproxDP, ZCDP, GDP, LocalDP,
 
 def guarantee_from_dict(plain: Mapping[str, Any]) -> Guarantee:
     """Return the guarantee that `to_dict` wrote down.
+
+    Parameters
+    ----------
+    plain
+        Plain data, as for JSON.
 
     Examples
     --------

@@ -55,7 +55,17 @@ def new_token() -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge on record."""
+    """One charge on record.
+
+    Attributes
+    ----------
+    name
+        Under which it was charged.
+    guarantee
+        What was promised to the people of the ledger.
+    used
+        Whether a loss was told since: then it cannot be taken back.
+    """
 
     name: str
     guarantee: Guarantee
@@ -183,7 +193,17 @@ class Ledger:
         return life
 
     def hand_over(self, name: str, token: str | None, successor: str) -> bool:
-        """Let a token take the place of another, if that is the present holder's; from now on the charge stays."""
+        """Let a token take the place of another, if that is the present holder's; from now on the charge stays.
+
+        Parameters
+        ----------
+        name
+            Of the charge.
+        token
+            Of the present holder.
+        successor
+            The token that takes its place.
+        """
         with self._file.transaction() as record:
             _find(record, name)
             if _holder(record, name) != _hashed(token):
@@ -192,18 +212,38 @@ class Ledger:
         return True
 
     def is_held_by(self, name: str, token: str) -> bool:
-        """Whether a token is that of the present holder."""
+        """Whether a token is that of the present holder.
+
+        Parameters
+        ----------
+        name
+            Of the charge.
+        token
+            What its holder was given.
+        """
         with self._file.transaction() as record:
             return name in _entries(record) and _holder(record, name) == _hashed(token)
 
     def mark_used(self, name: str) -> None:
-        """Record that a loss was told to it: from now on the charge stays."""
+        """Record that a loss was told to it: from now on the charge stays.
+
+        Parameters
+        ----------
+        name
+            Of the charge.
+        """
         with self._file.transaction() as record:
             _find(record, name)
             record.execute("UPDATE charges SET used = 1 WHERE name = ?", (name,))
 
     def refund(self, name: str) -> None:
-        """Take back a charge that nothing was ever told to."""
+        """Take back a charge that nothing was ever told to.
+
+        Parameters
+        ----------
+        name
+            Of the charge.
+        """
         with self._file.transaction() as record:
             if _find(record, name).used:
                 raise LedgerConflict(

@@ -59,6 +59,13 @@ class ScaleRefused(ValueError):
 class Noise:
     """A distribution of integer noise, scale in steps of the grid.
 
+    Attributes
+    ----------
+    family
+        "laplace" or "gaussian", over the integers.
+    scale
+        The scale of the Laplace distribution, or the standard deviation of the Gaussian.
+
     Examples
     --------
     >>> Noise("laplace", 1000.0).standard_deviation
@@ -98,7 +105,13 @@ class NoiseSource(Protocol):
         ...
 
     def sampler(self, noise: Noise) -> Sampler:
-        """Return a sampler of one distribution."""
+        """Return a sampler of one distribution.
+
+        Parameters
+        ----------
+        noise
+            Its family and scale.
+        """
         ...
 
 

@@ -122,6 +122,19 @@ def _row(name: str, text: str) -> str:
 def state(guarantee: Guarantee, *, mechanism: str, why: str, noise: Noise | None, simulated: bool) -> PrivacyStatement:
     """Build a statement; without privacy there is no noise to be simulated.
 
+    Parameters
+    ----------
+    guarantee
+        What is promised.
+    mechanism
+        What releases, in words.
+    why
+        Why the promise holds, in words.
+    noise
+        The noise of one number; None if none is added.
+    simulated
+        Whether that noise is simulated; the statement then says NOT PRIVATE.
+
     Examples
     --------
     >>> statement = state(PureDP(1.0), mechanism="...", why="...", noise=Noise("laplace", 9.0), simulated=True)

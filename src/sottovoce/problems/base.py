@@ -81,22 +81,52 @@ class DecisionProblem(ABC):
         noise: NoiseSource | None = None,
         **options: Unpack[OptimizerOptions],
     ) -> PrivateBandit:
-        """Return a `PrivateBandit` for this problem; `options` go before its settings."""
+        """Return a `PrivateBandit` for this problem; `options` go before its settings.
+
+        Parameters
+        ----------
+        horizon, privacy, seed, noise
+            As for `PrivateBandit`.
+        **options
+            As for `PrivateBandit`, in place of the problem's own.
+        """
         arguments: Any = {**self.settings(), **options}
         return PrivateBandit(self.domain, horizon=horizon, privacy=privacy, seed=seed, noise=noise, **arguments)
 
     @abstractmethod
     def draw(self, axes: "Axes", point: Vector) -> None:
-        """Draw a decision so that a person sees what is decided: on its network, as a slate, as a ranking."""
+        """Draw a decision so that a person sees what is decided: on its network, as a slate, as a ranking.
+
+        Parameters
+        ----------
+        axes
+            Of matplotlib.
+        point
+            The decision.
+        """
 
     @abstractmethod
     def explain(self, point: Vector) -> list[tuple[str, str]]:
-        """Return a decision in words, most important part first: a few (what, how much) pairs."""
+        """Return a decision in words, most important part first: a few (what, how much) pairs.
+
+        Parameters
+        ----------
+        point
+            The decision.
+        """
 
     @classmethod
     @abstractmethod
     def sized(cls, size: int, *, seed: int = 0) -> Self:
-        """Return an instance whose dimension grows with `size`, for measurements against dimension."""
+        """Return an instance whose dimension grows with `size`, for measurements against dimension.
+
+        Parameters
+        ----------
+        size
+            About how many coordinates.
+        seed
+            Of the people.
+        """
 
     @classmethod
     def examples(cls) -> list[Self]:

@@ -75,7 +75,13 @@ class Ranking(DecisionProblem):
         return worth
 
     def attention(self, point: Vector) -> Vector:
-        """Return the attention (mean discount) that each item gets."""
+        """Return the attention (mean discount) that each item gets.
+
+        Parameters
+        ----------
+        point
+            The decision.
+        """
         point = vector("point", point, self.domain.dimension)
         return point.reshape(self.items, self.items) @ discounts(self.items) if self.matrices else point
 

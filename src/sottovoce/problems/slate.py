@@ -104,7 +104,13 @@ class Slate(DecisionProblem):
         return rates
 
     def item_name(self, item: int) -> str:
-        """Return a name for an item: its category, and a number that is small for attractive items."""
+        """Return a name for an item: its category, and a number that is small for attractive items.
+
+        Parameters
+        ----------
+        item
+            Its number, from 0.
+        """
         category = int(self.labels[item])
         topic = TOPICS[category] if category < len(TOPICS) else f"topic {category + 1}"
         return f"{topic} {1 + self._by_attraction(category).tolist().index(item)}"

@@ -45,6 +45,15 @@ class Objective(ABC):
 
         Bisection on the slope: by convexity the slope grows with the step. The step returned is the lower end of the
         last bracket, where the slope is not positive, so the objective never rises.
+
+        Parameters
+        ----------
+        x
+            Where it starts.
+        direction
+            Where it goes.
+        largest
+            The longest step.
         """
         moving = direction != 0.0  # a coordinate that stands still adds nothing, even where its slope is infinite
         toward = direction[moving]

@@ -24,7 +24,19 @@ __all__ = ["reproduction_page", "write_reproduction"]
 
 
 def write_reproduction(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent, path: Path) -> list[Path]:
-    """Write the page and its figures, in a folder `figures` beside it; return the paths, the page first."""
+    """Write the page and its figures, in a folder `figures` beside it; return the paths, the page first.
+
+    Parameters
+    ----------
+    sweep
+        What was run.
+    claims
+        What `judge` made of it.
+    scale
+        `SMALL` or `LARGE`.
+    path
+        Of the page.
+    """
     folder = path.parent / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     figures = reproduction_figures(sweep.results, scale, folder)

@@ -92,11 +92,25 @@ class Environment(ABC):
 
     @abstractmethod
     def events(self, start: int, size: int) -> Events:
-        """Return events number `start` to `start + size - 1`, counted from 0."""
+        """Return events number `start` to `start + size - 1`, counted from 0.
+
+        Parameters
+        ----------
+        start
+            The first event, from 0.
+        size
+            How many.
+        """
 
     @abstractmethod
     def comparator(self, horizon: int) -> Comparator:
-        """Return the fixed point that is best over the first `horizon` events."""
+        """Return the fixed point that is best over the first `horizon` events.
+
+        Parameters
+        ----------
+        horizon
+            How many events, from the first.
+        """
 
     def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
         """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""

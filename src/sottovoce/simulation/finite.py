@@ -56,14 +56,32 @@ class FiniteEnvironment(Environment):
 
     @abstractmethod
     def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
-        """Return which loss each event of a chunk holds; `rng` is fresh for each chunk: none needs a history."""
+        """Return which loss each event of a chunk holds; `rng` is fresh for each chunk: none needs a history.
+
+        Parameters
+        ----------
+        start
+            The first event of the chunk, from 0.
+        size
+            How many.
+        rng
+            Fresh for each chunk.
+        """
 
     def events(self, start: int, size: int) -> _Stretch:
         """Return events number `start` to `start + size - 1`, counted from 0."""
         return _Stretch(self.library, self.kinds(start, size))
 
     def kinds(self, start: int, size: int) -> Kinds:
-        """Return the number, in the library, of the loss that each event holds."""
+        """Return the number, in the library, of the loss that each event holds.
+
+        Parameters
+        ----------
+        start
+            The first event, from 0.
+        size
+            How many.
+        """
         start, size = whole("start", start, least=0), whole("size", size, least=0)
         pieces = []
         for index in range(start // BLOCK, (start + size - 1) // BLOCK + 1):

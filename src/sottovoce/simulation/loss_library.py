@@ -25,13 +25,37 @@ class LossLibrary(Protocol):
         """Return how many loss functions there are."""
 
     def losses(self, actions: Vector, kinds: Kinds) -> Vector:
-        """Return loss `kinds[i]` at row i of `actions`, or all at one point."""
+        """Return loss `kinds[i]` at row i of `actions`, or all at one point.
+
+        Parameters
+        ----------
+        actions
+            Rows, or one point.
+        kinds
+            The number of each loss in the library.
+        """
 
     def best(self, domain: Domain, weights: Vector) -> Vector:
-        """Return a feasible point where the weighted sum of the losses is (nearly) least."""
+        """Return a feasible point where the weighted sum of the losses is (nearly) least.
+
+        Parameters
+        ----------
+        domain
+            The set.
+        weights
+            Of each loss in the library.
+        """
 
     def gradient(self, point: Vector, weights: Vector) -> Vector:
-        """Return a subgradient of the weighted sum, one that is as short as possible."""
+        """Return a subgradient of the weighted sum, one that is as short as possible.
+
+        Parameters
+        ----------
+        point
+            Where.
+        weights
+            Of each loss in the library.
+        """
 
 
 class Distances:

@@ -95,7 +95,13 @@ class RunDetails:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the details that `to_dict` wrote down, by this version or an earlier one."""
+        """Return the details that `to_dict` wrote down, by this version or an earlier one.
+
+        Parameters
+        ----------
+        stored
+            Plain data, as for JSON.
+        """
         plain = {field.name: stored[field.name] for field in fields(cls) if field.name not in _LATER}
         guarantee = stored.get("guarantee")
         return cls(
@@ -208,7 +214,13 @@ class Run:
         return f"{share:.0%} of what a fixed point can gain over never learning"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the run to one file (numpy's npz, no pickle) and return its path."""
+        """Write the run to one file (numpy's npz, no pickle) and return its path.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
         path = Path(path)
         about = json.dumps({"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()})
         partial = path.with_name(path.name + ".partial")
@@ -219,7 +231,13 @@ class Run:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a run that `save` wrote."""
+        """Read a run that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
         with Path(path).open("rb") as file:
             try:
                 with np.load(file, allow_pickle=False) as stored:

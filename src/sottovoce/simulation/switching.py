@@ -75,7 +75,15 @@ class Switching(FiniteEnvironment):
         return self.moods_of(start, size) * KINDS + rng.integers(0, KINDS, size=size, dtype=np.uint16)
 
     def moods_of(self, start: int, size: int) -> Kinds:
-        """Return the mood, from 0, in which the adversary is at each event."""
+        """Return the mood, from 0, in which the adversary is at each event.
+
+        Parameters
+        ----------
+        start
+            The first event, from 0.
+        size
+            How many.
+        """
         first, last = start // self.every, (start + size - 1) // self.every
         switches = np.arange(first, last + 1) * self.every + self._moments(first, last)
         edges = np.concatenate([[start], switches.clip(start, start + size), [start + size]])

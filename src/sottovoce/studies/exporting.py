@@ -51,6 +51,11 @@ def exported(
 def export_lines(exported: dict[str, Any]) -> Iterator[str]:
     """Return an export as lines of JSON: first everything but the rounds, then one line for each round.
 
+    Parameters
+    ----------
+    exported
+        What `Study.export` returned.
+
     Examples
     --------
     >>> list(export_lines({"name": "spring", "rounds": [{"round": 0}, {"round": 1}]}))

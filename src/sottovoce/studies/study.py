@@ -165,17 +165,36 @@ class Study:
     def ask(self, size: int) -> Actions: ...
 
     def ask(self, size: int | None = None) -> Action | Actions:
-        """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts."""
+        """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts.
+
+        Parameters
+        ----------
+        size
+            How many actions; None for a single `Action`.
+        """
         return self._asker.one() if size is None else self._asker.block(Order(whole("size", size)))
 
     def ask_round(self, most: int | None = None) -> Actions:
-        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
+        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
+
+        Parameters
+        ----------
+        most
+            How many actions at most; None for all that are left of the round.
+        """
         return self._asker.block(Order(None, None if most is None else whole("most", most)))
 
     def ask_in_parts(self, size: int, first: int = 16) -> Iterator[Actions]:
         """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
 
         Blocks grow from `first` actions. All of them count as one call: none counts against the patience of another.
+
+        Parameters
+        ----------
+        size
+            How many actions in all.
+        first
+            How many in the first block.
         """
         return self._asker.in_parts(whole("size", size), whole("first", first))
 
@@ -186,6 +205,17 @@ class Study:
 
         A loss for an action that was given up is refused (`RoundClosed`), and with it the whole call; `late="drop"`
         drops such losses unread, and records the others.
+
+        Parameters
+        ----------
+        ids
+            The id of one action, or an array of them; any process may have asked.
+        losses
+            A number for each id.
+        report
+            In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
         values = as_array(self._reported(losses, report))
@@ -198,6 +228,11 @@ class Study:
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
 
         What is told or forgotten already is skipped. Return how many actions were closed.
+
+        Parameters
+        ----------
+        ids
+            The id of one action, or an array of them.
         """
         return self._record(places_of(self._found.key, ids), None, repeat="ignore", late="drop")
 
@@ -231,6 +266,13 @@ class Study:
 
         Takes what is passed, and leaves the other as it is. Choose them without looking at losses: when a round closes
         is public.
+
+        Parameters
+        ----------
+        patience
+            Events, "auto", or None to wait for ever.
+        deadline
+            Seconds, or None for no clock.
         """
         changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
 

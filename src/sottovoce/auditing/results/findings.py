@@ -43,7 +43,13 @@ class Findings:
 
 
 def summary(found: Findings) -> list[str]:
-    """Return a few paragraphs: the verdict, what the runs could have seen, and what no run can see."""
+    """Return a few paragraphs: the verdict, what the runs could have seen, and what no run can see.
+
+    Parameters
+    ----------
+    found
+        What `audit_everything` returned.
+    """
     return [_verdict(found), *_seen(found), _NOT_SEEN]
 
 

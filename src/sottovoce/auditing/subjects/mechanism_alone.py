@@ -27,6 +27,8 @@ class MechanismAlone:
         How many releases there are.
     steps
         How far one contribution moves a number.
+    chunk
+        Runs that are made at a time.
 
     Examples
     --------
@@ -57,7 +59,15 @@ class MechanismAlone:
         return Moves(self.steps, float(self.steps), self.rounds, copies)
 
     def open(self, copies: int, sampler: Sampler) -> Any:
-        """Open the mechanism `copies` times over: one coordinate each."""
+        """Open the mechanism `copies` times over: one coordinate each.
+
+        Parameters
+        ----------
+        copies
+            How many.
+        sampler
+            Of its noise.
+        """
         return MECHANISMS[self.name].start(self._moves(copies), sampler)
 
     @property
@@ -69,7 +79,17 @@ class MechanismAlone:
         return (*alone, *spread)
 
     def observe(self, person: int | tuple[int, ...] | None, runs: int, source: NoiseSource) -> Observations:
-        """Run one world: the person is in these rounds (from 0), or (None) does not differ."""
+        """Run one world: the person is in these rounds (from 0), or (None) does not differ.
+
+        Parameters
+        ----------
+        person
+            Rounds, from 0; None for the world in which nobody differs.
+        runs
+            How many.
+        source
+            Of the noise.
+        """
         rounds = () if person is None else (person,) if isinstance(person, int) else person
         count = self.privacy.contributions
         release = self.open(runs, source.sampler(self.noise))

@@ -21,6 +21,8 @@ class OwnersChannel:
         "one-bit" or "laplace".
     privacy
         The guarantee; with K contributions an owner sends K reports.
+    chunk
+        Runs that are made at a time.
 
     Examples
     --------

@@ -67,6 +67,15 @@ def mechanisms_alone(
 ) -> list[MechanismAlone | OwnersChannel]:
     """Return every mechanism by itself, where runs are cheap enough to see a wrong scale.
 
+    Parameters
+    ----------
+    epsilon
+        Of the guarantee.
+    delta
+        Of the guarantee; 0 for a pure one.
+    mechanism
+        The name of one; None for all.
+
     Examples
     --------
     >>> [one.name for one in mechanisms_alone(mechanism="local")]

@@ -64,12 +64,24 @@ class Affine(Image):
         )
 
     def from_original(self, x: ArrayLike) -> Matrix:
-        """Scale and shift."""
+        """Scale and shift.
+
+        Parameters
+        ----------
+        x
+            A point of the original set, or rows of them.
+        """
         x = np.asarray(x, dtype=np.float64)
         return (x @ self.scale.T if self.scale.ndim == 2 else x * self.scale) + self.shift
 
     def to_original(self, z: ArrayLike) -> Matrix:
-        """Undo the shift and the scaling; for a matrix by least squares."""
+        """Undo the shift and the scaling; for a matrix by least squares.
+
+        Parameters
+        ----------
+        z
+            A point of this set, or rows of them.
+        """
         offset = np.asarray(z, dtype=np.float64) - self.shift
         return offset @ self._inverse.T if self.scale.ndim == 2 else offset / self.scale
 

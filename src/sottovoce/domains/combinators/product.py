@@ -56,7 +56,13 @@ class Product(Fixed, Domain):
         return two, cls([Box(-1, 1, 2), Box([7.0], [7.0]), Simplex(3)]), cls([cls([Simplex(2), Ball(1)]), Simplex(2)])
 
     def split(self, x: ArrayLike) -> list[Floats]:
-        """Cut a point, or rows of points, into the parts that belong to each domain."""
+        """Cut a point, or rows of points, into the parts that belong to each domain.
+
+        Parameters
+        ----------
+        x
+            One point, of shape (n,), or rows of them.
+        """
         return np.split(np.asarray(x, dtype=np.float64), self._ends[:-1], axis=-1)
 
     def _each(self, method: Callable[..., Any], rows: ArrayLike) -> Floats:

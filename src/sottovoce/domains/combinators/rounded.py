@@ -60,11 +60,23 @@ class Rounded(Image):
         return cls(Box([0, -5, 100], [1e-3, 5, 200])), cls(Box([0, 2, -1], [1, 2, 3])), cls(Hypersimplex(5, 2))
 
     def from_original(self, x: ArrayLike) -> Matrix:
-        """Map points of the original, of shape (n,) or (m, n), to round position, (d,) or (m, d)."""
+        """Map points of the original, of shape (n,) or (m, n), to round position, (d,) or (m, d).
+
+        Parameters
+        ----------
+        x
+            One point, or rows of them.
+        """
         return (np.asarray(x, dtype=np.float64) - self.design.mean) @ self.design.whitening.T
 
     def to_original(self, z: ArrayLike) -> Matrix:
-        """Map points in round position back."""
+        """Map points in round position back.
+
+        Parameters
+        ----------
+        z
+            One point, or rows of them.
+        """
         return self.design.mean + np.asarray(z, dtype=np.float64) @ self.design.factor.T
 
     def _pull(self, cost: Floats) -> Floats:

@@ -66,6 +66,11 @@ class NuclearBall(NormBall):
 
         The pair comes from ARPACK, from a fixed start: the residual of the singular pair is at most 1e-10 of the
         largest singular value. Small matrices, and those it gives up on, are decomposed in full.
+
+        Parameters
+        ----------
+        cost
+            As for `extreme_point`: a matrix, written row by row.
         """
         matrix = vector("cost", cost, self.dimension).reshape(self.rows, self.columns)
         largest = float(np.abs(matrix).max())

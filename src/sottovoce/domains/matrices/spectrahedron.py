@@ -59,7 +59,13 @@ class Spectrahedron(Fixed, Domain):
         return np.multiply.outer(weight * left, right).ravel()
 
     def extreme_factors(self, cost: ArrayLike) -> tuple[Vector, float, Vector]:
-        """Return a unit vector v, the trace w, and v again: `extreme_point` is w v v', which need not be formed."""
+        """Return a unit vector v, the trace w, and v again: `extreme_point` is w v v', which need not be formed.
+
+        Parameters
+        ----------
+        cost
+            As for `extreme_point`: a matrix, written row by row.
+        """
         matrix = vector("cost", cost, self.dimension).reshape(self.n, self.n)
         largest = float(np.abs(matrix).max()) or 1.0
         symmetric = matrix / largest

@@ -93,6 +93,11 @@ LARGE = Extent(
 def reproduction_grid(scale: Extent) -> tuple[Cell, ...]:
     """Return the cells of all claims, each once.
 
+    Parameters
+    ----------
+    scale
+        `SMALL` or `LARGE`.
+
     Examples
     --------
     >>> cells = reproduction_grid(SMALL)
@@ -148,6 +153,13 @@ def _hindsight_cells(scale: Extent) -> Iterator[Cell]:
 
 def judge(results: tuple[Result, ...], scale: Extent) -> tuple[PaperClaim, ...]:
     """Judge the claims by what the grid gave.
+
+    Parameters
+    ----------
+    results
+        Of the cells of `reproduction_grid`.
+    scale
+        `SMALL` or `LARGE`.
 
     Examples
     --------

@@ -17,6 +17,15 @@ __all__ = ["LEMMAS", "Base", "bound_power", "lemma_gaussian", "lemma_laplace", "
 class Base:
     """What is fixed while one quantity varies.
 
+    Parameters
+    ----------
+    dimension
+        Of the ball.
+    horizon
+        Events of a run.
+    epsilon
+        Of pure privacy.
+
     Examples
     --------
     >>> Base(dimension=8, horizon=100_000, epsilon=1.0).dimension

@@ -130,7 +130,15 @@ def _parts(rows: list[Evidence]) -> str:
 
 
 def claims(results: Sequence[Result], base: Base) -> tuple[PaperClaim, ...]:
-    """Judge every claim by these results."""
+    """Judge every claim by these results.
+
+    Parameters
+    ----------
+    results
+        Of the cells of `reproduction_grid`.
+    base
+        What is fixed while one quantity varies.
+    """
     return (
         _horizon_claim(results, base),
         _pure_dimension_claim(results, base),

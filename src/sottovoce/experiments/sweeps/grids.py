@@ -23,6 +23,19 @@ def grid(
 
     An algorithm that is not private has one cell for each horizon and seed, with an epsilon of infinity.
 
+    Parameters
+    ----------
+    problems
+        Names of problems, with settings as on the command line: "slate", "ball:dimension=8".
+    algorithms
+        Names of `ALGORITHMS`, or of baselines.
+    epsilons
+        Guarantees of private algorithms, as `PureDP` takes them.
+    horizons
+        Events of a run.
+    seeds
+        Of the world and of the coins.
+
     Examples
     --------
     >>> cells = grid(["ball"], ["default", "no-privacy"], epsilons=[0.1, 1.0], horizons=[1_000], seeds=range(2))

@@ -54,7 +54,17 @@ class Sweep:
 
     @classmethod
     def create(cls, folder: str | Path, cells: Iterable[Cell], *, command: str) -> Self:
-        """Write down what is to be run; records of cells that are there already stay."""
+        """Write down what is to be run; records of cells that are there already stay.
+
+        Parameters
+        ----------
+        folder
+            Where everything of the sweep is kept.
+        cells
+            What is to be run.
+        command
+            What was called for it, for the record.
+        """
         sweep = cls(Path(folder), tuple(dict.fromkeys(cells)), command)
         (sweep.folder / "cells").mkdir(parents=True, exist_ok=True)
         about = {
@@ -70,7 +80,13 @@ class Sweep:
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
-        """Read a sweep, finished or not."""
+        """Read a sweep, finished or not.
+
+        Parameters
+        ----------
+        folder
+            Where `create` has put it.
+        """
         about = read_about(Path(folder))
         return cls(Path(folder), tuple(_from_plain(cell) for cell in about["cells"]), str(about["command"]))
 
@@ -87,11 +103,23 @@ class Sweep:
         return tuple(cell for cell in self.cells if cell not in done)
 
     def run_of(self, cell: Cell) -> Run:
-        """Return the curves of a finished cell."""
+        """Return the curves of a finished cell.
+
+        Parameters
+        ----------
+        cell
+            One of the sweep's cells.
+        """
         return Run.load(self._existing(self.run_path(cell), cell))
 
     def point_of(self, cell: Cell) -> Vector:
-        """Return the final decision of a finished cell."""
+        """Return the final decision of a finished cell.
+
+        Parameters
+        ----------
+        cell
+            One of the sweep's cells.
+        """
         with np.load(self._existing(self.point_path(cell), cell), allow_pickle=False) as stored:
             return np.asarray(stored["point"], dtype=np.float64)
 
@@ -106,15 +134,33 @@ class Sweep:
         return path
 
     def record_path(self, cell: Cell) -> Path:
-        """Return where a cell's row is kept; it is written last, so a cell that has it is complete."""
+        """Return where a cell's row is kept; it is written last, so a cell that has it is complete.
+
+        Parameters
+        ----------
+        cell
+            One of the sweep's cells.
+        """
         return self.folder / "cells" / f"{cell.key}.json"
 
     def run_path(self, cell: Cell) -> Path:
-        """Return where a cell's curves are kept."""
+        """Return where a cell's curves are kept.
+
+        Parameters
+        ----------
+        cell
+            One of the sweep's cells.
+        """
         return self.folder / "cells" / f"{cell.key}.npz"
 
     def point_path(self, cell: Cell) -> Path:
-        """Return where a cell's final decision is kept."""
+        """Return where a cell's final decision is kept.
+
+        Parameters
+        ----------
+        cell
+            One of the sweep's cells.
+        """
         return self.folder / "cells" / f"{cell.key}.point.npz"
 
     def _existing(self, path: Path, cell: Cell) -> Path:

@@ -63,13 +63,29 @@ class Settings:
 
 @dataclass(frozen=True)
 class Pace:
-    """What the lengths of rounds follow from: since when a belief remembers, and how many events back at most."""
+    """What the lengths of rounds follow from: since when a belief remembers, and how many events back at most.
+
+    Attributes
+    ----------
+    since
+        The event since which a belief remembers.
+    reach
+        How many events back it remembers at most.
+    """
 
     since: int = 0
     reach: float = np.inf
 
     def events(self, settings: Settings, passed: int) -> int:
-        """Events of each probe in the round that begins after `passed` events."""
+        """Events of each probe in the round that begins after `passed` events.
+
+        Parameters
+        ----------
+        settings
+            The plan's numbers.
+        passed
+            Events before the round.
+        """
         remembered = min(max(0, passed - self.since), self.reach)
         longest = min(settings.growth * remembered, settings.cap * settings.horizon)
         return max(settings.least, int(longest / settings.probes))
@@ -96,7 +112,17 @@ class Misfit:
 
     @classmethod
     def of(cls, statistic: float, expected: float, excess: float) -> "Misfit":
-        """Compare a sum of squares with a scaled chi-squared; `excess` is what heavy tails add to its variance."""
+        """Compare a sum of squares with a scaled chi-squared; `excess` is what heavy tails add to its variance.
+
+        Parameters
+        ----------
+        statistic
+            The sum of squares.
+        expected
+            What it should be.
+        excess
+            What heavy tails add to its variance.
+        """
         if expected < 1:
             return cls(statistic, max(expected, 0.0), 1.0)
         scale = 1 + excess / (2 * expected)
@@ -212,16 +238,40 @@ class Belief(ABC):
         """The best decision, as far as is known."""
 
     def is_as_good(self, decision: Floats) -> bool:
-        """Whether nothing but rounding makes the leader better than another decision."""
+        """Whether nothing but rounding makes the leader better than another decision.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        """
         return False
 
     @abstractmethod
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
-        """Draw decisions that may be the best, for round `number`, which begins after `passed` events."""
+        """Draw decisions that may be the best, for round `number`, which begins after `passed` events.
+
+        Parameters
+        ----------
+        count
+            How many decisions.
+        passed
+            Events before the round.
+        number
+            Of the round, from 0.
+        coins
+            Public ones.
+        """
 
     @abstractmethod
     def learn(self, numbers: Numbers) -> None:
-        """Take in what a round has released."""
+        """Take in what a round has released.
+
+        Parameters
+        ----------
+        numbers
+            Means, and the events behind them.
+        """
 
     @abstractmethod
     def knowledge(self) -> Any:
@@ -241,7 +291,15 @@ class Belief(ABC):
 
     @abstractmethod
     def carry_over(self, earlier: Any, events: int) -> None:
-        """Begin with what another belief of the same kind knows, `events` before this one's first."""
+        """Begin with what another belief of the same kind knows, `events` before this one's first.
+
+        Parameters
+        ----------
+        earlier
+            That belief.
+        events
+            How many.
+        """
 
     @abstractmethod
     def misfit(self) -> Misfit:
@@ -249,7 +307,15 @@ class Belief(ABC):
 
     @abstractmethod
     def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
-        """Say how sure it is that a decision is the best."""
+        """Say how sure it is that a decision is the best.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        draws
+            Samples of the posterior that it is judged by.
+        """
 
     @abstractmethod
     def posterior(self) -> "Posterior":

@@ -17,7 +17,19 @@ __all__ = ["History", "Numbers", "from_sparse_record", "keys_of", "sparse_record
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """What one round has released: the mean loss of each probe, the events behind it, and when the round was over."""
+    """What one round has released: the mean loss of each probe, the events behind it, and when the round was over.
+
+    Attributes
+    ----------
+    probes
+        The decisions, in rows.
+    means
+        The mean loss of each.
+    counts
+        The events behind each.
+    end
+        Events that had passed when the round was over.
+    """
 
     probes: Floats  # (m, n)
     means: Floats  # (m,)
@@ -55,7 +67,15 @@ class History:
 
     @classmethod
     def empty(cls, dimension: int, *, many: bool = False) -> Self:
-        """Return the history of nothing; `many` coordinates are kept sparse."""
+        """Return the history of nothing; `many` coordinates are kept sparse.
+
+        Parameters
+        ----------
+        dimension
+            Of the decisions.
+        many
+            Whether they are kept sparse.
+        """
         rows = sparse.csr_array((0, dimension)) if many else np.empty((0, dimension))
         none = np.empty(0)
         return cls(rows, np.empty(0, dtype=np.int64), none, none, none)
@@ -64,7 +84,13 @@ class History:
         return len(self.means)
 
     def add(self, numbers: Numbers) -> "History":
-        """Return the history with one more round."""
+        """Return the history with one more round.
+
+        Parameters
+        ----------
+        numbers
+            What the round has released.
+        """
         places, index, fresh = dict(self._places), [], []
         many = not isinstance(self.decisions, np.ndarray)
         for row in numbers.probes:
@@ -101,16 +127,34 @@ class History:
         return np.asarray(size[group.ravel()], dtype=np.float64)
 
     def earlier_by(self, events: int) -> "History":
-        """Return the same history, as it is seen from so many events later."""
+        """Return the same history, as it is seen from so many events later.
+
+        Parameters
+        ----------
+        events
+            How many.
+        """
         return replace(self, ends=self.ends - events)
 
     def written(self, *, many: bool) -> "History":
-        """Return the same with decisions kept sparse if there are many coordinates, and written out if not."""
+        """Return the same with decisions kept sparse if there are many coordinates, and written out if not.
+
+        Parameters
+        ----------
+        many
+            Whether decisions are kept sparse.
+        """
         rows = sparse.csr_array(self.decisions)
         return replace(self, decisions=rows if many else rows.toarray())
 
     def pooled(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return, for each decision, the sum of the weights of its numbers, and of weight times mean."""
+        """Return, for each decision, the sum of the weights of its numbers, and of weight times mean.
+
+        Parameters
+        ----------
+        weights
+            One for each released number.
+        """
         size = self.decisions.shape[0]
         summed: Floats = np.bincount(self.index, weights, minlength=size).astype(np.float64)
         return summed, np.bincount(self.index, weights * self.means, minlength=size).astype(np.float64)

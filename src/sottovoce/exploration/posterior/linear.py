@@ -147,7 +147,7 @@ class LinearBelief(Belief):
         return min(max(found, least), largest)
 
     def number_variance(self, counts: Floats, raised: Floats | float = 1.0) -> Floats:
-        """Variance of released means of so many losses."""
+        """Variance of released means of so many losses (`counts`), that of a loss `raised` so many times."""
         variance = np.minimum(self.variance * raised, self.settings.variances[2])
         return np.asarray(variance / counts + (self.settings.noise / counts) ** 2)
 
@@ -232,7 +232,7 @@ class LinearBelief(Belief):
         return np.asarray(variances + self.history.alike * (memory.wander * self.settings.width) ** 2)
 
     def features(self, decisions: Floats) -> Floats:
-        """Return what the mean losses of decisions are linear in."""
+        """Return what the mean losses of `decisions` are linear in."""
         return np.column_stack([decisions - self.center, np.ones(len(decisions))])
 
     @cached_property
@@ -291,7 +291,7 @@ class LinearBelief(Belief):
         return self._led[1]
 
     def believed(self, cost: Floats) -> Floats:
-        """Return the nearest cost that mean losses can have."""
+        """Return the nearest to a `cost` that mean losses can have."""
         return cost if self._believable is None else self._believable(cost)
 
     def is_as_good(self, decision: Floats) -> bool:

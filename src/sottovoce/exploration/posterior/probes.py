@@ -86,7 +86,17 @@ class PosteriorProbes(Explorer):
 
 
 class PosteriorExploration(Exploration):
-    """One round: a few decisions, and who plays which."""
+    """One round: a few decisions, and who plays which.
+
+    Parameters
+    ----------
+    explorer
+        What began it.
+    probes
+        The decisions of the round, in rows.
+    end
+        Events that have passed when it is over.
+    """
 
     def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
         self._explorer, self._end = explorer, end
@@ -117,7 +127,15 @@ class PosteriorExploration(Exploration):
         return Decisions(self._menu, weights.index) if self.compact else self._probes[weights.index]
 
     def learn(self, sums: Floats, weights: Floats) -> None:
-        """Let the belief know what was released."""
+        """Let the belief know what was released.
+
+        Parameters
+        ----------
+        sums
+            What was released.
+        weights
+            Events behind each.
+        """
         played = weights > 0
         counts = weights[played]
         self._explorer.belief.learn(Numbers(self._probes[played], sums[played] / counts, counts, self._end))

@@ -142,7 +142,13 @@ class Posterior:
         return len(self.center)
 
     def predict(self, x: Any) -> tuple[float, float | None]:
-        """Return the mean loss that is expected of a decision, and its standard deviation where that is known."""
+        """Return the mean loss that is expected of a decision, and its standard deviation where that is known.
+
+        Parameters
+        ----------
+        x
+            A decision, of shape (n,), or rows of them.
+        """
         offset = np.asarray(x, dtype=np.float64) - self.center
         if offset.shape != self.center.shape:
             raise ValueError(f"x must have the shape ({self.dimension},), got {np.shape(x)}")
@@ -192,7 +198,13 @@ class Posterior:
 
     @classmethod
     def from_record(cls, record: Record) -> Self:
-        """Return what `to_record` returned, its shapes checked."""
+        """Return what `to_record` returned, its shapes checked.
+
+        Parameters
+        ----------
+        record
+            Plain values and arrays by name.
+        """
         given = {one.name: record[one.name] for one in fields(cls) if one.name not in ("decisions", "misfit")}
         rows = record["decisions"] if "decisions" in record else from_sparse_record(record)
         one = cls(
@@ -227,7 +239,13 @@ class Posterior:
             raise ValueError("it holds numbers that nothing releases")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it to one file (plain numbers with a checksum, no pickle) and return its path."""
+        """Write it to one file (plain numbers with a checksum, no pickle) and return its path.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
         path = Path(path)
         partial = path.with_name(path.name + ".partial")
         partial.write_bytes(pack({"format": _FORMAT, "version": VERSION, **self.to_record()}))
@@ -236,7 +254,13 @@ class Posterior:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote."""
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
         try:
             record = unpack(Path(path).read_bytes())
             if record.get("format") != _FORMAT:

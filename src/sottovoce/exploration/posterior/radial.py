@@ -149,7 +149,7 @@ class RadialBelief(Belief):
         return Pace(self._known.since, MEMORIES[self.setting[2]] * self.settings.horizon)
 
     def features(self, places: Floats) -> Floats:
-        """Return what the mean losses at places are linear in: 1, z, and |z|^2/k."""
+        """Return what the mean losses at `places` are linear in: 1, z, and |z|^2/k."""
         return np.column_stack([np.ones(len(places)), places, (places**2).sum(axis=1) / self.shape.size])
 
     @cached_property
@@ -167,11 +167,11 @@ class RadialBelief(Belief):
         return min(max(VARIANCES[variance] * self.settings.width**2, least), largest)
 
     def noise_variance(self, setting: Setting, counts: Floats) -> Floats:
-        """Variance of released means, but for what the model errs by."""
+        """Variance of released means of `counts` losses under a `setting`, but for what the model errs by."""
         return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
 
     def number_variance(self, setting: Setting, far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
-        """Variance of released means: of losses and noise (unless `known`), and of what the model errs by.
+        """Variance of released means of `counts` losses under a `setting`: theirs (unless `known`), and model error.
 
         `far` are squared distances from the leader.
         """
@@ -187,7 +187,7 @@ class RadialBelief(Belief):
         return np.asarray(np.einsum("ij,ij->i", offsets, offsets) / self.shape.size)
 
     def fit(self, setting: Setting) -> ByCoefficients | ByRows:
-        """Return the posterior under a setting."""
+        """Return the posterior under a `setting`."""
         if self._fits is None or self._fits.known is not self._known:
             self._fits = _Fits(self._known, *self._rows())
         fits = self._fits.fits
@@ -261,7 +261,10 @@ class RadialBelief(Belief):
     def best_point(
         self, coefficients: Floats, warm: Projection | None = None, *, hasty: bool = False
     ) -> tuple[Floats, Projection | None]:
-        """Return the best point for coefficients, a projection on the scaled set, and where to start the next one."""
+        """Return the best point for `coefficients`, a projection on the scaled set, and where to start the next one.
+
+        `warm` is where the last one ended; `hasty` says that a rough answer will do.
+        """
         curvature = max(float(coefficients[-1]), 1e-3 * self.settings.width)
         target = -self.shape.size * coefficients[1:-1] / (2 * curvature)
         return self.shape.nearest(target, warm, hasty=hasty)

@@ -140,6 +140,11 @@ class PrivateBandit(AskTell):
         """Return the next action, or a block of `size` of them.
 
         Never blocks: while losses are outstanding, later rounds play the newest point there is.
+
+        Parameters
+        ----------
+        size
+            How many actions; None for a single `Action`.
         """
         if size is not None:
             size = whole("size", size)
@@ -147,7 +152,13 @@ class PrivateBandit(AskTell):
         with self._lock: return self._ask_one()  # noqa: E701  # fmt: skip
 
     def ask_round(self, most: int | None = None) -> Actions:
-        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
+        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
+
+        Parameters
+        ----------
+        most
+            How many actions at most; None for all that are left of the round.
+        """
         limit = None if most is None else whole("most", most)
         with self._lock: return self._ask_round(limit)  # noqa: E701  # fmt: skip
 
@@ -161,6 +172,17 @@ class PrivateBandit(AskTell):
         `tell(id, report=sv.local.privatise(loss, optimizer.channel))`. A loss that comes after its action was
         forgotten, or its round ran out of patience, is refused (`RoundClosed`), and with it the whole call;
         `late="drop"` drops such losses, and records the others.
+
+        Parameters
+        ----------
+        ids
+            The id of one action, or an array of them.
+        losses
+            A number for each id.
+        report
+            In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
         """
         if self._attentive or report is not None or late != "error":
             losses = self._reported(losses, report, late)
@@ -192,6 +214,11 @@ class PrivateBandit(AskTell):
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
 
         What is told or forgotten already is skipped. Returns how many were closed.
+
+        Parameters
+        ----------
+        ids
+            The id of one action, or an array of them.
         """
         with self._lock: return self._forget(ids)  # noqa: E701  # fmt: skip
 

@@ -89,7 +89,13 @@ class OnlineFrankWolfe:
         return self._point
 
     def observe(self, gradient: ArrayLike) -> None:
-        """Take in the gradient, at the point, of the event's loss."""
+        """Take in the gradient, at the point, of the event's loss.
+
+        Parameters
+        ----------
+        gradient
+            Of shape (n,).
+        """
         if self.round == self.horizon:
             raise HorizonReached(f"all of horizon={self.horizon} events are over; make a new one with a longer horizon")
         taken = vector("gradient", gradient, self.domain.dimension)

@@ -19,6 +19,11 @@ EXPLORATIONS: dict[str, ExplorationKind] = {one.name: one for one in (POSTERIOR,
 def exploration_named(name: str) -> ExplorationKind:
     """Return the way of exploring of a name, or say which there are.
 
+    Parameters
+    ----------
+    name
+        Of a way of exploring in `EXPLORATIONS`.
+
     Examples
     --------
     >>> exploration_named("frames")

@@ -84,7 +84,13 @@ class ExplorationKind:
         return self.options.exploration
 
     def fits(self, mechanism: Mechanism) -> bool:
-        """Whether a mechanism can release what its events are summed into."""
+        """Whether a mechanism can release what its events are summed into.
+
+        Parameters
+        ----------
+        mechanism
+            Of `MECHANISMS`.
+        """
         return self.gives in mechanism.takes
 
     def __repr__(self) -> str:

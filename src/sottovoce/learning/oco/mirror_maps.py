@@ -41,11 +41,27 @@ class Euclidean:
     """
 
     def objective(self, center: Vector, dual: Vector) -> Quadratic:
-        """Return 1/2 ||x - (center + dual)||^2, which differs from the definition by a constant."""
+        """Return 1/2 ||x - (center + dual)||^2, which differs from the definition by a constant.
+
+        Parameters
+        ----------
+        center
+            c, where the run starts.
+        dual
+            The step times the sum of gradients, negated.
+        """
         return Quadratic(center + dual)
 
     def gap_to_distance(self, gap: float, domain: Domain) -> float:
-        """1/2||x - x*||^2 is at most the primal gap, and the quadratic growth doubles it: ||x - x*||^2 <= gap."""
+        """1/2||x - x*||^2 is at most the primal gap, and the quadratic growth doubles it: ||x - x*||^2 <= gap.
+
+        Parameters
+        ----------
+        gap
+            A Frank-Wolfe gap, at most.
+        domain
+            The set.
+        """
         return float(np.sqrt(max(gap, 0.0)))
 
 
@@ -61,7 +77,15 @@ class NegativeEntropy:
     """
 
     def objective(self, center: Vector, dual: Vector) -> Entropy:
-        """Return sum of x log(x/c) - x - dual*x: the Kullback-Leibler divergence from c, minus <dual, x>."""
+        """Return sum of x log(x/c) - x - dual*x: the Kullback-Leibler divergence from c, minus <dual, x>.
+
+        Parameters
+        ----------
+        center
+            c, where the run starts.
+        dual
+            The step times the sum of gradients, negated.
+        """
         if not (center > 0).all():
             raise ValueError(
                 "negative entropy needs a centre with positive coordinates only; "
@@ -73,6 +97,13 @@ class NegativeEntropy:
         """||x - x*||_1^2 <= M gap, with M the largest sum of coordinates in the set: 1 on the simplex (Pinsker).
 
         By Cauchy and Schwarz (sum of |h|)^2 <= (sum of h^2/x)(sum of x), so the map is 1/M-strongly convex in l1.
+
+        Parameters
+        ----------
+        gap
+            A Frank-Wolfe gap, at most.
+        domain
+            The set.
         """
         largest = float(domain.extreme_point(-np.ones(domain.dimension)).sum())
         return float(np.sqrt(largest * max(gap, 0.0)))

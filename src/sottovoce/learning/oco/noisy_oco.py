@@ -52,6 +52,11 @@ class Total(Protocol):
 class RunningSum:
     """The plain running sum of float vectors.
 
+    Parameters
+    ----------
+    dimension
+        Of the vectors.
+
     Examples
     --------
     >>> total = RunningSum(2)
@@ -67,7 +72,13 @@ class RunningSum:
         return self.value
 
     def add(self, increment: Any) -> Vector:
-        """Take in an increment; return the sum."""
+        """Take in an increment; return the sum.
+
+        Parameters
+        ----------
+        increment
+            A vector.
+        """
         self.value = self.value + vector("gradient", increment, len(self.value))
         return self.value
 
@@ -222,6 +233,11 @@ class NoisyOCO:
         """Return the point of a round (from 0; the next one by default): the newest whose sum is `delay` rounds old.
 
         A round that begins before earlier ones were observed plays the newest point there is.
+
+        Parameters
+        ----------
+        round_number
+            Which round, from 0; None for the next one.
         """
         round_number = self.observed if round_number is None else round_number
         index = max(0, min(self.observed, round_number - self.delay))
@@ -242,7 +258,15 @@ class NoisyOCO:
         return self._duals[-1]
 
     def observe(self, feedback: Any, point: Vector | None = None) -> None:
-        """Take in the next round's feedback; `point` is what that round played (the current point by default)."""
+        """Take in the next round's feedback; `point` is what that round played (the current point by default).
+
+        Parameters
+        ----------
+        feedback
+            What `gradient` of this optimizer takes.
+        point
+            What the round played; None for the current point.
+        """
         played = self.point() if point is None else point
         released = self.total.add(self.gradient(feedback, played))
         step = self.step.after(released - self.released_sum)
@@ -301,7 +325,13 @@ class NoisyOCO:
         self._solved = None if state["solved"] < 0 else (int(state["solved"]), np.array(state["point"]))
 
     def run(self, losses: Iterable[Any]) -> Vector:
-        """Play a sequence of losses; return the points played, one row each."""
+        """Play a sequence of losses; return the points played, one row each.
+
+        Parameters
+        ----------
+        losses
+            The feedback of each round, in order.
+        """
         played = []
         for loss in losses:
             played.append(self.point())

@@ -168,7 +168,13 @@ class Plan:
         return f"{self.exploration} with {self.mechanism}{position}"
 
     def grids(self, loss_range: tuple[float, float]) -> tuple[LossGrid, DirectionGrid]:
-        """The integer grids of losses and directions."""
+        """The integer grids of losses and directions.
+
+        Parameters
+        ----------
+        loss_range
+            As for `PrivateBandit`.
+        """
         return LossGrid(*loss_range, bits=self.bits), DirectionGrid(bits=self.bits)
 
     def to_dict(self) -> dict[str, Any]:
@@ -180,7 +186,13 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Return the plan that `to_dict` wrote down, in this version or in 0.1.0."""
+        """Return the plan that `to_dict` wrote down, in this version or in 0.1.0.
+
+        Parameters
+        ----------
+        data
+            Plain data, as for JSON.
+        """
         plain = dict(data) if "options" in data else _from_flat(data)
         options = Options.from_dict(plain.pop("exploration"), plain.pop("options"))
         unknown = set(plain) - {field.name for field in fields(cls)}

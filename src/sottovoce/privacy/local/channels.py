@@ -71,15 +71,33 @@ class Channel(Protocol):
         ...
 
     def privatise(self, loss: float) -> int:
-        """Return the report of a loss."""
+        """Return the report of a loss.
+
+        Parameters
+        ----------
+        loss
+            Of the owner who calls it.
+        """
         ...
 
     def decode(self, report: Any) -> Any:
-        """Return what a report, or each of an array of reports, is worth."""
+        """Return what a report, or each of an array of reports, is worth.
+
+        Parameters
+        ----------
+        report
+            One, or an array of them.
+        """
         ...
 
     def valid(self, reports: Any) -> bool:
-        """Whether this is a report, or an array of reports, that the channel can send."""
+        """Whether this is a report, or an array of reports, that the channel can send.
+
+        Parameters
+        ----------
+        reports
+            One, or an array of them; anything may be asked about.
+        """
         ...
 
     def to_dict(self) -> dict[str, Any]:
@@ -89,6 +107,15 @@ class Channel(Protocol):
 
 def channel_for(guarantee: LocalDP, loss_range: tuple[float, float], kind: str = "one-bit") -> Channel:
     """Return the channel that keeps a guarantee; K contributions leave epsilon/K for each report.
+
+    Parameters
+    ----------
+    guarantee
+        What each owner is promised.
+    loss_range
+        Losses are clipped to it.
+    kind
+        "one-bit" or "laplace".
 
     Examples
     --------
@@ -103,6 +130,11 @@ def channel_for(guarantee: LocalDP, loss_range: tuple[float, float], kind: str =
 def channel_from_dict(plain: Mapping[str, Any]) -> Channel:
     """Return the channel that its `to_dict` wrote down.
 
+    Parameters
+    ----------
+    plain
+        Plain data, as for JSON.
+
     Examples
     --------
     >>> channel_from_dict({"kind": "one-bit", "loss_range": [0.0, 2.0], "epsilon": 1.0}).low
@@ -113,6 +145,13 @@ def channel_from_dict(plain: Mapping[str, Any]) -> Channel:
 
 def privatise(loss: float, channel: Channel) -> int:
     """Return the report of a loss, on its owner's side: the raw loss goes no further than this call.
+
+    Parameters
+    ----------
+    loss
+        A number; it is clipped to the channel's range.
+    channel
+        What the owner's side was given: `optimizer.channel`.
 
     Examples
     --------

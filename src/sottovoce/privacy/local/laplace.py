@@ -136,7 +136,13 @@ class LaplaceChannel:
 
     @classmethod
     def from_dict(cls, plain: Mapping[str, Any]) -> "LaplaceChannel":
-        """Return the channel that `to_dict` wrote down."""
+        """Return the channel that `to_dict` wrote down.
+
+        Parameters
+        ----------
+        plain
+            Plain data, as for JSON.
+        """
         if plain.get("kind") != cls.kind:
             raise ValueError(f"kind must be {cls.kind!r}, got {plain.get('kind')!r}")
         low, high = plain["loss_range"]

@@ -101,7 +101,13 @@ class OneBitChannel:
         return self.step**2
 
     def threshold(self, loss: float) -> int:
-        """How many of the 2^64 random words make the report +1. Private: never show it."""
+        """How many of the 2^64 random words make the report +1. Private: never show it.
+
+        Parameters
+        ----------
+        loss
+            Of the owner.
+        """
         low, high = self.loss_range
         value = _finite(loss)
         fraction: float = (min(max(value, low), high) - low) / (high - low)

@@ -16,6 +16,15 @@ __all__ = ["simulate_reports"]
 def simulate_reports(losses: Any, channel: Channel, generator: np.random.Generator) -> Integers:
     """Return reports with the channel's distribution, fast and reproducible. NOT PRIVATE.
 
+    Parameters
+    ----------
+    losses
+        An array of them.
+    channel
+        What would privatise them.
+    generator
+        Where the randomness comes from; it can be repeated, so nothing is private.
+
     Examples
     --------
     >>> channel = OneBitChannel((0.0, 1.0), epsilon=1.0)

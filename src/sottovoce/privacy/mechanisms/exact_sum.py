@@ -17,6 +17,11 @@ __all__ = ["LOCAL", "NONE", "ExactSum"]
 class ExactSum(Stream):
     """Streams exact running sums of integer vectors. NOT PRIVATE.
 
+    Parameters
+    ----------
+    dimension
+        Of the vectors.
+
     Examples
     --------
     >>> total = ExactSum(dimension=2)
@@ -33,7 +38,13 @@ class ExactSum(Stream):
         return np.zeros(self.dimension)
 
     def release(self, sums: Integers) -> Integers:
-        """Return a round's numbers as they are."""
+        """Return a round's numbers as they are.
+
+        Parameters
+        ----------
+        sums
+            Integers, one for each number of the round.
+        """
         released = within(np.array(sums))
         self._kept = Kept(self.round + 1, released, self._kept.memory)
         return released.copy()

@@ -31,6 +31,15 @@ __all__ = ["FRESH", "FreshSums", "fresh_noise"]
 def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> Noise:
     """Return the least noise per coordinate of a round that keeps the guarantee.
 
+    Parameters
+    ----------
+    guarantee
+        What is to be kept.
+    l1, l2
+        Norms of what one contribution changes in one round's vector, at most.
+    dimension
+        Of the vectors.
+
     Examples
     --------
     >>> from sottovoce.privacy.guarantees import PureDP
@@ -74,7 +83,13 @@ class FreshSums(Stream):
         return np.zeros(self.dimension)
 
     def release(self, vector: Integers) -> Integers:
-        """Return the next round's vector with its noise."""
+        """Return the next round's vector with its noise.
+
+        Parameters
+        ----------
+        vector
+            Integers, one for each coordinate.
+        """
         released = self._noised(vector)
         self._kept = Kept(self.round + 1, released, self._kept.memory)
         return released.copy()

@@ -63,6 +63,17 @@ def node_variance(level: int) -> float:
 def honaker_noise(guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> Noise:
     """Return the least noise per node that keeps the guarantee, if `length` sums are released.
 
+    Parameters
+    ----------
+    guarantee
+        What is to be kept.
+    l1, l2
+        Norms of what one contribution changes in one round's vector, at most.
+    length
+        How many sums are released.
+    dimension
+        Of the vectors.
+
     Examples
     --------
     >>> from sottovoce.privacy.guarantees import PureDP

@@ -96,16 +96,38 @@ class Mechanism:
     options: tuple[str, ...] = ()
 
     def serves(self, guarantee: Guarantee) -> bool:
-        """Whether it keeps guarantees of this kind."""
+        """Whether it keeps guarantees of this kind.
+
+        Parameters
+        ----------
+        guarantee
+            What is to be kept.
+        """
         return isinstance(guarantee, self.guarantees)
 
     def start(self, moves: Moves, sampler: Sampler | None, **options: Any) -> Any:
-        """Open it for a run; options that are not its own are refused."""
+        """Open it for a run; options that are not its own are refused.
+
+        Parameters
+        ----------
+        moves
+            How far one event moves what is released, and how much that is.
+        sampler
+            Of its noise; None if it adds none.
+        **options
+            Of its own, as `padding` of the tree.
+        """
         self.check_options(options)
         return self.open(moves, sampler, **options)
 
     def check_options(self, options: Iterable[str]) -> None:
-        """Refuse options that are not its own."""
+        """Refuse options that are not its own.
+
+        Parameters
+        ----------
+        options
+            Names.
+        """
         unknown = set(options) - set(self.options)
         if unknown:
             raise TypeError(f"mechanism {self.name!r} has no option {', '.join(sorted(unknown))}")

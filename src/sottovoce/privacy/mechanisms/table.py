@@ -43,6 +43,11 @@ MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, TREE, 
 def mechanism_named(name: str) -> Mechanism:
     """Return the mechanism of a name, or say which there are.
 
+    Parameters
+    ----------
+    name
+        Of a mechanism in `MECHANISMS`.
+
     Examples
     --------
     >>> mechanism_named("tree")
@@ -53,6 +58,13 @@ def mechanism_named(name: str) -> Mechanism:
 
 def mechanism_for(guarantee: Guarantee, wanted: Mechanism) -> Mechanism:
     """Return what is in force: `wanted`, unless no noise is added here, since none is needed or owners add it.
+
+    Parameters
+    ----------
+    guarantee
+        What is to be kept.
+    wanted
+        The mechanism to use where noise is added here.
 
     Examples
     --------
@@ -87,7 +99,13 @@ class RunningSums(Protocol):
         ...
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
-        """Take in the next round's vector, whole or not at all; return the noisy sum of all rounds so far."""
+        """Take in the next round's vector, whole or not at all; return the noisy sum of all rounds so far.
+
+        Parameters
+        ----------
+        vector
+            Integers, one for each coordinate.
+        """
         ...
 
 
@@ -101,6 +119,8 @@ class SumError:
         Root mean square over the sums 1..length.
     worst
         The largest of them.
+    noise
+        What is drawn.
     """
 
     noise: Noise
@@ -110,7 +130,13 @@ class SumError:
     _length: int
 
     def at(self, t: int) -> float:
-        """Return the standard deviation of the t-th running sum."""
+        """Return the standard deviation of the t-th running sum.
+
+        Parameters
+        ----------
+        t
+            From 1.
+        """
         return math.sqrt(self._variance(whole("t", t, most=self._length)))
 
     def __repr__(self) -> str:
@@ -165,6 +191,19 @@ def _least_noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> No
 def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length: int, dimension: int) -> Noise:
     """Return the least noise per drawn number with which a mechanism keeps the guarantee.
 
+    Parameters
+    ----------
+    mechanism
+        Its name.
+    guarantee
+        What is to be kept.
+    l1, l2
+        Norms of what one contribution changes in one round's vector, at most.
+    length
+        How many rounds there are.
+    dimension
+        Of the vectors.
+
     Examples
     --------
     >>> from sottovoce.privacy import PureDP
@@ -180,6 +219,21 @@ def sum_error(
     """Return how much noise a coordinate of the running sums will have, before anything is run.
 
     `options` are the mechanism's own, as `padding` of the tree.
+
+    Parameters
+    ----------
+    mechanism
+        Its name.
+    guarantee
+        What is to be kept.
+    l1, l2
+        Norms of what one contribution changes in one round's vector, at most.
+    length
+        How many rounds there are.
+    dimension
+        Of the vectors.
+    **options
+        Of the mechanism, as `padding` of the tree.
 
     Examples
     --------

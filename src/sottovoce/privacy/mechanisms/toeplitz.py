@@ -81,6 +81,17 @@ def toeplitz_bits(*, l2: float, length: int, dimension: int) -> int:
 def toeplitz_noise(guarantee: Guarantee, *, l2: float, length: int, dimension: int) -> Noise:
     """Return the least noise per number that keeps the guarantee, in units of 2^-bits, if `length` sums are released.
 
+    Parameters
+    ----------
+    guarantee
+        What is to be kept.
+    l2
+        Norm of what one contribution changes in one round's vector, at most.
+    length
+        How many sums are released.
+    dimension
+        Of the vectors.
+
     Examples
     --------
     >>> from sottovoce.privacy.guarantees import ZCDP

@@ -42,6 +42,13 @@ __all__ = ["TREE", "TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
 def levels(length: int, root: bool = False) -> int:
     """How many released nodes one round's data can reach.
 
+    Parameters
+    ----------
+    length
+        N, how many rounds there are.
+    root
+        Whether the N-th sum is released, too.
+
     Examples
     --------
     >>> levels(1000), levels(1000, root=True), levels(1)
@@ -52,7 +59,19 @@ def levels(length: int, root: bool = False) -> int:
 
 @dataclass(frozen=True)
 class TreeSensitivity:
-    """How far one contribution moves one round's integer vector, and how many nodes see it."""
+    """How far one contribution moves one round's integer vector, and how many nodes see it.
+
+    Parameters
+    ----------
+    l1, l2
+        Norms of what one contribution changes in one round's vector, at most, in steps of the grid.
+    length
+        N, how many rounds there are.
+    dimension
+        Of the vectors.
+    root
+        Whether the N-th sum is released, too.
+    """
 
     l1: int
     l2: float
@@ -69,6 +88,13 @@ class TreeSensitivity:
 @lru_cache(maxsize=1024)
 def tree_noise(guarantee: Guarantee, sensitivity: TreeSensitivity) -> Noise:
     """Return the least noise per node that keeps the guarantee.
+
+    Parameters
+    ----------
+    guarantee
+        What is to be kept.
+    sensitivity
+        How far one contribution reaches.
 
     Examples
     --------
