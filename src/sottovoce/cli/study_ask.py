@@ -12,7 +12,7 @@ from rich.console import Console
 from sottovoce.cli.study_output import Output, Written
 from sottovoce.cli.study_shared import AsJson, Name, Url, storage_url
 from sottovoce.errors import SottovoceError
-from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.studies import Study
 
 __all__ = ["ask_command"]

@@ -29,6 +29,7 @@ def _remembering(construct: Callable[..., None]) -> Callable[..., None]:
     def remembering(self: Any, *given: Any, **named: Any) -> None:
         if "_made_with" not in vars(self):  # the outermost constructor is the one that was called
             given = tuple(list(one) if isinstance(one, Iterator) else one for one in given)
+            named = {name: list(one) if isinstance(one, Iterator) else one for name, one in named.items()}
             try:
                 bound = signature.bind(self, *given, **named)
             except TypeError:  # let the constructor itself say what is wrong

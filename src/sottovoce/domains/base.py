@@ -12,11 +12,11 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce._threads import single_threaded
-from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull, affine_hull, is_point, mean_of_vertices
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._geometry.orbits import Orbit
+from sottovoce.domains._labels import Named
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
@@ -25,12 +25,13 @@ __all__ = ["FEW", "Domain", "Fixed", "how_many", "read_only"]
 FEW = 200  # coordinates up to which geometry that the oracle has to certify is had at once
 
 
-class Domain(RemembersArguments, ABC):
+class Domain(Named, ABC):
     """A compact convex set, known by its linear oracle.
 
     A subclass sets `dimension` and implements `extreme_point`; everything else has a default that is computed from the
     oracle alone, on first use, with a fixed seed. A family that knows better overrides: `center`, `inner_radius` and
-    `outer_radius` belong together, since both radii are measured from the centre.
+    `outer_radius` belong together, since both radii are measured from the centre. Coordinates that have names get them
+    by `self.labels = [...]`; then `chosen` says in them what a decision is.
 
     Examples
     --------
@@ -319,7 +320,7 @@ class Fixed:
     """A mixin for domains whose attributes are set once: cached geometry would not notice a change."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__:
+        if name in self.__dict__ or (name == "labels" and "_labels" in self.__dict__):
             raise AttributeError(f"{type(self).__name__} is immutable: make a new one instead of setting {name}")
         super().__setattr__(name, value)
 

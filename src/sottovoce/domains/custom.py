@@ -1,14 +1,15 @@
 """Any set that can be asked for its extreme points."""
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import vector, whole
+from sottovoce._checks import vector
 from sottovoce.domains._check import probe_oracle
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.polytopes.convex_hull import ConvexHull
 from sottovoce.errors import DomainError
@@ -24,8 +25,10 @@ class Custom(Fixed, Domain):
     oracle : callable
         From a cost vector of shape (n,) to a point of the set that minimises <cost, x>. It must always mean the same
         set.
-    dimension : int
-        Number of coordinates (n).
+    dimension : int, or list of names
+        Number of coordinates (n), or their names.
+    labels : list of names, optional
+        Names of the coordinates, if dimension is a number.
 
     Raises
     ------
@@ -43,11 +46,12 @@ class Custom(Fixed, Domain):
     (True, False)
     """
 
-    def __init__(self, oracle: Callable[[Vector], ArrayLike], dimension: int) -> None:
+    def __init__(self, oracle: Callable[[Vector], ArrayLike], dimension: Count, *, labels: Any = None) -> None:
         if not callable(oracle):
             raise TypeError(f"oracle must be a function from a cost vector to a point of the set, got {oracle!r}")
         self.oracle = oracle
-        self.dimension = whole("dimension", dimension)
+        self.dimension, names = count_or_names("dimension", dimension, labels)
+        self._take_names(names, dimension=self.dimension)
         probe_oracle(self.extreme_point, self.dimension)
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ from sottovoce._arrays import Floats
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains.base import Domain
 
-__all__ = ["build", "fingerprint", "same_answers", "specify"]
+__all__ = ["build", "fingerprint", "labels_from", "plain_labels", "same_answers", "specify"]
 
 _QUESTIONS = 8
 # What was written down, with the answers: with many coordinates that takes a while. What is plain data never changes.
@@ -45,6 +45,8 @@ def specify(domain: Domain) -> dict[str, Any] | None:
     >>> import sottovoce as sv
     >>> specify(sv.domains.Hypersimplex(20, 5))
     {'made': ['domains', 'Hypersimplex', {'n': 20, 'k': 5}]}
+    >>> specify(sv.domains.Simplex(["tea", "coffee"]))
+    {'made': ['domains', 'Simplex', {'n': 2, 'labels': {'tuple': ['tea', 'coffee']}}]}
     >>> specify(sv.domains.Custom(lambda cost: -np.sign(cost), 3)) is None
     True
     """
@@ -53,7 +55,8 @@ def specify(domain: Domain) -> dict[str, Any] | None:
     try:
         data: dict[str, Any] = _plain(domain)
         answers = fingerprint(domain)
-        if not same_answers(answers, fingerprint(build(data))):
+        made_again = build(data)
+        if not same_answers(answers, fingerprint(made_again)) or made_again.labels != domain.labels:
             return None
     except _NOT_PLAIN:
         return None
@@ -90,6 +93,19 @@ def same_answers(one: Floats, other: Floats) -> bool:
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-6, atol=1e-9))
 
 
+def plain_labels(domain: Domain) -> list[Any] | None:
+    """Return the names of a domain's coordinates as plain data; None if it has none, or they cannot be written down."""
+    try:
+        return None if domain.labels is None else [_plain(label) for label in domain.labels]
+    except _NOT_PLAIN:
+        return None
+
+
+def labels_from(data: list[Any] | None) -> tuple[Any, ...] | None:
+    """Return the names that `plain_labels` wrote down."""
+    return None if data is None else tuple(_built(one) for one in data)
+
+
 def _cost(dimension: int, number: int) -> Floats:
     """Return a cost with entries between -1 and 1, by hashing: the same on every machine, in every version."""
     words = b"".join(hashlib.blake2b(b"%d %d" % (number, i)).digest() for i in range(math.ceil(dimension / 8)))
@@ -123,6 +139,8 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tocoo"):
         matrix = value.tocoo()
         return {"sparse": [_plain(matrix.data), _plain(matrix.row), _plain(matrix.col), list(matrix.shape)]}
+    if hasattr(value, "tolist"):  # such as a pandas Index
+        return _plain(value.tolist())
     raise TypeError(f"{type(value).__name__} cannot be written down")
 
 

@@ -1,6 +1,6 @@
 """From a point to actions that learn something, and from released numbers back to a gradient estimate."""
 
-from sottovoce.exploration.decisions import Decisions, indices_of, joined
+from sottovoce.exploration.decisions import Decisions, indices_of, joined, said_of
 from sottovoce.exploration.designs import BallProbes, Designs, Schedule, VertexProbes
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
 from sottovoce.exploration.frames import Frames, haar_frame
@@ -26,4 +26,5 @@ __all__ = [
     "haar_frame",
     "indices_of",
     "joined",
+    "said_of",
 ]

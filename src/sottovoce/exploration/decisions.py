@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce.domains import Domain
+from sottovoce.domains.naming import own_copy
 
-__all__ = ["Decisions", "Menu", "indices_of", "joined"]
+__all__ = ["Decisions", "Menu", "indices_of", "joined", "said_of"]
 
 _THIN = 4  # a decision of which less than one in so many entries is not 0 is kept by these
 
@@ -64,6 +66,13 @@ class Menu:
             return cls(None, columns, tuple(one for menu in menus for one in menu.entries), menus[0].dimension)
         return cls(np.vstack([menu.written() for menu in menus]), (), (), menus[0].dimension)
 
+    def only(self, which: Integers) -> "Menu":
+        """Return the menu of some of these decisions."""
+        if self.rows is not None:
+            return Menu(self.rows[which], (), (), self.dimension)
+        pick = which.tolist()
+        return Menu(None, tuple(self.columns[i] for i in pick), tuple(self.entries[i] for i in pick), self.dimension)
+
     def __len__(self) -> int:
         return len(self.columns) if self.rows is None else len(self.rows)
 
@@ -75,6 +84,12 @@ class Menu:
         for row, where, entries in zip(rows, self.columns, self.entries, strict=True):
             row[where] = entries
         return rows
+
+    def said(self, domain: Domain) -> list[Any]:
+        """Return what each decision is in the names of a domain, without writing it out if it is not."""
+        if self.rows is not None:
+            return [domain.chosen(row) for row in self.rows]
+        return [domain.chosen_at(where, own) for where, own in zip(self.columns, self.entries, strict=True)]
 
     @cached_property
     def chosen(self) -> tuple[Integers, ...]:
@@ -153,6 +168,22 @@ class Decisions:
         """What each event's decision chooses, by coordinates."""
         chosen = self.menu.chosen
         return tuple(chosen[one] for one in self.index.tolist())
+
+
+def said_of(decisions: Any, domain: Domain) -> list[Any]:
+    """Return what each of several decisions is in the names of a domain.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> said_of(np.eye(3)[[2, 0]], sv.domains.Simplex(["tea", "coffee", "cocoa"]))
+    [['cocoa'], ['tea']]
+    """
+    if not isinstance(decisions, Decisions):
+        return [domain.chosen(row) for row in decisions]
+    used, which = np.unique(decisions.index, return_inverse=True)
+    said = decisions.menu.only(used).said(domain)
+    return [own_copy(said[one]) for one in which.tolist()]
 
 
 def joined(pieces: Sequence[Any]) -> Any:

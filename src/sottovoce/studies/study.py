@@ -15,10 +15,10 @@ from sottovoce._losses import as_array
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind
 from sottovoce.exploration.posterior import Posterior
+from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan

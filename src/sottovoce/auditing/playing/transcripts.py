@@ -10,7 +10,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.learning import PrivateBandit
-from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.privacy import LocalDP, NoiseSource, local
 
 __all__ = ["InMemory", "Seat", "Transcript", "alone", "seated"]

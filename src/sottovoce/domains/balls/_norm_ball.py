@@ -12,6 +12,7 @@ class NormBall(Full):
     """A full set, symmetric about its centre, that reaches exactly `radius` far; a base for families of balls."""
 
     radius: float
+    amounts = "all"
 
     @property
     def outer_radius(self) -> float:

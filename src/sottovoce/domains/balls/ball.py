@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
@@ -20,12 +21,14 @@ class Ball(NormBall):
 
     Parameters
     ----------
-    dimension : int
-        Number of coordinates.
+    dimension : int, or list of names
+        Number of coordinates, or their names.
     radius : float
         Radius of the ball.
     center : array of shape (dimension,), optional
         Default: the origin.
+    labels : list of names, optional
+        Names of the coordinates, if dimension is a number.
 
     Examples
     --------
@@ -38,8 +41,11 @@ class Ball(NormBall):
 
     written = "ball:10"
 
-    def __init__(self, dimension: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
-        self.dimension = whole("dimension", dimension)
+    def __init__(
+        self, dimension: Count, radius: float = 1.0, center: ArrayLike | None = None, *, labels: Any = None
+    ) -> None:
+        self.dimension, names = count_or_names("dimension", dimension, labels)
+        self._take_names(names, dimension=self.dimension)
         self.radius = number("radius", radius, above=0.0)
         middle = np.zeros(self.dimension) if center is None else vector("center", center, self.dimension)
         self._center = read_only(middle)

@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.orbits import Orbit
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.errors import DomainError
 
@@ -23,8 +24,10 @@ class Box(Fixed, Domain):
     ----------
     low, high : float or array of shape (n,)
         The bounds. Where they are equal the box is flat.
-    dimension : int, optional
-        Number of coordinates; needed only if both bounds are numbers.
+    dimension : int, or list of names, optional
+        Number of coordinates, needed only if both bounds are numbers; or their names.
+    labels : list of names, optional
+        Names of the coordinates, if dimension does not hold them.
 
     Examples
     --------
@@ -35,16 +38,21 @@ class Box(Fixed, Domain):
     (array([1., 2.]), 1.0)
     >>> Box(-2.0, 2.0, dimension=4).diameter
     8.0
+    >>> Box(1.0, 5.0, ["tea", "coffee"]).chosen([2.5, 3.0])
+    {'tea': 2.5, 'coffee': 3.0}
     """
 
     written = "box:5"
 
-    def __init__(self, low: ArrayLike, high: ArrayLike, dimension: int | None = None) -> None:
+    amounts = "all"
+
+    def __init__(self, low: ArrayLike, high: ArrayLike, dimension: Count | None = None, *, labels: Any = None) -> None:
         if dimension is None:
             if np.ndim(low) == np.ndim(high) == 0:
                 raise ValueError("dimension must be given when low and high are both numbers")
             dimension = max(np.size(low), np.size(high))
-        self.dimension = whole("dimension", dimension)
+        self.dimension, names = count_or_names("dimension", dimension, labels)
+        self._take_names(names, dimension=self.dimension)
         self.low, self.high = self._bound("low", low), self._bound("high", high)
         empty = np.flatnonzero(self.low > self.high)
         if empty.size:

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Mask, Vector
 from sottovoce._checks import number, vector, whole
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
@@ -23,12 +24,14 @@ class KSparse(NormBall):
 
     Parameters
     ----------
-    n : int
-        Number of coordinates.
+    n : int, or list of names
+        Number of coordinates, or their names.
     k : int
         How many may differ from 0, 1 <= k <= n.
     radius : float
         Largest Euclidean length.
+    labels : list of names, optional
+        Names of the coordinates, if n is a number.
 
     Examples
     --------
@@ -40,9 +43,11 @@ class KSparse(NormBall):
     """
 
     written = "k-sparse:10,3"
+    amounts = "some"
 
-    def __init__(self, n: int, k: int, radius: float = 1.0) -> None:
-        self.dimension = whole("n", n)
+    def __init__(self, n: Count, k: int, radius: float = 1.0, *, labels: Any = None) -> None:
+        self.dimension, names = count_or_names("n", n, labels)
+        self._take_names(names, n=self.dimension)
         self.k = whole("k", k, least=1, most=self.dimension)
         self.radius = number("radius", radius, above=0.0)
         self._center = read_only(np.zeros(self.dimension))

@@ -2,13 +2,14 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Positions, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.base import how_many, read_only
 
@@ -20,12 +21,14 @@ class L1Ball(NormBall):
 
     Parameters
     ----------
-    n : int
-        Number of coordinates.
+    n : int, or list of names
+        Number of coordinates, or their names.
     radius : float
         The total: sum of |x_i - center_i|.
     center : array of shape (n,), optional
         Default: the origin.
+    labels : list of names, optional
+        Names of the coordinates, if n is a number.
 
     Examples
     --------
@@ -38,10 +41,12 @@ class L1Ball(NormBall):
 
     written = "l1-ball:10"
 
-    def __init__(self, n: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
-        self.dimension = whole("n", n)
+    def __init__(self, n: Count, radius: float = 1.0, center: ArrayLike | None = None, *, labels: Any = None) -> None:
+        self.dimension, names = count_or_names("n", n, labels)
+        self._take_names(names, n=self.dimension)
         self.radius = number("radius", radius, above=0.0)
-        self._center = read_only(np.zeros(self.dimension) if center is None else vector("center", center, n))
+        middle = np.zeros(self.dimension) if center is None else vector("center", center, self.dimension)
+        self._center = read_only(middle)
 
     def __repr__(self) -> str:
         return f"L1Ball({self.dimension}, radius={self.radius:g}{', center=...' if self._center.any() else ''})"

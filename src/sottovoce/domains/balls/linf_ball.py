@@ -1,12 +1,13 @@
 """The l-infinity ball: a box with equal sides."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.balls.box import Box
 
 __all__ = ["LInfBall"]
@@ -19,12 +20,14 @@ class LInfBall(Box):
 
     Parameters
     ----------
-    n : int
-        Number of coordinates.
+    n : int, or list of names
+        Number of coordinates, or their names.
     radius : float
         The amount: half the side.
     center : array of shape (n,), optional
         Default: the origin.
+    labels : list of names, optional
+        Names of the coordinates, if n is a number.
 
     Examples
     --------
@@ -37,11 +40,12 @@ class LInfBall(Box):
 
     written = "linf-ball:10"
 
-    def __init__(self, n: int, radius: float = 1.0, center: ArrayLike | None = None) -> None:
+    def __init__(self, n: Count, radius: float = 1.0, center: ArrayLike | None = None, *, labels: Any = None) -> None:
         self.radius = number("radius", radius, above=0.0)
-        n = whole("n", n)
-        middle = np.zeros(n) if center is None else vector("center", center, n)
-        super().__init__(middle - self.radius, middle + self.radius)
+        count, names = count_or_names("n", n, labels)
+        middle = np.zeros(count) if center is None else vector("center", center, count)
+        super().__init__(middle - self.radius, middle + self.radius, labels=names)
+        self._remember_names(names, n=count)
 
     def __repr__(self) -> str:
         return f"LInfBall({self.dimension}, radius={self.radius:g}{', center=...' if self._center.any() else ''})"

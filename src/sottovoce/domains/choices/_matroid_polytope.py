@@ -3,13 +3,14 @@
 import math
 from abc import abstractmethod
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Labels
 from sottovoce.domains.base import Domain, Fixed, how_many
 from sottovoce.domains.choices._matroid_sampling import along_a_line, group_by_group
 from sottovoce.domains.matroids import AbstractMatroid, Laminar, Partition
@@ -22,7 +23,7 @@ class MatroidPolytope(Fixed, Domain):
 
     bases: ClassVar[bool]
 
-    def __init__(self, matroid: AbstractMatroid) -> None:
+    def __init__(self, matroid: AbstractMatroid, *, labels: Any = None) -> None:
         if not isinstance(matroid, AbstractMatroid):
             raise TypeError(
                 f"matroid must come from sottovoce.domains.matroids, got {matroid!r}; an independence function of your "
@@ -30,9 +31,13 @@ class MatroidPolytope(Fixed, Domain):
             )
         self.matroid = matroid
         self.dimension = matroid.ground_size
+        self._name(labels)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.matroid!r})"
+
+    def _own_labels(self) -> Labels | None:
+        return self.matroid.ground
 
     @abstractmethod
     def _distance(self, matroid: Partition, x: Vector) -> float:

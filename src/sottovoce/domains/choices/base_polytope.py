@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,8 @@ class BasePolytope(Fixed, Domain):
         construction.
     ground_size : int, optional
         Number of elements, for a plain function.
+    labels : list of names, optional
+        Names of the elements.
 
     Examples
     --------
@@ -53,9 +55,18 @@ class BasePolytope(Fixed, Domain):
     array([0., 1., 1., 0.])
     """
 
-    def __init__(self, function: SetFunction | Callable[[Mask], float], ground_size: int | None = None) -> None:
+    amounts = "all"
+
+    def __init__(
+        self,
+        function: SetFunction | Callable[[Mask], float],
+        ground_size: int | None = None,
+        *,
+        labels: Any = None,
+    ) -> None:
         self.function = as_set_function(function, ground_size)
         self.dimension = self.function.ground_size
+        self._name(labels)
         if isinstance(self.function, FromCallable):
             check_submodular(self.function)
 

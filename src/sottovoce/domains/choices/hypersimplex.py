@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains._flatness import FixedSum
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import FEW, how_many, read_only
 
 __all__ = ["Hypersimplex"]
@@ -20,10 +21,12 @@ class Hypersimplex(FixedSum):
 
     Parameters
     ----------
-    n : int
-        Number of items.
+    n : int, or list of names
+        Number of items, or their names.
     k : int
         How many are chosen, 1 <= k <= n - 1.
+    labels : list of names, optional
+        Names of the items, if n is a number.
 
     Examples
     --------
@@ -32,12 +35,15 @@ class Hypersimplex(FixedSum):
     array([0., 1., 1., 0.])
     >>> slate.round([0.5, 0.5, 0.5, 0.5], np.random.default_rng(0), size=3).sum(axis=1)
     array([2., 2., 2.])
+    >>> Hypersimplex(["tea", "coffee", "cocoa"], k=2).chosen([1.0, 0.0, 1.0])
+    ['tea', 'cocoa']
     """
 
     written = "hypersimplex:20,5"
 
-    def __init__(self, n: int, k: int) -> None:
-        self.dimension = whole("n", n, least=2)
+    def __init__(self, n: Count, k: int, *, labels: Any = None) -> None:
+        self.dimension, names = count_or_names("n", n, labels, least=2)
+        self._take_names(names, n=self.dimension)
         self.k = whole("k", k, least=1, most=self.dimension - 1)
         self._center = read_only(np.full(self.dimension, self.k / self.dimension))
 

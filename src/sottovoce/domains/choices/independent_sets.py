@@ -28,6 +28,8 @@ class IndependentSets(MatroidPolytope):
     ----------
     matroid : AbstractMatroid
         One of `sottovoce.domains.matroids`.
+    labels : list of names, optional
+        Names of the elements; default: those that the matroid has for them, if any.
 
     Examples
     --------

@@ -30,6 +30,8 @@ class MatroidBases(MatroidPolytope):
     ----------
     matroid : AbstractMatroid
         One of `sottovoce.domains.matroids`.
+    labels : list of names, optional
+        Names of the elements; default: those that the matroid has for them, if any.
 
     Examples
     --------

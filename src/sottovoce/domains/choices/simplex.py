@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import FixedSum
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance, within
 
@@ -21,8 +22,10 @@ class Simplex(FixedSum):
 
     Parameters
     ----------
-    n : int
-        Number of coordinates, at least 2.
+    n : int, or list of names
+        Number of coordinates, at least 2, or their names.
+    labels : list of names, optional
+        Names of the coordinates, if n is a number.
 
     Examples
     --------
@@ -35,8 +38,9 @@ class Simplex(FixedSum):
 
     written = "simplex:10"
 
-    def __init__(self, n: int) -> None:
-        self.dimension = whole("n", n, least=2)
+    def __init__(self, n: Count, *, labels: Any = None) -> None:
+        self.dimension, names = count_or_names("n", n, labels, least=2)
+        self._take_names(names, n=self.dimension)
         self._center = read_only(np.full(self.dimension, 1 / self.dimension))
 
     def __repr__(self) -> str:

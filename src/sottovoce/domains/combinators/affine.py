@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Matrix, Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Labels
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, read_only
@@ -29,6 +30,8 @@ class Affine(Image):
         One factor for all coordinates, one for each, or a matrix of full column rank.
     shift : float or array of shape (m,)
         Added to every point after scaling.
+    labels : list of names, optional
+        Names of the coordinates of the image. Default: those of the original, unless scale is a matrix.
 
     Examples
     --------
@@ -40,13 +43,16 @@ class Affine(Image):
     (array([5., 5.]), 3.0, True)
     """
 
-    def __init__(self, domain: Domain, scale: ArrayLike = 1.0, shift: ArrayLike = 0.0) -> None:
+    amounts = "all"
+
+    def __init__(self, domain: Domain, scale: ArrayLike = 1.0, shift: ArrayLike = 0.0, *, labels: Any = None) -> None:
         self.domain = original(domain)
         self.scale = _scale(scale, domain.dimension)
         self.dimension = self.scale.shape[0] if self.scale.ndim == 2 else domain.dimension
         if np.ndim(shift) == 0:
             shift = np.full(self.dimension, number("shift", shift))
         self.shift = read_only(vector("shift", shift, self.dimension))
+        self._name(labels)
 
     def __repr__(self) -> str:
         scale = f"{float(self.scale):g}" if self.scale.ndim == 0 else f"array of shape {self.scale.shape}"
@@ -62,6 +68,9 @@ class Affine(Image):
             cls(Ball(2), [[2.0, 0.0], [1.0, 1.0]], 5.0),
             cls(Box(-1, 1, 2), plane, [0.0, 0.0, 9.0]),
         )
+
+    def _own_labels(self) -> Labels | None:
+        return None if self.scale.ndim == 2 else self.domain.labels
 
     def from_original(self, x: ArrayLike) -> Matrix:
         """Scale and shift.

@@ -9,8 +9,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce.domains._geometry.orbits import Orbit
+from sottovoce.domains._labels import Labels
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.base import Domain, Fixed
 from sottovoce.domains.choices.hypersimplex import Hypersimplex
@@ -76,6 +77,12 @@ class Counting(Fixed, Domain):
             return self.domain.extreme_point(cost)  # type: ignore[arg-type]
         finally:
             self._tally.add(time.perf_counter() - begin)
+
+    def _own_labels(self) -> Labels | None:
+        return self.domain.labels
+
+    def _said(self, places: Integers, entries: Vector) -> Any:
+        return self.domain._said(places, entries)
 
     @property
     def oracle_costs(self) -> str:

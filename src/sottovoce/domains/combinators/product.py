@@ -1,16 +1,18 @@
 """Several decisions at a time."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._geometry.orbits import Orbit, side_by_side
+from sottovoce.domains._labels import Labels, read_labels
 from sottovoce.domains.balls.ball import Ball
 from sottovoce.domains.balls.box import Box
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
@@ -24,8 +26,8 @@ class Product(Fixed, Domain):
 
     Parameters
     ----------
-    domains : iterable of Domain
-        The parts, in order.
+    domains : iterable of Domain, or mapping from names to Domain
+        The parts, in order; with names, `chosen` is a dict of what each part says, and otherwise a list.
 
     Examples
     --------
@@ -34,10 +36,15 @@ class Product(Fixed, Domain):
     array([0., 1., 0., 0., 5.])
     >>> [part.tolist() for part in both.split([0.1, 0.2, 0.7, 3.0, 4.0])]
     [[0.1, 0.2, 0.7], [3.0, 4.0]]
+    >>> offer = Product({"drink": Simplex(["tea", "coffee"]), "price": Box(1.0, [9.0])})
+    >>> offer.chosen([0.0, 1.0, 2.5])
+    {'drink': ['coffee'], 'price': {0: 2.5}}
     """
 
-    def __init__(self, domains: Iterable[Domain]) -> None:
-        self.domains = tuple(domains)
+    def __init__(self, domains: Iterable[Domain] | Mapping[Any, Domain]) -> None:
+        named = isinstance(domains, Mapping)
+        self.names: Labels | None = read_labels("the names of domains", list(domains)) if named else None
+        self.domains: tuple[Domain, ...] = tuple(domains.values() if isinstance(domains, Mapping) else domains)
         if not self.domains:
             raise ValueError("domains must hold at least one domain, got none")
         for i, part in enumerate(self.domains):
@@ -64,6 +71,22 @@ class Product(Fixed, Domain):
             One point, of shape (n,), or rows of them.
         """
         return np.split(np.asarray(x, dtype=np.float64), self._ends[:-1], axis=-1)
+
+    def _own_labels(self) -> Labels | None:
+        if self.names is None and all(part.labels is None for part in self.domains):
+            return None
+        parts = range(len(self.domains)) if self.names is None else self.names
+        return tuple((name, own) for name, part in zip(parts, self.domains, strict=True) for own in part._names)
+
+    def _said(self, places: Integers, entries: Vector) -> Any:
+        """Return what every part says, in a list, or in a dict if parts have names."""
+        cuts = [0, *np.searchsorted(places, self._ends).tolist()]
+        starts = [0, *self._ends[:-1]]
+        said = [
+            part._said(places[first:last] - start, entries[first:last])
+            for part, start, (first, last) in zip(self.domains, starts, pairwise(cuts), strict=True)
+        ]
+        return said if self.names is None else dict(zip(self.names, said, strict=True))
 
     def _each(self, method: Callable[..., Any], rows: ArrayLike) -> Floats:
         """Apply to every domain and its part of the rows; put the answers side by side."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Matrix
+from sottovoce._arrays import Floats, Integers, Matrix, Vector
 from sottovoce.domains._geometry.hull import CAUTION, SEED, Hull, both_ways
 from sottovoce.domains._geometry.inner_ball import InnerBall, reach
 from sottovoce.domains.balls.box import Box
@@ -27,7 +27,8 @@ class Rounded(Image):
 
     Its coordinates are z = S^(-1/2) (x - mean), as many as the affine hull has dimensions (d), so that the image is
     full. The centre is 0. With the best design the inner radius is at least 1/sqrt(d), while all vertices lie within
-    sqrt(d): a ratio of at most d, however long and thin the original is.
+    sqrt(d): a ratio of at most d, however long and thin the original is. They have no names; `chosen` answers in those
+    of the original.
 
     Parameters
     ----------
@@ -58,6 +59,10 @@ class Rounded(Image):
     def examples(cls) -> Sequence[Self]:
         """Return a needle, a flat box, and choices."""
         return cls(Box([0, -5, 100], [1e-3, 5, 200])), cls(Box([0, 2, -1], [1, 2, 3])), cls(Hypersimplex(5, 2))
+
+    def _said(self, places: Integers, entries: Vector) -> Any:
+        """Return what the original says of the point that this one stands for."""
+        return self.domain.chosen(self.to_original(self._written(places, entries)))
 
     def from_original(self, x: ArrayLike) -> Matrix:
         """Map points of the original, of shape (n,) or (m, n), to round position, (d,) or (m, d).

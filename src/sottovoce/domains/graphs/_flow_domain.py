@@ -1,13 +1,16 @@
 """What sets of flows have in common: conservation at the nodes, and bounds on every edge."""
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
+from sottovoce.domains._edge_names import edge_labels, names_of_edges
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._geometry.inner_ball import InnerBall
+from sottovoce.domains._labels import Labels
 from sottovoce.domains.graphs._flow_space import FlowSpace, chebyshev_ball
 
 __all__ = ["FlowDomain"]
@@ -27,6 +30,16 @@ class FlowDomain(Faceted):
     def edges(self) -> tuple[tuple[object, object], ...]:
         """Names of both ends of the edge that each coordinate belongs to, in the graph's own order."""
         return self._space.graph.edges
+
+    def _own_labels(self) -> Labels:
+        return self._names_of_edges
+
+    @cached_property
+    def _names_of_edges(self) -> Labels:
+        return names_of_edges(self.edges)
+
+    def _name_edges(self, labels: Any, graph: Any) -> None:
+        self._take_names(edge_labels(labels, graph, self._space.graph))
 
     @cached_property
     def _inner_ball(self) -> InnerBall:

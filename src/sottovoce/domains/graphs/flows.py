@@ -39,6 +39,9 @@ class Flows(FlowDomain):
         Most that an edge carries, in the graph's own order; one number for all; or the name of the attribute of the
         graph's edges that holds it (edges without it have no limit). None, and infinity in an array, mean no limit:
         then no directed cycle may consist of such edges.
+    labels : list of names, mapping from edges to names, or str, optional
+        Names of the edges, or the attribute of the graph's edges that holds them. Default: their ends (u, v), and of
+        parallel edges (u, v, key).
 
     Examples
     --------
@@ -53,7 +56,18 @@ class Flows(FlowDomain):
     sottovoce.errors.DomainError: value must be at most the maximum flow from 's' to 't', which is 2, got 3
     """
 
-    def __init__(self, graph: Any, *, source: Any, target: Any, value: float = 1.0, capacities: Any = None) -> None:
+    amounts = "some"
+
+    def __init__(
+        self,
+        graph: Any,
+        *,
+        source: Any,
+        target: Any,
+        value: float = 1.0,
+        capacities: Any = None,
+        labels: Any = None,
+    ) -> None:
         read = read_graph(graph, directed=True)
         read.refuse_loops()
         ends = read.number("source", source), read.number("target", target)
@@ -67,6 +81,7 @@ class Flows(FlowDomain):
         self._oracle = MinCostFlow(read, *ends, self.value, self._capacity)
         self._feasible = read_only(self._oracle.feasible)
         self._space = FlowSpace(read, _free(read, self._feasible, self._capacity))
+        self._name_edges(labels, graph)
 
     def __repr__(self) -> str:
         nodes = len(self._space.graph.nodes)

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
+from sottovoce.domains._edge_names import edge_labels, in_order_of_travel
 from sottovoce.domains._solvers.graph import Graph, acyclic_part, read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_path, even_flow, walks
 from sottovoce.domains._solvers.min_cost_flow import MinCostFlow
 from sottovoce.domains.base import how_many, read_only
-from sottovoce.domains.graphs._efficient_links import efficient_links
+from sottovoce.domains.graphs._efficient_links import efficient_links, read_streets
 from sottovoce.domains.graphs._flow_domain import FlowDomain
 from sottovoce.domains.graphs._flow_space import FlowSpace
 
@@ -37,6 +38,9 @@ class Paths(FlowDomain):
         Where paths begin and end.
     kept : array of shape (m,), optional
         Of a part of a larger network: which of its edges each one is. `toward` says so.
+    labels : list of names, mapping from edges to names, or str, optional
+        Names of the edges, or the attribute of the graph's edges that holds them. Default: their ends (u, v), and of
+        parallel edges (u, v, key).
 
     Attributes
     ----------
@@ -53,9 +57,13 @@ class Paths(FlowDomain):
     >>> streets.round([0.5, 0.5, 0.5, 0.5, 0.0], np.random.default_rng(0), size=2)
     array([[0., 1., 0., 1., 0.],
            [1., 0., 1., 0., 0.]])
+    >>> streets.chosen([1.0, 0.0, 0.0, 1.0, 1.0])
+    [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
 
-    def __init__(self, graph: Any, *, source: Any, target: Any, kept: ArrayLike | None = None) -> None:
+    def __init__(
+        self, graph: Any, *, source: Any, target: Any, kept: ArrayLike | None = None, labels: Any = None
+    ) -> None:
         read = read_graph(graph, directed=True)
         self.source, self.target = source, target
         self._network = acyclic_part(read, read.number("source", source), read.number("target", target))
@@ -64,6 +72,7 @@ class Paths(FlowDomain):
         useful = np.zeros(self.dimension, dtype=bool)
         useful[self._network.edges] = True
         self._space = FlowSpace(read, useful)
+        self._name_edges(labels, graph)
         # With no cycles a unit flow is at most 1 everywhere: that bound need not be imposed.
         self._capacity = read_only(np.full(self.dimension, np.inf))
         self._feasible = read_only(self.extreme_point(np.zeros(self.dimension)))
@@ -84,7 +93,7 @@ class Paths(FlowDomain):
         )
 
     @classmethod
-    def toward(cls, graph: Any, *, source: Any, target: Any, lengths: Any = None) -> Self:
+    def toward(cls, graph: Any, *, source: Any, target: Any, lengths: Any = None, labels: Any = None) -> Self:
         """Return the paths through a street network that come nearer to the target with every link.
 
         Street networks have cycles, if only because streets go both ways. What is kept here is Dial's efficient links
@@ -107,6 +116,8 @@ class Paths(FlowDomain):
         lengths : array of shape (m,), or str, optional
             Lengths of the edges, in the graph's own order, at least 0; or the name of the attribute of the graph's
             edges that holds them. Default: all are 1. They are public, and settled before the first loss.
+        labels : list of names, mapping from edges to names, or str, optional
+            Names of the network's edges, as `Paths` takes them.
 
         Examples
         --------
@@ -118,7 +129,15 @@ class Paths(FlowDomain):
         array([0, 2, 4, 6, 7])
         """
         found = efficient_links(graph, source, target, lengths)
-        return cls(found.pairs, source=source, target=target, kept=found.kept)
+        names = edge_labels(labels, graph, read_streets(graph).graph)
+        kept = None if names is None else [names[edge] for edge in found.kept.tolist()]
+        return cls(found.pairs, source=source, target=target, kept=found.kept, labels=kept)
+
+    def _chosen(self, places: Integers, entries: Vector) -> Any:
+        """Return the edges in the order of travel; of a mixture, the share of each."""
+        if (entries == 1.0).all():
+            places = in_order_of_travel(self._space.graph, self.source, places)
+        return super()._chosen(places, entries)
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the indicator of a cheapest path: one pass over the edges in topological order."""

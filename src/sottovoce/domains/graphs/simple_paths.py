@@ -8,8 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Indices, Mask, Vector
+from sottovoce._arrays import Floats, Indices, Integers, Mask, Vector
 from sottovoce._checks import number, vector
+from sottovoce.domains._edge_names import edge_labels, in_order_of_travel, names_of_edges
+from sottovoce.domains._labels import Labels
 from sottovoce.domains._solvers.graph import Graph, read_graph
 from sottovoce.domains._solvers.reduced_costs import without_negative_cycles
 from sottovoce.domains._solvers.shortest_paths import cheapest_simple_path, links_by_tail
@@ -48,6 +50,9 @@ class SimplePaths(Fixed, Domain):
         The edges, as a networkx graph or as pairs (tail, head); a street that goes both ways is two of them.
     source, target : node
         Where paths begin and end.
+    labels : list of names, mapping from edges to names, or str, optional
+        Names of the edges, or the attribute of the graph's edges that holds them. Default: their ends (u, v), and of
+        parallel edges (u, v, key).
 
     Examples
     --------
@@ -60,7 +65,7 @@ class SimplePaths(Fixed, Domain):
     sottovoce.errors.DomainError: cost must be at least 0 for SimplePaths, and is not on edge 0, ('a', 'b'); ...
     """
 
-    def __init__(self, graph: Any, *, source: Any, target: Any) -> None:
+    def __init__(self, graph: Any, *, source: Any, target: Any, labels: Any = None) -> None:
         read = read_graph(graph, directed=True)
         self.source, self.target = source, target
         self._ends = read.number("source", source), read.number("target", target)
@@ -69,6 +74,7 @@ class SimplePaths(Fixed, Domain):
         self.dimension = len(read.tails)
         useful = _may_be_on_a_path(read, *self._ends)
         self._space = FlowSpace(read, useful)
+        self._take_names(edge_labels(labels, graph, read))
         free = self._space.free.astype(np.int32)
         self._links = links_by_tail(read.tails[free], read.heads[free], free, len(read.nodes))
         self._tails = read.tails[self._links.edges]
@@ -86,6 +92,19 @@ class SimplePaths(Fixed, Domain):
         both = [way for street in streets for way in (street, street[::-1])]
         mixed = [(0, 1), (1, 2), (2, 1), (2, 3), (2, 3), (3, 0), (1, 4), (4, 1), (0, 2), (2, 2), (3, 1)]
         return cls(both, source=(0, 0), target=(2, 2)), cls(mixed, source=0, target=3)
+
+    @cached_property
+    def _names_of_edges(self) -> Labels:
+        return names_of_edges(self.edges)
+
+    def _own_labels(self) -> Labels:
+        return self._names_of_edges
+
+    def _chosen(self, places: Integers, entries: Vector) -> Any:
+        """Return the edges in the order of travel; of a mixture, the share of each."""
+        if (entries == 1.0).all():
+            places = in_order_of_travel(self._space.graph, self.source, places)
+        return super()._chosen(places, entries)
 
     @property
     def edges(self) -> tuple[tuple[object, object], ...]:

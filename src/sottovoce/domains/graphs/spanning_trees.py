@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector
+from sottovoce.domains._edge_names import edge_labels
 from sottovoce.domains._solvers.graph import read_graph
 from sottovoce.domains._solvers.graph_kernels import cheapest_tree
 from sottovoce.domains.choices.matroid_bases import MatroidBases
@@ -27,6 +28,9 @@ class SpanningTrees(MatroidBases):
     ----------
     graph : networkx.Graph, networkx.MultiGraph, or array of shape (m, 2)
         The edges, as a networkx graph or as pairs of nodes.
+    labels : list of names, mapping from edges to names, or str, optional
+        Names of the edges, or the attribute of the graph's edges that holds them. Default: their ends (u, v), and of
+        parallel edges (u, v, key).
 
     Examples
     --------
@@ -35,13 +39,15 @@ class SpanningTrees(MatroidBases):
     array([1., 1., 0., 1.])
     >>> cables.affine_dimension, cables.contains([2 / 3, 2 / 3, 2 / 3, 1.0]), cables.contains([1.0, 1.0, 1.0, 0.0])
     (2, True, False)
+    >>> cables.chosen([1.0, 1.0, 0.0, 1.0])
+    [('a', 'b'), ('b', 'c'), ('c', 'd')]
     """
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Any, *, labels: Any = None) -> None:
         self._graph = read_graph(graph, directed=False)
         self._graph.refuse_loops()
         self._graph.refuse_parts()
-        super().__init__(Graphic(graph))
+        super().__init__(Graphic(graph), labels=edge_labels(labels, graph, self._graph))
 
     def __repr__(self) -> str:
         return f"SpanningTrees({len(self._graph.nodes)} nodes, {self.dimension} edges)"

@@ -1,14 +1,16 @@
 """Matrices of bounded nuclear norm."""
 
 import math
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.domains.balls._norm_ball import NormBall
 from sottovoce.domains.balls.l1_ball import l1_distance, signed_choices
@@ -19,15 +21,18 @@ __all__ = ["NuclearBall", "nearest_in_nuclear_ball"]
 _SMALL = 40  # shorter side up to which a full decomposition is as fast as iterations
 
 
-class NuclearBall(NormBall):
+class NuclearBall(TwoSided, NormBall):
     """Matrices whose singular values add up to a radius at most, as flat vectors: means of rank-one matrices.
 
     Parameters
     ----------
-    rows, columns : int
-        Shape of the matrices; a point is a matrix, row after row, in a vector of length rows * columns.
+    rows, columns : int, or list of names
+        Shape of the matrices, or names of rows and columns; a point is a matrix, row after row, in a vector of length
+        rows * columns.
     radius : float
         Largest nuclear norm.
+    labels : pair of lists of names, optional
+        Names of rows and of columns, if these are numbers.
 
     Examples
     --------
@@ -42,8 +47,9 @@ class NuclearBall(NormBall):
 
     written = "nuclear-ball:4,5"
 
-    def __init__(self, rows: int, columns: int, radius: float = 1.0) -> None:
-        self.rows, self.columns = whole("rows", rows), whole("columns", columns)
+    def __init__(self, rows: Count, columns: Count, radius: float = 1.0, *, labels: Any = None) -> None:
+        (self.rows, self.columns), sides = two_sides(("rows", "columns"), (rows, columns), labels)
+        self._take_sides(sides, rows=self.rows, columns=self.columns)
         self.radius = number("radius", radius, above=0.0)
         self.dimension = self.rows * self.columns
         self._center = read_only(np.zeros(self.dimension))
@@ -55,6 +61,9 @@ class NuclearBall(NormBall):
     def examples(cls) -> Sequence[Self]:
         """Return a square, a wide and a tall one, and a single row."""
         return cls(2, 2), cls(2, 3, 5.0), cls(3, 2, 0.5), cls(1, 3)
+
+    def _cells(self) -> Iterable[tuple[int, int]]:
+        return product(range(self.rows), range(self.columns))
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return minus the leading singular pair of the cost, times the radius."""

@@ -1,14 +1,16 @@
 """Positive semidefinite matrices of given trace."""
 
 import math
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sottovoce._arrays import Floats, Matrix, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import number, vector
+from sottovoce.domains._labels import Count, TwoSided, count_or_names
 from sottovoce.domains._solvers.eigenvectors import leading_eigenvector
 from sottovoce.domains.base import Domain, Fixed, how_many, read_only
 from sottovoce.domains.choices.hypersimplex import distance
@@ -18,15 +20,18 @@ __all__ = ["Spectrahedron"]
 _SMALL = 40  # size up to which a full decomposition is as fast as iterations
 
 
-class Spectrahedron(Fixed, Domain):
+class Spectrahedron(TwoSided, Fixed, Domain):
     """Symmetric positive semidefinite matrices of given trace, as flat vectors; density matrices if the trace is 1.
 
     Parameters
     ----------
-    n : int
-        Size of the matrices, at least 2; a point is a matrix, row after row, in a vector of length n * n.
+    n : int, or list of names
+        Size of the matrices, at least 2, or names of their rows and columns; a point is a matrix, row after row, in a
+        vector of length n * n.
     trace : float
         Their trace.
+    labels : list of names, optional
+        Names of rows and columns, if n is a number.
 
     Examples
     --------
@@ -38,9 +43,12 @@ class Spectrahedron(Fixed, Domain):
     """
 
     written = "spectrahedron:4"
+    amounts = "all"
 
-    def __init__(self, n: int, trace: float = 1.0) -> None:
-        self.n = whole("n", n, least=2)
+    def __init__(self, n: Count, trace: float = 1.0, *, labels: Any = None) -> None:
+        self.n, names = count_or_names("n", n, labels, least=2)
+        self._sides = None if names is None else (names, names)
+        self._remember_names(names, n=self.n)
         self.trace = number("trace", trace, above=0.0)
         self.dimension = self.n**2
         self._center = read_only(np.eye(self.n).ravel() * (self.trace / self.n))
@@ -52,6 +60,9 @@ class Spectrahedron(Fixed, Domain):
     def examples(cls) -> Sequence[Self]:
         """Return the smallest there is, and a larger one of another trace."""
         return cls(2), cls(3, 7.0)
+
+    def _cells(self) -> Iterable[tuple[int, int]]:
+        return product(range(self.n), range(self.n))
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the projection on the least eigenvector of the cost's symmetric part, times the trace."""

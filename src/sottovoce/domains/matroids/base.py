@@ -7,6 +7,7 @@ import numpy as np
 
 from sottovoce._arrays import Mask
 from sottovoce.domains._arguments import RemembersArguments
+from sottovoce.domains._labels import Labels, count_or_names
 from sottovoce.domains._subsets import Order, as_mask, as_order, components_of
 from sottovoce.domains.base import Fixed
 
@@ -23,9 +24,18 @@ class AbstractMatroid(Fixed, RemembersArguments, ABC):
     ground_size: int
     """Number of elements (n)."""
 
+    ground: Labels | None = None
+    """Names of the elements, if they have any."""
+
     @abstractmethod
     def _scan(self, order: Order) -> Mask:
         """Return which elements are kept by going through `order` and keeping what stays independent."""
+
+    def _take_ground(self, argument: str, value: Any, least: int = 1) -> None:
+        """Set how many elements there are, from a number or from their names."""
+        self.ground_size, names = count_or_names(argument, value, None, least=least)
+        if names is not None:
+            self.ground = names
 
     def greedy(self, order: Any) -> Mask:
         """Go through the elements in `order`, keep each that is independent of those kept, and return the mask.

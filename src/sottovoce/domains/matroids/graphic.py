@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Mask
+from sottovoce.domains._edge_names import edge_labels, names_of_edges
 from sottovoce.domains._solvers.graph import read_graph
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _block_kernels, _kernels
@@ -20,7 +21,7 @@ class Graphic(AbstractMatroid):
     ----------
     graph : graph, or edges
         An undirected networkx graph, or its edges as an array of shape (m, 2) or a list of pairs of nodes. Elements are
-        the edges in this order; parallel edges and loops are fine.
+        the edges in this order, called by their ends; parallel edges and loops are fine.
 
     Examples
     --------
@@ -33,6 +34,7 @@ class Graphic(AbstractMatroid):
         read = read_graph(graph, directed=False)
         self.nodes, self.ground_size = len(read.nodes), len(read.tails)
         self.tails, self.heads = read.tails.astype(np.int64), read.heads.astype(np.int64)
+        self.ground = edge_labels(None, graph, read) or names_of_edges(read.edges)
         for array in (self.tails, self.heads):
             array.setflags(write=False)
 

@@ -1,11 +1,13 @@
 """Quotas for groups within groups."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Mask, Vector
 from sottovoce._checks import whole
+from sottovoce.domains._labels import Count, numbers_of
 from sottovoce.domains._subsets import Order, as_mask, components_of
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
@@ -23,8 +25,8 @@ class Laminar(AbstractMatroid):
         The sets. Elements in none of them are free.
     capacities : sequence of int
         How many elements of each set may be chosen.
-    ground_size : int, optional
-        Number of elements. Default: up to the largest that is in a set.
+    ground_size : int, or list of names, optional
+        Number of elements, or their names, which the sets then hold. Default: up to the largest that is in a set.
 
     Examples
     --------
@@ -33,19 +35,25 @@ class Laminar(AbstractMatroid):
     >>> matroid = Laminar([{0, 1, 2}, {0, 1, 2, 3, 4}], [2, 3])
     >>> matroid.greedy([0, 1, 2, 3, 4])
     array([ True,  True, False,  True, False])
+
+    One tea at most, and two drinks, by name:
+
+    >>> drinks = ["assam", "sencha", "mocha", "latte"]
+    >>> Laminar([{"assam", "sencha"}, drinks], [1, 2], drinks).greedy([0, 1, 2, 3])
+    array([ True, False,  True, False])
     """
 
     def __init__(
-        self, family: Sequence[Iterable[int]], capacities: Sequence[int], ground_size: int | None = None
+        self, family: Sequence[Iterable[Any]], capacities: Sequence[int], ground_size: Count | None = None
     ) -> None:
-        members = [sorted({whole("an element of family", e, least=0) for e in group}) for group in family]
+        members = [sorted(group) for group in numbers_of("family", family, ground_size)]
         if len(members) != len(capacities):
             raise ValueError(f"capacities must be {len(members)} numbers, one for each set, got {len(capacities)}")
         if ground_size is None:
             if not any(members):
                 raise ValueError("ground_size must be given when family has no elements")
             ground_size = 1 + max(group[-1] for group in members if group)
-        self.ground_size = whole("ground_size", ground_size)
+        self._take_ground("ground_size", ground_size)
         masks = [as_mask("family", group, self.ground_size) for group in members]
         self.family = np.array(masks, dtype=np.bool_).reshape(len(members), self.ground_size)
         self.capacities = np.array([whole("a capacity", c, least=0) for c in capacities], dtype=np.int64)

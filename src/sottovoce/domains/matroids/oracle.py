@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Mask
-from sottovoce._checks import whole
+from sottovoce.domains._labels import Count
 from sottovoce.domains._subsets import Order, all_masks, as_mask
 from sottovoce.domains.matroids.base import AbstractMatroid
 from sottovoce.errors import DomainError
@@ -23,8 +23,8 @@ class Matroid(AbstractMatroid):
 
     Parameters
     ----------
-    ground_size : int
-        Number of elements (n).
+    ground_size : int, or list of names
+        Number of elements (n), or their names.
     independent : callable
         From a boolean mask of shape (n,), read-only, to bool. It must always mean the same matroid.
 
@@ -48,10 +48,10 @@ class Matroid(AbstractMatroid):
     sottovoce.errors.DomainError: not a matroid: [0] and [1, 2] are independent, but no element of the larger ...
     """
 
-    def __init__(self, ground_size: int, independent: Callable[[Mask], bool]) -> None:
+    def __init__(self, ground_size: Count, independent: Callable[[Mask], bool]) -> None:
         if not callable(independent):
             raise TypeError(f"independent must be a function from a boolean mask to bool, got {independent!r}")
-        self.ground_size = whole("ground_size", ground_size)
+        self._take_ground("ground_size", ground_size)
         self.function = independent
         if not self._ask(np.zeros(self.ground_size, dtype=np.bool_)):
             raise DomainError("not a matroid: the empty set must be independent")

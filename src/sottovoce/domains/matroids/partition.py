@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Mask
 from sottovoce._checks import whole
+from sottovoce.domains._labels import read_labels
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
@@ -23,10 +24,12 @@ class Partition(AbstractMatroid):
     ----------
     groups : sequence
         The label of each element's group; or the groups themselves, as disjoint lists of elements that together hold
-        0, ..., n - 1.
+        0, ..., n - 1; or a mapping from the label of each group to the names of its elements.
     capacities : int, sequence of int, or mapping
         How many elements of each group may be chosen: one number for all groups, one for each in the order of the
         sorted labels (or of the list of groups), or a mapping from label to number.
+    ground : list of names, optional
+        Names of the elements, unless groups has them.
 
     Examples
     --------
@@ -35,11 +38,25 @@ class Partition(AbstractMatroid):
     (True, False)
     >>> Partition([[0, 1, 3], [2, 4]], [2, 1]).rank()
     3
+    >>> Partition({"tea": ["assam", "sencha"], "cake": ["scone"]}, {"tea": 1, "cake": 1}).ground
+    ('assam', 'sencha', 'scone')
     """
 
-    def __init__(self, groups: Sequence[Any], capacities: ArrayLike | Mapping[Any, int]) -> None:
+    def __init__(
+        self,
+        groups: Sequence[Any] | Mapping[Any, Sequence[Any]],
+        capacities: ArrayLike | Mapping[Any, int],
+        ground: Any = None,
+    ) -> None:
+        if isinstance(groups, Mapping):
+            if ground is not None:
+                raise ValueError("groups has the names of the elements already: leave out ground")
+            ground = [name for members in groups.values() for name in read_labels("a group of groups", members)]
+            groups = [label for label, members in groups.items() for _ in members]
         names, labels = _read_groups(groups)
         self.ground_size = len(labels)
+        if ground is not None:
+            self.ground = read_labels("ground", ground, self.ground_size)
         self.labels = labels
         self.capacities = np.minimum(_read_capacities(capacities, names), np.bincount(labels, minlength=len(names)))
         for array in (self.labels, self.capacities):

@@ -1,11 +1,12 @@
 """Elements that can each be given a set of their own."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Mask
-from sottovoce._checks import whole
+from sottovoce.domains._labels import Count, numbers_of
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids import _kernels
 from sottovoce.domains.matroids.base import AbstractMatroid
@@ -22,8 +23,8 @@ class Transversal(AbstractMatroid):
     ----------
     sets : sequence of sets of elements
         The sets; they may overlap.
-    ground_size : int, optional
-        Number of elements. Default: up to the largest that is in a set.
+    ground_size : int, or list of names, optional
+        Number of elements, or their names, which the sets then hold. Default: up to the largest that is in a set.
 
     Examples
     --------
@@ -32,10 +33,10 @@ class Transversal(AbstractMatroid):
     (True, False)
     """
 
-    def __init__(self, sets: Sequence[Iterable[int]], ground_size: int | None = None) -> None:
-        members = [sorted({whole("an element of sets", e, least=0) for e in one}) for one in sets]
+    def __init__(self, sets: Sequence[Iterable[Any]], ground_size: Count | None = None) -> None:
+        members = [sorted(one) for one in numbers_of("sets", sets, ground_size)]
         least = 1 + max((one[-1] for one in members if one), default=-1)
-        self.ground_size = whole("ground_size", least if ground_size is None else ground_size, least=max(least, 1))
+        self._take_ground("ground_size", least if ground_size is None else ground_size, least=max(least, 1))
         self.sets = len(members)
         elements = np.array([e for one in members for e in one], dtype=np.int64)
         numbers = np.repeat(np.arange(self.sets), [len(one) for one in members])

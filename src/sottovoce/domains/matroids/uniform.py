@@ -4,6 +4,7 @@ import numpy as np
 
 from sottovoce._arrays import Mask
 from sottovoce._checks import whole
+from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains._subsets import Order
 from sottovoce.domains.matroids.partition import Partition
 
@@ -15,8 +16,8 @@ class Uniform(Partition):
 
     Parameters
     ----------
-    n : int
-        Number of elements.
+    n : int, or list of names
+        Number of elements, or their names.
     rank : int
         How many may be chosen, 0 <= rank <= n.
 
@@ -27,9 +28,9 @@ class Uniform(Partition):
     (True, False)
     """
 
-    def __init__(self, n: int, rank: int) -> None:
-        n = whole("n", n)
-        super().__init__([0] * n, whole("rank", rank, least=0, most=n))
+    def __init__(self, n: Count, rank: int) -> None:
+        count, names = count_or_names("n", n, None)
+        super().__init__([0] * count, whole("rank", rank, least=0, most=count), ground=names)
 
     def __repr__(self) -> str:
         return f"Uniform({self.ground_size}, {self.capacities[0]})"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,8 @@ class ConvexHull(Fixed, Domain):
     ----------
     points : array of shape (m, n)
         The points, as rows. Some may lie between others; none of those is ever an answer of the oracle.
+    labels : list of names, optional
+        Names of the coordinates.
 
     Examples
     --------
@@ -33,7 +35,7 @@ class ConvexHull(Fixed, Domain):
     (True, False, 5.000000005)
     """
 
-    def __init__(self, points: ArrayLike) -> None:
+    def __init__(self, points: ArrayLike, *, labels: Any = None) -> None:
         rows = np.array(points, dtype=np.float64)
         if rows.ndim != 2 or rows.size == 0:
             raise ValueError(f"points must have shape (m, n), one point a row, got {rows.shape}")
@@ -42,6 +44,7 @@ class ConvexHull(Fixed, Domain):
         self.points = np.unique(rows, axis=0)  # sorted: see extreme_point
         self.points.setflags(write=False)
         self.dimension = rows.shape[1]
+        self._name(labels)
         self._largest = np.abs(rows).max(axis=0)
 
     def __repr__(self) -> str:

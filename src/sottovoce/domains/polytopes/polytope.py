@@ -39,6 +39,8 @@ class Polytope(Fixed, Domain):
         Equations.
     bounds : sequence of n pairs (low, high), or one pair for all, optional
         None, or an infinite number, stands for no bound.
+    labels : list of names, optional
+        Names of the variables.
 
     Raises
     ------
@@ -71,9 +73,12 @@ class Polytope(Fixed, Domain):
         A_eq: Any = None,  # noqa: N803
         b_eq: ArrayLike | None = None,
         bounds: Any = None,
+        *,
+        labels: Any = None,
     ) -> None:
         self._system = system = read_system(A_ub, b_ub, A_eq, b_eq, bounds)
         self.dimension = system.low.size
+        self._name(labels)
         system.refuse_unbounded()
         rows = sparse.vstack((system.matrix, system.equations), format="csr")
         self._program = LinearProgram(

@@ -1,32 +1,38 @@
 """Doubly stochastic matrices: mixtures of assignments."""
 
 import math
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import vector, whole
+from sottovoce._arrays import Floats, Integers, Vector
+from sottovoce._checks import vector
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
 from sottovoce.domains._geometry.orbits import Orbit, even_orbit, helmert
+from sottovoce.domains._labels import Count, TwoSided, count_or_names, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
 
 __all__ = ["Birkhoff"]
 
 
-class Birkhoff(Faceted):
+class Birkhoff(TwoSided, Faceted):
     """Doubly stochastic matrices, whose vertices assign n things to n places; points are flat, row after row.
 
     Coordinate i n + j says how much of thing i goes to place j; every row and every column adds up to 1.
 
     Parameters
     ----------
-    n : int
-        Number of rows and of columns, at least 2.
+    n : int, or list of names
+        Number of rows and of columns, at least 2; or the names of the rows.
+    columns : list of names, optional
+        Names of the columns, as many as there are rows.
+    labels : pair of lists of names, optional
+        Names of rows and of columns, if n is a number.
 
     Examples
     --------
@@ -37,13 +43,19 @@ class Birkhoff(Faceted):
            [0., 0., 1.]])
     >>> shifts.affine_dimension, shifts.inner_radius
     (4, 0.5)
+    >>> Birkhoff(["ann", "bob"], ["early", "late"]).chosen([0.0, 1.0, 1.0, 0.0])
+    {'ann': 'late', 'bob': 'early'}
     """
 
     written = "birkhoff:4"
 
-    def __init__(self, n: int) -> None:
-        self.n = whole("n", n, least=2)
+    def __init__(self, n: Count, columns: Any = None, *, labels: Any = None) -> None:
+        self.n, _ = count_or_names("n", n, None, least=2)
+        (_, wide), sides = two_sides(("n", "columns"), (n, self.n if columns is None else columns), labels)
+        if wide != self.n:
+            raise ValueError(f"columns must be as many as there are rows, {self.n}, got {wide}")
         self.dimension = self.n**2
+        self._take_sides(sides, n=self.n, columns=None)
         self._center = read_only(np.full(self.dimension, 1 / self.n))
 
     def __repr__(self) -> str:
@@ -60,6 +72,15 @@ class Birkhoff(Faceted):
         vertex = np.zeros((self.n, self.n))
         vertex[linear_sum_assignment(table)] = 1.0
         return vertex.ravel()
+
+    def _cells(self) -> Iterable[tuple[int, int]]:
+        return product(range(self.n), range(self.n))
+
+    def _chosen(self, places: Integers, entries: Vector) -> Any:
+        """Return a dict from rows to columns; of a mixture, the share of every pair."""
+        if len(places) != self.n or not (entries == 1.0).all():
+            return self._shares(places, entries)
+        return self._matched(divmod(place, self.n) for place in places.tolist())
 
     @property
     def affine_dimension(self) -> int:

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array
 
-from sottovoce._arrays import Floats, Positions, Vector
-from sottovoce._checks import vector, whole
+from sottovoce._arrays import Floats, Integers, Positions, Vector
+from sottovoce._checks import vector
 from sottovoce.domains._flatness import Full
 from sottovoce.domains._geometry.facets import Bracket, Faceted, bracket
+from sottovoce.domains._labels import Count, TwoSided, two_sides
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.errors import DomainError
@@ -21,7 +22,7 @@ from sottovoce.errors import DomainError
 __all__ = ["Matchings"]
 
 
-class Matchings(Full, Faceted):
+class Matchings(TwoSided, Full, Faceted):
     """Matchings of a left and a right side: pairs of which no two share a member, or none at all.
 
     A coordinate for every pair that may be matched; the coordinates at one member add up to at most 1. A cheapest
@@ -29,11 +30,13 @@ class Matchings(Full, Faceted):
 
     Parameters
     ----------
-    left, right : int
-        Number of members of each side.
+    left, right : int, or list of names
+        Number of members of each side, or their names.
     pairs : array of shape (m, 2), optional
         The pairs that may be matched, numbers on the left and on the right, in the order of the coordinates. Default:
         all, row after row (coordinate i right + j is the pair of i and j).
+    labels : pair of lists of names, optional
+        Names of the left and of the right side, if these are numbers.
 
     Examples
     --------
@@ -43,12 +46,15 @@ class Matchings(Full, Faceted):
            [1., 0., 0.]])
     >>> rides.contains([0.5, 0.5, 0.0, 0.5, 0.0, 0.0]), rides.contains([0.5, 0.6, 0.0, 0.0, 0.0, 0.0])
     (True, False)
+    >>> Matchings(["ann", "bob"], ["car", "van", "bus"]).chosen([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    {'ann': 'bus'}
     """
 
     written = "matchings:4,5"
 
-    def __init__(self, left: int, right: int, pairs: Any = None) -> None:
-        self.left, self.right = whole("left", left), whole("right", right)
+    def __init__(self, left: Count, right: Count, pairs: Any = None, *, labels: Any = None) -> None:
+        (self.left, self.right), sides = two_sides(("left", "right"), (left, right), labels)
+        self._take_sides(sides, left=self.left, right=self.right)
         self._pairs = _checked(pairs, self.left, self.right)
         self._pairs.setflags(write=False)
         self.dimension = len(self._pairs)
@@ -67,6 +73,15 @@ class Matchings(Full, Faceted):
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The pair that each coordinate belongs to."""
         return tuple(map(tuple, self._pairs.tolist()))
+
+    def _cells(self) -> Sequence[tuple[int, int]]:
+        return self.pairs
+
+    def _chosen(self, places: Integers, entries: Vector) -> Any:
+        """Return a dict from the left to the right of every pair that is matched; of a mixture, the share of each."""
+        if not (entries == 1.0).all():
+            return self._shares(places, entries)
+        return self._matched(map(tuple, self._pairs[places].tolist()))
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return a cheapest matching: a cheapest assignment, less the pairs that do not pay."""

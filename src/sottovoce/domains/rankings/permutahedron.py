@@ -1,15 +1,16 @@
 """Rankings: all permutations of a weight vector."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import number, vector
 from sottovoce.domains._flatness import FixedSum
 from sottovoce.domains._geometry import permutations
+from sottovoce.domains._labels import count_or_names, read_labels
 from sottovoce.domains.base import how_many, read_only
 from sottovoce.errors import DomainError
 
@@ -24,8 +25,10 @@ class Permutahedron(FixedSum):
 
     Parameters
     ----------
-    weights : array of shape (n,), or int
-        The weights of the places, in any order, not all equal; a number n stands for 1, 2, ..., n.
+    weights : array of shape (n,), int, or list of names
+        The weights of the places, in any order, not all equal; a number n, or n names of items, stand for 1, 2, ..., n.
+    labels : list of names, optional
+        Names of the items, if weights are numbers.
 
     Examples
     --------
@@ -34,19 +37,26 @@ class Permutahedron(FixedSum):
     array([2., 4., 3., 1.])
     >>> ranking.contains([2.0, 2.0, 3.0, 3.0]), ranking.contains([0.0, 3.0, 3.0, 4.0])
     (True, False)
+    >>> Permutahedron(["tea", "coffee", "cocoa"]).chosen([2.0, 3.0, 1.0])  # the largest weight first
+    ['coffee', 'tea', 'cocoa']
     """
 
     written = "permutahedron:10"
 
-    def __init__(self, weights: ArrayLike) -> None:
-        if isinstance(weights, int | np.integer):
-            weights = np.arange(1.0, weights + 1.0)
+    def __init__(self, weights: Any, *, labels: Any = None) -> None:
+        names = None
+        if isinstance(weights, int | np.integer) or _are_names(weights):
+            count, names = count_or_names("weights", weights, labels)
+            weights = np.arange(1.0, count + 1.0)
         values = vector("weights", weights, np.size(weights))
         if len(values) < 2 or np.ptp(values) == 0.0:
             raise DomainError(f"weights must be at least two numbers that are not all equal, got {values!r}")
         self.weights = read_only(np.sort(values)[::-1])
         self.dimension = len(values)
         self._center = read_only(np.full(self.dimension, values.mean()))
+        if labels is not None:
+            names = read_labels("labels", labels, self.dimension)
+        self._take_names(names, weights=self.dimension)
 
     def __repr__(self) -> str:
         if self.dimension <= 6:
@@ -80,6 +90,14 @@ class Permutahedron(FixedSum):
         """Distance of a ranking and its reverse."""
         return permutations.diameter(self.weights)
 
+    def _chosen(self, places: Integers, entries: Vector) -> Any:
+        """Return the items in the order of their places, the largest weight first; of a mixture, the weights."""
+        x = self._written(places, entries)
+        order = np.argsort(-x, kind="stable")
+        if np.abs(x[order] - self.weights).max() > 1e-9 * float(np.abs(self.weights).max()):
+            return self._shares(order, x[order])
+        return [self._names[i] for i in order.tolist()]
+
     def nearest(self, y: ArrayLike) -> Vector:
         """Return the projection of `y`, by isotonic regression."""
         return permutations.nearest(vector("y", y, self.dimension), self.weights)
@@ -103,3 +121,9 @@ class Permutahedron(FixedSum):
         if away > permutations.rounding_of(self.weights):
             raise self._outside(away)
         return point
+
+
+def _are_names(weights: Any) -> bool:
+    """Say whether these are items in place of weights: texts, which no weight is."""
+    given = weights.tolist() if hasattr(weights, "tolist") else weights
+    return isinstance(given, list | tuple) and len(given) > 0 and all(isinstance(one, str) for one in given)

@@ -30,6 +30,7 @@ from sottovoce._losses import as_float
 from sottovoce.errors import ForkRefused, HorizonReached
 from sottovoce.exploration import joined
 from sottovoce.learning.bandit._life import Life
+from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch, public_coins
@@ -38,7 +39,7 @@ from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.recommendation import Recommendation, best_informed, recommended
-from sottovoce.learning.bandit.rounds import Action, Actions, Block, OpenRound
+from sottovoce.learning.bandit.rounds import Block, OpenRound
 from sottovoce.privacy import LocalDP, NoiseSource
 
 __all__ = ["BUSY", "AskTell", "Epochs"]
@@ -116,7 +117,7 @@ class AskTell:
         within = [slice(max(0, start - block.first), start + size - block.first) for block in blocks]
         x = joined([block.actions[piece] for block, piece in zip(blocks, within, strict=True)])
         wants = joined([block.wants_loss[piece] for block, piece in zip(blocks, within, strict=True)])
-        actions, last = Actions(ids, x, wants), blocks[-1]
+        actions, last = Actions(ids, x, wants, self._problem.domain), blocks[-1]
         last.stop = start + size - last.first  # rounds may be full now: asking one by one has to look around first
         last.asked = last.stop
         self._current = last

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_floats
 from sottovoce.errors import AlreadyTold, UnknownAction
+from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.open_losses import (
     FORGOTTEN,
     TOLD,
@@ -29,7 +30,6 @@ from sottovoce.learning.bandit.open_losses import (
     too_late,
 )
 from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
-from sottovoce.learning.bandit.rounds import Action, Actions
 
 __all__ = ["OpenRounds", "as_ids", "refuse_actions"]
 

@@ -19,13 +19,13 @@ from sottovoce.exploration.posterior import Misfit, Posterior
 from sottovoce.learning.bandit import saved_state
 from sottovoce.learning.bandit._ask_tell import BUSY, AskTell, Epochs
 from sottovoce.learning.bandit._life import Life, begin_life, resume_life
+from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.open_rounds import OpenRounds
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, misfit_of
-from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement, SecureNoise

@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
+from sottovoce.domains import Domain
+from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.exploration.posterior import Belief, Misfit, Posterior
 from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.oco.noisy_oco import MirrorStep
 from sottovoce.learning.planning.problem import Problem
 
-__all__ = ["Recommendation", "believed", "best_informed", "misfit_of", "recommended"]
+__all__ = ["Recommendation", "believed", "best_informed", "in_names", "misfit_of", "recommended"]
 
 _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
@@ -36,6 +38,10 @@ class Recommendation:
     ----------
     x
         The decision: a vertex if losses are linear or actions have to be vertices.
+    chosen
+        The decision in the names of the set's coordinates: see `Domain.chosen`.
+    words
+        The decision in a line of text.
     why
         What it rests on, in words.
     rounds
@@ -58,12 +64,17 @@ class Recommendation:
     --------
     >>> import sottovoce as sv
     >>> optimizer = sv.PrivateBandit(
-    ...     sv.domains.Simplex(4), horizon=500, loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), integral=True, seed=1
+    ...     sv.domains.Simplex(["tea", "coffee", "cocoa", "milk"]),
+    ...     horizon=500,
+    ...     loss_range=(0.0, 1.0),
+    ...     privacy=sv.NoPrivacy(),
+    ...     integral=True,
+    ...     seed=1,
     ... )
     >>> actions = optimizer.ask(500)
     >>> optimizer.tell(actions.ids, actions.x @ [0.9, 0.2, 0.8, 0.7])
-    >>> optimizer.recommend().x
-    array([0., 1., 0., 0.])
+    >>> optimizer.recommend().x, optimizer.recommend().chosen
+    (array([0., 1., 0., 0.]), ['coffee'])
     """
 
     x: Floats
@@ -75,17 +86,29 @@ class Recommendation:
     shortfall: tuple[float, float] | None = None
     misfit: Misfit | None = None
     caution: str = ""
+    chosen: Any = None
+    words: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__ if name not in ("x", "misfit")}
+        plain = {
+            name: getattr(self, name)
+            for name in self.__dataclass_fields__
+            if name not in ("x", "misfit", "chosen", "words")
+        }
         shortfall = None if self.shortfall is None else list(self.shortfall)
         misfit = None if self.misfit is None else self.misfit.to_dict()
-        return {"x": self.x.tolist(), **plain, "shortfall": shortfall, "misfit": misfit}
+        return {
+            "chosen": as_plain(self.chosen),
+            "x": self.x.tolist(),
+            **plain,
+            "shortfall": shortfall,
+            "misfit": misfit,
+        }
 
     def __str__(self) -> str:
         rounds = f"after {self.rounds:,} rounds" if self.rounds else "before anything is known"
-        rows = [("decision", in_short(self.x)), ("why", self.why)]
+        rows = [("decision", self.words or in_short(self.x)), ("why", self.why)]
         if self.loss is not None:
             give_or_take = "" if self.deviation is None else f", give or take {self.deviation:.2g}"
             rows.append(("loss", f"{self.loss:.4g} per event expected{give_or_take}"))
@@ -149,6 +172,16 @@ def _belief(epoch: Epoch) -> Belief:
 
 def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     """Return the decision that an epoch would take home; None if there is none that has learned anything."""
+    return in_names(_recommended(epoch, problem), problem.domain)
+
+
+def in_names(found: Recommendation, domain: Domain) -> Recommendation:
+    """Return a recommendation that says what it is in the names of the set's coordinates."""
+    chosen = domain.chosen(found.x)
+    return replace(found, chosen=chosen, words=in_short(found.x) if domain.labels is None else in_words(chosen))
+
+
+def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     vertices = problem.integral or problem.losses == "linear"
     if epoch is None:
         domain = problem.domain

@@ -1,100 +1,21 @@
-"""Actions, and the open rounds that their losses come home to."""
+"""Open rounds, which the losses of actions come home to."""
 
 from array import array
-from collections.abc import Iterator
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.exploration import Decisions, Draw, Exploration, Probed, Weighted, indices_of
+from sottovoce.exploration import Decisions, Draw, Exploration, Probed, Weighted
+from sottovoce.learning.bandit.actions import Action, speaking
 from sottovoce.learning.bandit.estimates import CompleteRound, Grid, ReleasedRound
 from sottovoce.learning.bandit.open_losses import UNWANTED, Slots
 
 if TYPE_CHECKING:
     from sottovoce.learning.bandit.epoch import Epoch
 
-__all__ = ["Action", "Actions", "Block", "OpenRound"]
-
-
-class Action(NamedTuple):
-    """One decision to carry out: its id, the decision itself, and whether its loss is of any use."""
-
-    id: int | str
-    x: Floats
-    wants_loss: bool = True
-
-    @property
-    def indices(self) -> Integers:
-        """What it chooses: the coordinates that are 1, in increasing order; refused if others are not 0."""
-        return indices_of(self.x[None, :])[0]
-
-
-class Actions:
-    """A block of decisions: `ids` (size,), `x` (size, n), `wants_loss` (size,). Iterating gives single actions.
-
-    Where there are many coordinates, `x` is written out when it is first read, and `indices` need not be.
-
-    Parameters
-    ----------
-    ids
-        An id for each.
-    x
-        (size, n), or the `Decisions` that it is to be made from.
-    wants_loss
-        Whether the loss of each is of any use.
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> optimizer = sv.PrivateBandit(
-    ...     sv.domains.Hypersimplex(10_000, 3),
-    ...     horizon=100_000,
-    ...     loss_range=(0.0, 1.0),
-    ...     privacy=sv.PureDP(epsilon=1.0),
-    ...     integral=True,
-    ... )
-    >>> actions = optimizer.ask(256)
-    >>> len(actions.indices), actions.indices[0].shape
-    (256, (3,))
-    """
-
-    __slots__ = ("_played", "_written", "ids", "wants_loss")
-
-    def __init__(self, ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_]) -> None:
-        self.ids, self.wants_loss, self._played = ids, wants_loss, x
-        self._written: Floats | None = None if isinstance(x, Decisions) else x
-
-    @property
-    def x(self) -> Floats:
-        """The decisions, a row each; read-only where it is written out here."""
-        if self._written is None:
-            written = self._played.written()
-            written.setflags(write=False)
-            self._written = written
-        return self._written
-
-    @property
-    def indices(self) -> tuple[Integers, ...]:
-        """What each decision chooses: the coordinates that are 1, in increasing order; refused if others are not 0.
-
-        Decisions that are the same share an array, which is read-only. Nothing of the size of `x` is made.
-        """
-        return self._played.chosen if isinstance(self._played, Decisions) else indices_of(self.x)
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def __iter__(self) -> Iterator[Action]:
-        rows = self._played.shared() if self._written is None else self._written
-        for one, x, wants in zip(self.ids.tolist(), rows, self.wants_loss.tolist(), strict=True):
-            yield Action(one, x, wants)
-
-    def __repr__(self) -> str:
-        shape = self._played.shape
-        return f"Actions({shape[0]} decisions of {shape[1]:,} coordinates)"
+__all__ = ["Block", "OpenRound"]
 
 
 class _Totals(NamedTuple):
@@ -228,7 +149,7 @@ class Block(Slots):
         if not self.ready:
             rows = self.actions.shared() if isinstance(self.actions, Decisions) else self.actions
             plain = zip(range(self.first, self.end), rows, self.wants_loss.tolist(), strict=True)
-            self.ready = list(map(tuple.__new__, repeat(Action), plain))
+            self.ready = list(map(tuple.__new__, repeat(speaking(self.round.epoch.stage.domain)), plain))
 
     def take(self, count: int) -> slice:
         """Hand out the next `count` events."""

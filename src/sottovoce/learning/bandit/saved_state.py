@@ -13,7 +13,7 @@ from sottovoce.errors import StateRefused
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.bandit.recommendation import Recommendation, in_names
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem, forget_rounded
 from sottovoce.privacy import NoiseSource, SecureNoise
@@ -119,7 +119,7 @@ def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> 
         record.get("token"),  # states of earlier versions have none
         Plan.from_dict(record["plan"]),
         part(record, "learned"),
-        Recommendation(**home) if (home := part(record, "home")) else None,
+        in_names(Recommendation(**home), configuration.domain) if (home := part(record, "home")) else None,
     )
 
 

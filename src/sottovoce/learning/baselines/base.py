@@ -17,10 +17,10 @@ from sottovoce._losses import as_array, as_float
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import HorizonReached
 from sottovoce.exploration import Sphere
+from sottovoce.learning.bandit.actions import Action, Actions, speaking
 from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
 from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
 from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.rounds import Action, Actions
 from sottovoce.learning.baselines._rounds import BaselineRound, Clipping
 from sottovoce.learning.baselines.plans import BaselinePlan
 from sottovoce.learning.planning.checking import check_costs
@@ -112,7 +112,7 @@ class Baseline(ABC):
         if size is not None:
             return self._take(whole("size", size))
         one = self._take(1)
-        return Action(int(one.ids[0]), one.x[0])
+        return speaking(self.domain)(int(one.ids[0]), one.x[0])
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
@@ -129,7 +129,7 @@ class Baseline(ABC):
             begun.actions[max(0, start - begun.first) : end - begun.first] for begun in self._blocks_from(start, end)
         ]
         x = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        actions = Actions(np.arange(start, end), x, _WANTED if size == 1 else np.ones(size, dtype=bool))
+        actions = Actions(np.arange(start, end), x, _WANTED if size == 1 else np.ones(size, dtype=bool), self.domain)
         self._asked = end
         return actions
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from sottovoce.errors import HorizonReached
 from sottovoce.exploration import joined
-from sottovoce.learning.bandit.rounds import Action, Actions
+from sottovoce.learning.bandit.actions import Action, Actions, speaking
 from sottovoce.studies.calls.ids import sign
 from sottovoce.studies.calls.waiting import give_up
 from sottovoce.studies.session.open_round import Taken
@@ -69,7 +69,7 @@ class Asker:
         draw = taken.block.draw
         wants = draw.wants_loss is None or bool(draw.wants_loss[taken.start])
         (one,) = sign(self._key, asked.generation, taken.block.round.number, (taken.first,))
-        return Action(one, taken.block.row(taken.start), wants)
+        return speaking(self._session.state.problem.domain)(one, taken.block.row(taken.start), wants)
 
     def block(self, order: Order) -> Actions:
         """Hand out a block of actions."""
@@ -93,7 +93,7 @@ class Asker:
         ]
         x = [taken.block.draw.actions[taken.start : taken.stop] for taken in asked.taken]
         wants = [taken.block.wants_loss[taken.start : taken.stop] for taken in asked.taken]
-        return Actions(np.array(ids), joined(x), joined(wants))
+        return Actions(np.array(ids), joined(x), joined(wants), self._session.state.problem.domain)
 
     # ------------------------------------------------------------------ from the hand, or from the storage
 

@@ -1,0 +1,83 @@
+"""What edges are called: by their ends, or by names of their own; and in which order a path takes them."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+from sottovoce._arrays import Integers
+from sottovoce.domains._labels import Labels, read_labels
+from sottovoce.domains._solvers.graph import Graph
+
+__all__ = ["edge_labels", "in_order_of_travel", "names_of_edges"]
+
+
+def edge_labels(labels: Any, graph: Any, read: Graph) -> Labels | None:
+    """Return the names that were given to edges: a list, a mapping, or an attribute of a networkx graph's edges.
+
+    None if none were given; then edges are called by their ends, which `names_of_edges` returns.
+    """
+    if labels is None:
+        return _keys(graph, read)
+    if isinstance(labels, str):
+        labels = _attribute(labels, graph)
+    elif isinstance(labels, Mapping):
+        labels = _mapped(labels, names_of_edges(read.edges))
+    return read_labels("labels", labels, len(read.tails))
+
+
+def _keys(graph: Any, read: Graph) -> Labels | None:
+    """Return the ends and keys of a networkx multigraph's edges, if the keys are names; None if they just count."""
+    if not hasattr(graph, "edges") or not hasattr(graph, "is_directed"):
+        return None
+    edges = [tuple(edge) for edge in graph.edges]
+    pairs, counted = Counter(edge[:2] for edge in edges), names_of_edges(read.edges)
+    named = tuple(edge if pairs[edge[:2]] > 1 else edge[:2] for edge in edges)
+    return None if named == counted else named
+
+
+def _attribute(name: str, graph: Any) -> list[Any]:
+    if not hasattr(graph, "edges") or not hasattr(graph.edges, "data"):
+        raise TypeError(f"labels={name!r} names an attribute of edges, but graph has none; pass a list of names")
+    found = [graph.edges[edge].get(name) for edge in graph.edges]
+    if None in found:
+        edge = list(graph.edges)[found.index(None)]
+        raise ValueError(f"labels={name!r} must be an attribute of every edge; edge {edge!r} has none")
+    return found
+
+
+def _mapped(labels: Mapping[Any, Any], edges: Labels) -> list[Any]:
+    missing = [edge for edge in edges if edge not in labels]
+    if missing:
+        raise ValueError(f"labels must have a name for every edge, and has none for {missing[0]!r}")
+    if len(labels) > len(edges):
+        unknown = next(edge for edge in labels if edge not in edges)
+        raise ValueError(f"labels has a name for {unknown!r}, which is no edge of the graph")
+    return [labels[edge] for edge in edges]
+
+
+def names_of_edges(edges: Iterable[tuple[Hashable, Hashable]]) -> Labels:
+    """Return the ends of every edge, and beside them, for parallel edges, the number of each.
+
+    Examples
+    --------
+    >>> names_of_edges([("a", "b"), ("b", "c"), ("a", "b")])
+    (('a', 'b', 0), ('b', 'c'), ('a', 'b', 1))
+    """
+    pairs = tuple(edges)
+    counts, seen = Counter(pairs), Counter[Any]()
+    names: list[Hashable] = []
+    for pair in pairs:
+        names.append((*pair, seen[pair]) if counts[pair] > 1 else pair)
+        seen[pair] += 1
+    return tuple(names)
+
+
+def in_order_of_travel(graph: Graph, source: Hashable, places: Integers) -> Integers:
+    """Return the edges of a path in the order in which it takes them; as they are, if they are no path from there."""
+    tails, heads = graph.tails[places].tolist(), graph.heads[places].tolist()
+    leaving = {tail: (edge, head) for edge, tail, head in zip(places.tolist(), tails, heads, strict=True)}
+    node, order = graph.nodes.index(source), list[int]()
+    while node in leaving:
+        edge, node = leaving.pop(node)
+        order.append(edge)
+    return places[places.searchsorted(order)] if len(order) == len(places) else places

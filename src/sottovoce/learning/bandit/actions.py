@@ -1,0 +1,192 @@
+"""Actions: decisions to carry out, one or a block of them, and what they are in the names of the set."""
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, ref
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.domains import Domain
+from sottovoce.domains.naming import by_numbers, own_copy
+from sottovoce.exploration import Decisions, indices_of, said_of
+
+__all__ = ["Action", "Actions", "speaking"]
+
+_MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
+
+
+class Action(NamedTuple):
+    """One decision to carry out: its id, the decision itself, and whether its loss is of any use."""
+
+    id: int | str
+    x: Floats
+    wants_loss: bool = True
+
+    @property
+    def indices(self) -> Integers:
+        """What it chooses: the coordinates that are 1, in increasing order; refused if others are not 0."""
+        return indices_of(self.x[None, :])[0]
+
+    @property
+    def chosen(self) -> Any:
+        """What it is in the names of the set's coordinates: see `Domain.chosen`."""
+        return by_numbers(self.x)  # `speaking` makes actions that know their set
+
+
+def speaking(domain: Domain) -> type[Action]:
+    """Return the kind of actions that answer in a domain's names.
+
+    It is a kind of its own for each domain, so that actions, of which there are many, hold nothing of it.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> speaking(sv.domains.Simplex(["tea", "coffee"]))(7, np.array([0.0, 1.0])).chosen
+    ['coffee']
+    """
+    known = _kinds.get(domain)
+    kind = None if known is None else known()
+    if kind is None:
+
+        class Speaking(Action):
+            __slots__ = ()
+
+            @property
+            def chosen(self) -> Any:
+                return domain.chosen(self.x)
+
+            def __reduce__(self) -> Any:
+                return _carried, (tuple(self), self.chosen)  # the set may hold functions, which cannot be pickled
+
+        Speaking.__name__ = Speaking.__qualname__ = Action.__name__
+        kind = Speaking
+        _kinds[domain] = ref(kind)
+    return kind
+
+
+_kinds: "WeakKeyDictionary[Domain, ref[type[Action]]]" = WeakKeyDictionary()
+
+
+class _Carried(Action):
+    """An action that was pickled: it holds what it is in the set's names."""
+
+    _chosen: Any
+
+    @property
+    def chosen(self) -> Any:
+        return own_copy(self._chosen)
+
+    def __reduce__(self) -> Any:
+        return _carried, (tuple(self), self._chosen)
+
+
+_Carried.__name__ = _Carried.__qualname__ = Action.__name__
+
+
+def _carried(fields: tuple[Any, ...], chosen: Any) -> Action:
+    action = _Carried(*fields)
+    action._chosen = chosen
+    return action
+
+
+class Actions:
+    """A block of decisions: `ids` (size,), `x` (size, n), `wants_loss` (size,). Iterating gives single actions.
+
+    Where there are many coordinates, `x` is written out when it is first read, and `indices` need not be.
+
+    Parameters
+    ----------
+    ids
+        An id for each.
+    x
+        (size, n), or the `Decisions` that it is to be made from.
+    wants_loss
+        Whether the loss of each is of any use.
+    domain
+        The set that they are decisions of, in whose names `chosen` answers.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> optimizer = sv.PrivateBandit(
+    ...     sv.domains.Hypersimplex(10_000, 3),
+    ...     horizon=100_000,
+    ...     loss_range=(0.0, 1.0),
+    ...     privacy=sv.PureDP(epsilon=1.0),
+    ...     integral=True,
+    ... )
+    >>> actions = optimizer.ask(256)
+    >>> len(actions.indices), actions.indices[0].shape
+    (256, (3,))
+    """
+
+    __slots__ = ("_domain", "_played", "_said", "_written", "ids", "wants_loss")
+
+    def __init__(self, ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], domain: Domain | None = None) -> None:
+        self._domain = domain
+        self._said: list[Any] | None = None  # of a block that was pickled, which does not take its set along
+        self.ids, self.wants_loss, self._played = ids, wants_loss, x
+        self._written: Floats | None = None if isinstance(x, Decisions) else x
+
+    @property
+    def x(self) -> Floats:
+        """The decisions, a row each; read-only where it is written out here."""
+        if self._written is None:
+            written = self._played.written()
+            written.setflags(write=False)
+            self._written = written
+        return self._written
+
+    @property
+    def indices(self) -> tuple[Integers, ...]:
+        """What each decision chooses: the coordinates that are 1, in increasing order; refused if others are not 0.
+
+        Decisions that are the same share an array, which is read-only. Nothing of the size of `x` is made.
+        """
+        return self._played.chosen if isinstance(self._played, Decisions) else indices_of(self.x)
+
+    @property
+    def chosen(self) -> list[Any]:
+        """What each decision is in the names of the set's coordinates: see `Domain.chosen`.
+
+        Nothing of the size of `x` is made where few coordinates are chosen of many.
+        """
+        if self._domain is not None:
+            return said_of(self._played, self._domain)
+        if self._said is not None:
+            if len(self._said) < len(self):
+                raise ValueError("this block was pickled, and is too large to take names along: call domain.chosen(x)")
+            return [own_copy(one) for one in self._said]
+        return [by_numbers(row) for row in self.x]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Action]:
+        rows = self._played.shared() if self._written is None else self._written
+        fields = zip(self.ids.tolist(), rows, self.wants_loss.tolist(), strict=True)
+        if self._said:
+            return map(_carried, fields, self._said)
+        return itertools.starmap(Action if self._domain is None else speaking(self._domain), fields)
+
+    def __reduce__(self) -> Any:
+        # A set may hold functions, which cannot be pickled; what it says of each decision can be.
+        said = self._said
+        if self._domain is not None:
+            thin = isinstance(self._played, Decisions) and self._played.menu.rows is None
+            said = self.chosen if thin or math.prod(self._played.shape) <= _MOST_CARRIED else []
+        return _carried_block, (self.ids, self._played, self.wants_loss, said)
+
+    def __repr__(self) -> str:
+        shape = self._played.shape
+        return f"Actions({shape[0]} decisions of {shape[1]:,} coordinates)"
+
+
+def _carried_block(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], said: list[Any] | None) -> Actions:
+    actions = Actions(ids, x, wants_loss)
+    actions._said = said
+    return actions
