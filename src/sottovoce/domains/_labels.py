@@ -4,6 +4,7 @@ Names are public facts of a set. They change nothing that is computed: a set wit
 the random choices of the same set without.
 """
 
+import copy
 import inspect
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -173,9 +174,13 @@ class Named(RemembersArguments):
         >>> sv.domains.Hypersimplex(3, 2).labelled(["tea", "coffee", "cocoa"]).chosen([1.0, 0.0, 1.0])
         ['tea', 'cocoa']
         """
-        if "labels" not in inspect.signature(type(self)).parameters:
-            raise TypeError(f"{type(self).__name__} has no names of its own: name what it is made of")
         make: Any = type(self)
+        if make._said is not Named._said:
+            raise TypeError(f"{make.__name__} has no names of its own: name what it is made of")
+        if "labels" not in inspect.signature(make).parameters:
+            other = copy.copy(self)
+            vars(other)["_labels"] = read_labels("labels", labels, self.dimension)
+            return other
         made: Self = make(**{**self.made_with, "labels": labels})
         return made
 
@@ -223,7 +228,7 @@ class Named(RemembersArguments):
 
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return what is said of a decision; a family with words of its own says them here."""
-        names = self._names
+        names = self.names
         if self.amounts == "all":
             numbers = dict.fromkeys(names, 0.0)
             numbers.update(zip((names[i] for i in places.tolist()), entries.tolist(), strict=True))
@@ -233,7 +238,7 @@ class Named(RemembersArguments):
         return self._shares(places, entries)
 
     def _shares(self, places: Integers, entries: Vector) -> dict[Hashable, float]:
-        names = self._names
+        names = self.names
         return {names[i]: entry for i, entry in zip(places.tolist(), entries.tolist(), strict=True)}
 
     def _written(self, places: Integers, entries: Vector) -> Vector:
@@ -242,8 +247,8 @@ class Named(RemembersArguments):
         return x
 
     @property
-    def _names(self) -> Sequence[Hashable]:
-        """The names, or numbers in their place."""
+    def names(self) -> Sequence[Hashable]:
+        """What coordinates are called: their `labels`, or their numbers if they have none."""
         labels = self.labels
         return range(self.dimension) if labels is None else labels
 
@@ -284,7 +289,7 @@ class TwoSided(Named):
         return self._pairs_of_names
 
     @property
-    def _names(self) -> Sequence[Hashable]:
+    def names(self) -> Sequence[Hashable]:
         """The names of the pairs, or the numbers of row and column in their place."""
         return self.labels or tuple(self._cells())
 

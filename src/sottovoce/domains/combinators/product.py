@@ -43,7 +43,7 @@ class Product(Fixed, Domain):
 
     def __init__(self, domains: Iterable[Domain] | Mapping[Any, Domain]) -> None:
         named = isinstance(domains, Mapping)
-        self.names: Labels | None = read_labels("the names of domains", list(domains)) if named else None
+        self.part_names: Labels | None = read_labels("the names of domains", list(domains)) if named else None
         self.domains: tuple[Domain, ...] = tuple(domains.values() if isinstance(domains, Mapping) else domains)
         if not self.domains:
             raise ValueError("domains must hold at least one domain, got none")
@@ -73,10 +73,10 @@ class Product(Fixed, Domain):
         return np.split(np.asarray(x, dtype=np.float64), self._ends[:-1], axis=-1)
 
     def _own_labels(self) -> Labels | None:
-        if self.names is None and all(part.labels is None for part in self.domains):
+        if self.part_names is None and all(part.labels is None for part in self.domains):
             return None
-        parts = range(len(self.domains)) if self.names is None else self.names
-        return tuple((name, own) for name, part in zip(parts, self.domains, strict=True) for own in part._names)
+        parts = range(len(self.domains)) if self.part_names is None else self.part_names
+        return tuple((name, own) for name, part in zip(parts, self.domains, strict=True) for own in part.names)
 
     def _said(self, places: Integers, entries: Vector) -> Any:
         """Return what every part says, in a list, or in a dict if parts have names."""
@@ -86,7 +86,7 @@ class Product(Fixed, Domain):
             part._said(places[first:last] - start, entries[first:last])
             for part, start, (first, last) in zip(self.domains, starts, pairwise(cuts), strict=True)
         ]
-        return said if self.names is None else dict(zip(self.names, said, strict=True))
+        return said if self.part_names is None else dict(zip(self.part_names, said, strict=True))
 
     def _each(self, method: Callable[..., Any], rows: ArrayLike) -> Floats:
         """Apply to every domain and its part of the rows; put the answers side by side."""

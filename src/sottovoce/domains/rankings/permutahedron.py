@@ -44,10 +44,10 @@ class Permutahedron(FixedSum):
     written = "permutahedron:10"
 
     def __init__(self, weights: Any, *, labels: Any = None) -> None:
-        names = None
+        names, counts = None, {}
         if isinstance(weights, int | np.integer) or _are_names(weights):
             count, names = count_or_names("weights", weights, labels)
-            weights = np.arange(1.0, count + 1.0)
+            weights, counts = np.arange(1.0, count + 1.0), {"weights": count}
         values = vector("weights", weights, np.size(weights))
         if len(values) < 2 or np.ptp(values) == 0.0:
             raise DomainError(f"weights must be at least two numbers that are not all equal, got {values!r}")
@@ -56,7 +56,7 @@ class Permutahedron(FixedSum):
         self._center = read_only(np.full(self.dimension, values.mean()))
         if labels is not None:
             names = read_labels("labels", labels, self.dimension)
-        self._take_names(names, weights=self.dimension)
+        self._take_names(names, **counts)
 
     def __repr__(self) -> str:
         if self.dimension <= 6:
@@ -96,7 +96,7 @@ class Permutahedron(FixedSum):
         order = np.argsort(-x, kind="stable")
         if np.abs(x[order] - self.weights).max() > 1e-9 * float(np.abs(self.weights).max()):
             return self._shares(order, x[order])
-        return [self._names[i] for i in order.tolist()]
+        return [self.names[i] for i in order.tolist()]
 
     def nearest(self, y: ArrayLike) -> Vector:
         """Return the projection of `y`, by isotonic regression."""

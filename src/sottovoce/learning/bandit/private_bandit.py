@@ -87,14 +87,22 @@ class PrivateBandit(AskTell):
     --------
     >>> import numpy as np
     >>> import sottovoce as sv
+    >>> drinks = "espresso lungo latte mocha cortado assam sencha matcha chai rooibos cocoa lemonade".split()
     >>> optimizer = sv.PrivateBandit(
-    ...     sv.domains.Hypersimplex(20, 5), horizon=1000, loss_range=(0.0, 1.0), privacy=sv.PureDP(epsilon=1.0)
+    ...     sv.domains.Hypersimplex(drinks, k=5),  # choose 5 of 12
+    ...     horizon=1000,
+    ...     loss_range=(0.0, 1.0),
+    ...     privacy=sv.PureDP(epsilon=1.0),
+    ...     integral=True,  # whole drinks, not shares of them
+    ...     seed=1,
     ... )
     >>> action = optimizer.ask()
+    >>> action.chosen
+    ['espresso', 'lungo', 'mocha', 'sencha', 'rooibos']
     >>> optimizer.tell(action.id, 0.25)
     >>> actions = optimizer.ask(size=256)
     >>> actions.x.shape
-    (256, 20)
+    (256, 12)
     >>> optimizer.tell(actions.ids, np.full(256, 0.5))
     >>> optimizer.remaining
     743

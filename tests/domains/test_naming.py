@@ -1,0 +1,287 @@
+"""Coordinates have names, and decisions are said in them; checked on every example of every family found."""
+
+import inspect
+import json
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce import domains
+from sottovoce.domains import all_domains
+from sottovoce.domains.naming import as_plain, in_words
+from sottovoce.domains.specification import build, specify
+
+DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
+
+
+class FakeIndex:
+    """What is asked of a pandas Index: to be gone through, and `tolist`. It has a truth value of its own."""
+
+    def __init__(self, names):
+        self._names = list(names)
+
+    def __iter__(self):
+        return iter(self._names)
+
+    def __len__(self):
+        return len(self._names)
+
+    def __bool__(self):
+        raise ValueError("the truth value of an Index is ambiguous")
+
+    def tolist(self):
+        return list(self._names)
+
+
+def rebuilt(domain, said):
+    """Return the point that `domain.chosen` has said `said` of."""
+    if isinstance(domain, domains.Counting):
+        return rebuilt(domain.domain, said)
+    if isinstance(domain, domains.Rounded):
+        return domain.from_original(rebuilt(domain.domain, said))
+    if isinstance(domain, domains.Product):
+        parts = said if domain.part_names is None else [said[name] for name in domain.part_names]
+        return np.concatenate([rebuilt(part, own) for part, own in zip(domain.domains, parts, strict=True)])
+    place = {name: number for number, name in enumerate(domain.names)}
+    x = np.zeros(domain.dimension)
+    if isinstance(said, dict):
+        for name, value in said.items():
+            matched = name not in place  # then it is a row, and the value its column
+            x[place[(name, value)] if matched else place[name]] = 1.0 if matched else value
+        return x
+    weights = domain.weights if isinstance(domain, domains.Permutahedron) else np.ones(len(said))
+    for name, weight in zip(said, weights, strict=True):
+        x[place[name]] = weight
+    return x
+
+
+def with_names(domain):
+    """Return the same set with names of its coordinates, however its constructor takes them."""
+    if isinstance(domain, domains.Product):
+        return domains.Product({f"part {i}": with_names(part) for i, part in enumerate(domain.domains)})
+    if isinstance(domain, domains.Counting | domains.Rounded):
+        return type(domain)(with_names(domain.domain))
+    if isinstance(domain, domains.Birkhoff | domains.Matchings | domains.NuclearBall):
+        sizes = {"Birkhoff": ("n", "n"), "Matchings": ("left", "right"), "NuclearBall": ("rows", "columns")}
+        return domain.labelled([names(getattr(domain, size), size) for size in sizes[type(domain).__name__]])
+    if isinstance(domain, domains.Spectrahedron):
+        return domain.labelled(names(domain.n, "state"))
+    assert "labels" in inspect.signature(type(domain)).parameters, "take labels, and keep them with self._name(labels)"
+    return domain.labelled(names(domain.dimension, "item"))
+
+
+def names(count, kind):
+    return [f"{kind} {i}" for i in np.random.default_rng(count).permutation(count)]
+
+
+def cost_for(domain, seed):
+    return domain.believable(np.random.default_rng(seed).standard_normal(domain.dimension))
+
+
+@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+@settings(max_examples=6, deadline=None)
+@given(seed=st.integers(0, 2**32), share=st.floats(0.1, 0.9))
+def test_a_decision_follows_from_what_is_said_of_it(family, seed, share):
+    """In names, in numbers in their place, for vertices, for mixtures of two, and from the entries that are not 0."""
+    for domain in family.examples():
+        vertex, other = domain.extreme_point(cost_for(domain, seed)), domain.extreme_point(cost_for(domain, seed + 1))
+        for named in (domain, with_names(domain)):
+            for x in (vertex, share * vertex + (1 - share) * other):
+                said = named.chosen(x)
+                assert np.allclose(rebuilt(named, said), x, rtol=1e-6, atol=1e-6 * np.abs(x).max()), (named, said)
+                places = np.flatnonzero(x)
+                assert named.chosen_at(places, x[places]) == said
+                json.dumps(as_plain(said))
+                assert in_words(said)
+
+
+@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+def test_names_change_nothing_but_what_is_said_and_are_stored(family):
+    for domain in family.examples():
+        named = with_names(domain)
+        cost = cost_for(domain, 3)
+        assert np.array_equal(named.extreme_point(cost), domain.extreme_point(cost))
+        assert repr(named).startswith(type(domain).__name__)
+        labels = named.labels
+        if not isinstance(domain, sv.domains.Rounded):
+            assert len(set(labels)) == domain.dimension
+            assert labels != domain.labels
+        said = named.chosen(named.extreme_point(cost))
+        data = specify(named)
+        assert (data is None) == (specify(domain) is None)
+        if data is not None:
+            again = build(json.loads(json.dumps(data)))
+            assert again.labels == labels
+            assert again.chosen(named.extreme_point(cost)) == said
+            assert pickle.loads(pickle.dumps(named)).labels == labels
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda names: sv.domains.Hypersimplex(names, 2), ["tea", "coffee"]),
+        (lambda names: sv.domains.Simplex(names), {"tea": 1.0, "coffee": 1.0}),
+        (lambda names: sv.domains.Ball(names, 3.0), dict.fromkeys(DRINKS, 0.0) | {"tea": 1.0, "coffee": 1.0}),
+        (lambda names: sv.domains.Box(0.0, 9.0, names), dict.fromkeys(DRINKS, 0.0) | {"tea": 1.0, "coffee": 1.0}),
+        (lambda names: sv.domains.KSparse(names, 2), {"tea": 1.0, "coffee": 1.0}),
+        (lambda names: sv.domains.Custom(lambda cost: np.where(cost < 0, 1.0, 0.0), names), ["tea", "coffee"]),
+        (lambda names: sv.domains.MatroidBases(sv.domains.matroids.Uniform(names, 2)), ["tea", "coffee"]),
+    ],
+)
+@pytest.mark.parametrize("kind", [list, tuple, iter, np.array, FakeIndex, lambda names: np.array(names, dtype=object)])
+def test_names_come_as_any_list_of_them(make, expected, kind):
+    domain = make(kind(DRINKS))
+    said = domain.chosen([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    assert said == expected or list(said) == list(expected) == ["tea", "coffee"]
+    assert domain.labels == DRINKS
+    assert all(type(label) is str for label in domain.labels)
+
+
+def test_names_come_from_pandas():
+    pandas = pytest.importorskip("pandas")
+    for names in (pandas.Index(DRINKS), pandas.Series(DRINKS), pandas.Series(DRINKS, dtype="category")):
+        domain = sv.domains.Hypersimplex(names, k=2)
+        assert domain.labels == DRINKS
+        assert build(specify(domain)).labels == DRINKS
+
+
+@pytest.mark.parametrize(
+    ("names", "error", "words"),
+    [
+        ("tea", TypeError, "list of names, got the text 'tea'"),
+        (b"tea", TypeError, "list of names"),
+        ({"tea", "coffee"}, TypeError, "in the order"),
+        ({"tea": 1, "coffee": 2}, TypeError, "in the order"),
+        (["tea", "coffee", "tea"], ValueError, "'tea' is number 0 and 2"),
+        (["tea", "", "coffee"], ValueError, "number 1 is ''"),
+        (["tea", None, "coffee"], ValueError, "number 1 is None"),
+        (["tea", float("nan"), "coffee"], ValueError, "number 1 is nan"),
+        (["tea", ["coffee"], "cocoa"], TypeError, r"number 1 is \['coffee'\]"),
+        (["tea", "coffee"], ValueError, "3 names, one for each coordinate, got 2"),
+        (7, TypeError, "list of names"),
+    ],
+    ids=str,
+)
+def test_what_is_no_list_of_names_is_refused(names, error, words):
+    with pytest.raises(error, match=words):
+        sv.domains.Simplex(3, labels=names)
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: sv.domains.Hypersimplex("tea", 1), "n must be a whole number or a list of names"),
+        (lambda: sv.domains.Hypersimplex(["tea"], 1), "at least 2"),
+        (lambda: sv.domains.Hypersimplex(DRINKS, 2, labels=DRINKS), "leave out labels"),
+        (lambda: sv.domains.Box(0.0, [1.0, 2.0], DRINKS), "low|high"),
+        (lambda: sv.domains.Birkhoff(["ann", "bob"], ["early"]), "columns"),
+        (lambda: sv.domains.Birkhoff(2, labels=["ann", "bob", "eve"]), "two lists of names"),
+        (lambda: sv.domains.Product({"": sv.domains.Ball(2)}), "names of domains"),
+        (lambda: sv.domains.SpanningTrees([(0, 1), (1, 2)], labels={(0, 1): "a"}), r"none for \(1, 2\)"),
+        (lambda: sv.domains.SpanningTrees([(0, 1)], labels={(0, 1): "a", (5, 6): "b"}), "no edge"),
+        (lambda: sv.domains.SpanningTrees([(0, 1), (1, 2)], labels="street"), "attribute"),
+        (lambda: sv.domains.matroids.Laminar([{"tee"}], [1], ["tea"]), "'tee' is none"),
+        (lambda: sv.domains.Rounded(sv.domains.Ball(2)).labelled(["a", "b"]), "name what it is made of"),
+        (lambda: sv.domains.Ball(2).chosen_at([2]), "from 0 to 1"),
+        (lambda: sv.domains.Ball(2).chosen_at([1, 0]), "increasing"),
+    ],
+)
+def test_errors_say_which_argument_is_wrong(make, words):
+    with pytest.raises((ValueError, TypeError), match=words):
+        make()
+
+
+def test_a_path_is_said_in_the_order_of_travel():
+    """Against networkx: the ways of a street network, whatever the order of its edges."""
+    networkx = pytest.importorskip("networkx")
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        edges = [(i, j) for i in range(9) for j in range(i + 1, 9) if rng.random() < 0.5 or j == i + 1]
+        graph = networkx.DiGraph()
+        graph.add_edges_from([edges[i] for i in rng.permutation(len(edges))])
+        for number, edge in enumerate(graph.edges):
+            graph.edges[edge].update(cost=rng.random(), street=f"street {number}")
+        best = networkx.shortest_path(graph, 0, 8, weight="cost")
+        cost = [graph.edges[edge]["cost"] for edge in graph.edges]
+        for kind in (sv.domains.Paths, sv.domains.SimplePaths):
+            domain = kind(graph, source=0, target=8)
+            assert domain.chosen(domain.extreme_point(cost)) == list(pairwise(best))
+        streets = sv.domains.Paths(graph, source=0, target=8, labels="street")
+        expected = [graph.edges[edge]["street"] for edge in pairwise(best)]
+        assert streets.chosen(streets.extreme_point(cost)) == expected
+        assert build(specify(streets)).labels == streets.labels
+        way = sv.domains.Paths.toward(graph, source=0, target=8, lengths="cost", labels="street")
+        assert way.chosen(way.extreme_point([cost[i] for i in way.kept])) == expected
+
+
+def test_parallel_edges_are_told_apart():
+    networkx = pytest.importorskip("networkx")
+    graph = networkx.MultiGraph()
+    graph.add_edge("a", "b", key="bridge")
+    graph.add_edge("a", "b", key="ferry")
+    graph.add_edge("b", "c")
+    trees = sv.domains.SpanningTrees(graph)
+    assert trees.chosen([0.0, 1.0, 1.0]) == [("a", "b", "ferry"), ("b", "c")]
+    assert build(specify(trees)).labels == trees.labels
+    assert sv.domains.SpanningTrees([("a", "b"), ("a", "b")]).labels == (("a", "b", 0), ("a", "b", 1))
+
+
+def test_matchings_rankings_and_products_speak_in_their_own_way():
+    shifts = sv.domains.Birkhoff(["ann", "bob", "eve"], ["early", "late", "night"])
+    assert shifts.chosen(shifts.extreme_point([5, 1, 5, 5, 5, 1, 1, 5, 5])) == {
+        "ann": "late",
+        "bob": "night",
+        "eve": "early",
+    }
+    assert shifts.chosen(shifts.center)["bob", "late"] == pytest.approx(1 / 3)
+    ranking = sv.domains.Permutahedron([0.5, 1.0, 0.3], labels=["tea", "coffee", "cocoa"])
+    assert ranking.chosen(ranking.extreme_point([2.0, 3.0, 1.0])) == ["cocoa", "tea", "coffee"]
+    assert list(ranking.chosen([0.5, 0.4, 0.9]).items()) == [("cocoa", 0.9), ("tea", 0.5), ("coffee", 0.4)]
+    offer = sv.domains.Product(
+        {"drinks": sv.domains.Hypersimplex(DRINKS, 2), "prices": sv.domains.Box(0, 5, ["hot", "cold"])}
+    )
+    assert offer.chosen([1, 0, 0, 0, 0, 1, 2.5, 0]) == {
+        "drinks": ["tea", "water"],
+        "prices": {"hot": 2.5, "cold": 0.0},
+    }
+    assert offer.labels[-1] == ("prices", "cold")
+
+
+def test_a_set_of_ones_own_just_sets_labels():
+    class Corner(sv.domains.Domain):
+        def __init__(self, names):
+            self.labels = names
+            self.dimension = len(names)
+
+        def extreme_point(self, cost):
+            return np.where(np.asarray(cost) < 0, 1.0, 0.0)
+
+    assert Corner(["a", "b", "c"]).chosen([1.0, 0.0, 1.0]) == ["a", "c"]
+    assert Corner(["a", "b"]).labelled(["x", "y"]).labels == ("x", "y")
+    with pytest.raises(ValueError, match="'a' is number 0 and 1"):
+        Corner(["a", "a"])
+    wrong = Corner(["a", "b"])
+    wrong.dimension = 3
+    with pytest.raises(sv.errors.DomainError, match="3 names"):
+        wrong.chosen([0.0, 0.0, 1.0])
+
+
+def test_names_are_set_once():
+    domain = sv.domains.Simplex(["tea", "coffee"])
+    with pytest.raises(AttributeError, match="immutable"):
+        domain.labels = ["a", "b"]
+
+
+def test_categories_of_a_slate_have_names():
+    menu = sv.domains.MatroidBases(
+        sv.domains.matroids.Partition({"hot": ["tea", "coffee"], "cold": ["juice", "water"]}, {"hot": 1, "cold": 1})
+    )
+    assert menu.chosen(menu.extreme_point([1.0, 0.0, 0.0, 1.0])) == ["coffee", "juice"]
+    limited = sv.domains.IndependentSets(sv.domains.matroids.Laminar([["tea", "coffee"]], [1], ground_size=DRINKS))
+    assert limited.chosen(limited.extreme_point([-3.0, -2.0, -1.0, 1.0, 1.0, 1.0])) == ["tea", "cocoa"]
+    assert build(specify(limited)).labels == DRINKS

@@ -1,0 +1,154 @@
+"""Actions and recommendations answer in the names of the set, whoever asks, and at no cost to those who do not."""
+
+import copy
+import pickle
+import re
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.exploration import Decisions
+
+DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water")
+MENU = sv.domains.Hypersimplex(DRINKS, k=2)
+ROOT = Path(__file__).parents[2]
+
+
+def bandit(domain=MENU, **options):
+    given = {"horizon": 5000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "integral": True, "seed": 1}
+    return sv.PrivateBandit(domain, **{**given, "noise": sv.SimulatedNoise(1), **options})
+
+
+def named(x):
+    return [DRINKS[i] for i in np.flatnonzero(x)]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/tutorial.md"])
+def test_the_first_example_of_a_page_chooses_five_things_by_name(page, capsys):
+    block = re.search(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    found = {}
+    exec(block[1], found)
+    assert "print(action.chosen)" in block[1]
+    assert len(set(found["action"].chosen) & set(found["drinks"])) == len(found["action"].chosen) == 5
+    assert capsys.readouterr().out == f"{found['action'].chosen}\n"
+
+
+@pytest.mark.parametrize("plan", ["auto", "worst-case"])
+def test_actions_say_what_they_choose(plan):
+    optimizer = bandit(plan=plan)
+    for action in [optimizer.ask() for _ in range(50)]:
+        assert action.chosen == named(action.x)
+        number, _, wants_loss = action  # it is still a tuple of three
+        assert (number, wants_loss) == (action.id, action.wants_loss)
+        assert repr(action).startswith("Action(id=")
+        assert isinstance(action, sv.Action)
+    actions = optimizer.ask(300)
+    assert actions.chosen == [named(x) for x in actions.x]
+    assert [one.chosen for one in actions] == actions.chosen
+
+
+def test_baselines_say_it_too():
+    made = sv.baselines.ThompsonSampling(MENU, horizon=100, loss_range=(0.0, 1.0), seed=1)
+    action, actions = made.ask(), made.ask(5)
+    assert action.chosen == named(action.x)
+    assert actions.chosen == [named(x) for x in actions.x]
+
+
+def test_shares_and_amounts_are_said_by_name():
+    shares = bandit(integral=False).ask()
+    assert shares.chosen == {name: share for name, share in zip(DRINKS, shares.x.tolist(), strict=True) if share}
+    prices = bandit(sv.domains.Box(1.0, 5.0, DRINKS), integral=False).ask()
+    assert prices.chosen == dict(zip(DRINKS, prices.x.tolist(), strict=True))
+
+
+def test_what_one_event_is_told_is_its_own():
+    actions = bandit().ask(300)
+    said = actions.chosen
+    same = [i for i in range(300) if said[i] == said[0]]
+    assert len(same) > 1
+    said[same[0]].clear()
+    assert len(said[same[1]]) == 2
+    assert len(actions.chosen[same[0]]) == 2
+
+
+def test_many_coordinates_are_not_written_out_to_be_named():
+    count = 100_000
+    optimizer = bandit(sv.domains.Hypersimplex([f"item {i}" for i in range(count)], k=20), horizon=1_000_000)
+    actions = optimizer.ask(256)
+    tracemalloc.start()
+    said = actions.chosen
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * count  # one decision, written out
+    assert [[int(name.split()[1]) for name in one] for one in said] == [one.tolist() for one in actions.indices]
+
+
+@pytest.mark.parametrize("again", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_copies_and_pickles_keep_what_was_said_even_of_sets_that_cannot_be_pickled(again):
+    domain = sv.domains.Custom(lambda cost: np.where(cost <= np.sort(cost)[1], 1.0, 0.0), DRINKS)
+    optimizer = bandit(domain)
+    action, actions = optimizer.ask(), optimizer.ask(40)
+    other, others = again(action), again(actions)
+    assert np.array_equal(other.x, action.x)
+    assert other.chosen == action.chosen == named(action.x)
+    assert again(other).chosen == action.chosen
+    assert others.chosen == actions.chosen
+    assert [one.chosen for one in again(others)] == actions.chosen
+    assert np.array_equal(others.x, actions.x)
+
+
+def test_a_pickled_block_that_is_too_large_for_names_says_so():
+    optimizer = bandit(sv.domains.Ball(3000), integral=False, losses="linear", horizon=100_000)
+    actions = optimizer.ask(400)
+    other = pickle.loads(pickle.dumps(actions))
+    assert len(list(other)) == 400
+    with pytest.raises(ValueError, match="too large to take names along"):
+        _ = other.chosen
+
+
+def test_an_action_of_nobodys_set_answers_in_numbers():
+    assert sv.Action(1, np.array([0.0, 1.0, 1.0])).chosen == [1, 2]
+    actions = sv.Actions(np.arange(2), np.array([[0.0, 0.5], [1.0, 0.0]]), np.ones(2, dtype=bool))
+    assert actions.chosen == [{1: 0.5}, [0]]
+
+
+def test_asking_does_not_make_names():
+    """They are made when they are read: a set whose names cannot be had is asked and told like any other."""
+
+    class Silent(sv.domains.Hypersimplex):
+        def chosen(self, x):
+            raise AssertionError("nobody asked")
+
+        chosen_at = chosen
+
+    optimizer = bandit(Silent(6, 2))
+    for _ in range(20):
+        optimizer.tell(optimizer.ask().id, 0.5)
+    optimizer.tell(optimizer.ask(50).ids, np.full(50, 0.5))
+
+
+def test_recommendations_are_named_and_survive_a_state():
+    optimizer = bandit()
+    while optimizer.remaining > 500:
+        actions = optimizer.ask_round()
+        optimizer.tell(actions.ids, actions.x @ [0.5, 0.1, 0.4, 0.1, 0.5, 0.4])
+    found = optimizer.recommend()
+    assert found.chosen == ["coffee", "milk"]
+    assert "decision  coffee, milk\n" in str(found)
+    assert found.to_dict()["chosen"] == ["coffee", "milk"]
+    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(2))
+    assert again.recommend().chosen == ["coffee", "milk"]
+    assert pickle.loads(pickle.dumps(found)).chosen == ["coffee", "milk"]
+
+
+def test_a_recommendation_without_names_prints_numbers_as_ever():
+    assert "decision  [1. 1. 0. 0.]" in str(bandit(sv.domains.Hypersimplex(4, 2)).recommend())
+
+
+def test_a_set_with_names_is_played_as_one_without():
+    one, other = bandit().ask(500), bandit(sv.domains.Hypersimplex(6, 2)).ask(500)
+    assert np.array_equal(one.x, other.x)
+    assert isinstance(one._played, Decisions) == isinstance(other._played, Decisions)
