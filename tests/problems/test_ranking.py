@@ -225,3 +225,12 @@ def test_a_larger_instance_has_more_dimensions():
 def test_bad_settings_are_refused_by_name(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize(("items", "named", "more"), [(10, 10, None), (20, 12, "and 8 more")])
+def test_a_list_of_items_is_whole_or_says_how_many_more_there_are(items, named, more):
+    problem = Ranking(items=items)
+    said = [what for what, _ in problem.explain(problem.environment.comparator(1_000).point)]
+    assert set(said[:named]) <= {f"item {i + 1}" for i in range(items)}
+    assert len(set(said[:named])) == named
+    assert said[named:-1] == ([] if more is None else [more])

@@ -1,3 +1,7 @@
+import itertools
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -28,6 +32,7 @@ def found(label="frames, probe-sums", shown=0.8, privacy=None, simulated=False):
 
 def words(figure):
     texts = [text.get_text() for part in figure.subfigs for axes in part.axes for text in axes.texts]
+    texts += [text.get_text().replace("\n", " ") for part in figure.subfigs for text in (*part.texts, part._suptitle)]
     texts += [label.get_text() for axes in figure.subfigs[0].axes for label in axes.get_yticklabels()]
     titles = [axes.get_title(loc="left") for part in figure.subfigs for axes in part.axes]
     return " ".join(texts + titles)
@@ -67,7 +72,29 @@ def test_the_figure_says_what_its_lines_and_axes_are():
     legend = " ".join(text.get_text() for one in figure.subfigs[1].legends for text in one.get_texts())
     assert "threshold, fixed on other runs" in legend
     assert "as a multiple of what is claimed" in figure.subfigs[0].axes[0].get_xlabel()
-    assert "ring: least that these runs tell" in words(figure)
+    assert figure.subfigs[1].axes[0].get_xlabel() == "score of a run"
+    assert "exceeds the dashed line" in words(figure)
+
+
+def test_the_figure_says_how_little_its_runs_could_have_shown():
+    """The smallest violation that could have been noticed, and where none could, stand in words beside the verdict."""
+    blind = replace(found("too few"), smallest_seen=math.inf, sees_bare_values=True)
+    said = words(draw([found(), replace(found("more", privacy=sv.PureDP(0.5))), blind]))
+    assert "With 2,000 runs little can be seen: a true epsilon below 1.4 to 2.8 times the claim" in said
+    assert "In the 1 rows without a ring only values without any noise would have been noticed" in said
+    assert "With 2,000 runs not even bare values" in words(draw([replace(blind, sees_bare_values=False)]))
+
+
+def test_no_words_overlap():
+    figure = draw([found(f"a configuration with a long name, {i}", simulated=True) for i in range(7)])
+    figure.canvas.draw()
+    parts = [text for part in figure.subfigs for axes in part.axes for text in (*axes.texts, axes._left_title)]
+    parts += [text for part in figure.subfigs for text in part.texts if text is not part._suptitle]
+    boxes = [text.get_window_extent() for text in parts if text.get_text()]
+    assert len(boxes) == 7 * 2 + 2
+    for one, other in itertools.combinations(boxes, 2):
+        assert not one.overlaps(other)
+    assert all(figure.bbox.containsx(box.x1) for box in boxes)
 
 
 def test_scores_that_do_not_vary_are_drawn(tmp_path):

@@ -81,7 +81,7 @@ def test_words_in_charts_are_escaped():
 def test_bars_have_marks_where_the_other_vector_is():
     chart = bar_chart(np.array([1.0, -2.0]), np.array([2.0, -2.0]), "title")
     assert chart.count("<rect") == 2
-    assert chart.count('class="line c1"') == 2
+    assert chart.count('class="line ink"') == 2
     assert "coordinate 2: −2.00, best −2.00" in chart
 
 

@@ -65,7 +65,17 @@ def test_the_lines_drawn_are_the_regret_and_never_learning():
     run = run_with(0.1)
     curves = [np.asarray(line.get_ydata()) for line in draw([run], ["a"]).axes[0].lines]
     for expected in (run.regret, run.no_learning):
-        assert any(len(curve) == 101 and np.allclose(curve[1:], expected) and curve[0] == 0 for curve in curves)
+        assert any(len(curve) == 100 and np.allclose(curve, expected / run.events) for curve in curves)
+
+
+def test_a_line_that_never_learns_leaves_room_for_those_that_do():
+    """At the right edge 0.01 and 0.03 stand further apart than 0.3 and 0.4, on a logarithmic axis or around zero."""
+    for slopes in ([0.3, 0.03, 0.01], [0.3, 0.03, 0.01, -0.02]):
+        axes = draw([run_with(slope) for slope in slopes], list("abcd")[: len(slopes)]).axes[0]
+        low, middle, high = (axes.transData.transform((1e6, y))[1] for y in (0.01, 0.03, 0.3))
+        assert middle - low > 0.08 * axes.bbox.height
+        assert high - middle > 0.25 * axes.bbox.height
+        assert axes.get_yscale() == ("asinh" if min(slopes) < 0 else "log")
 
 
 @pytest.mark.parametrize(
@@ -92,11 +102,12 @@ def test_two_worlds_stand_beside_each_other_on_one_scale(tmp_path):
     here, there = [run_with(0.1), run_with(0.3)], [run_with(0.2), run_with(-0.1)]
     figure = draw(here, ["a", "b"], there)
     FigureCanvasAgg(figure).draw()
-    left, right = figure.axes
-    assert left.get_ylim() == right.get_ylim()
-    for axes, runs in ((left, here), (right, there)):
+    above, below = figure.axes
+    assert above.get_ylim() == below.get_ylim()
+    assert above.get_xlim() == below.get_xlim()
+    for axes, runs in ((above, here), (below, there)):
         curves = [np.asarray(line.get_ydata()) for line in axes.lines]
-        assert all(any(len(one) == 101 and np.allclose(one[1:], run.regret) for one in curves) for run in runs)
+        assert all(any(len(one) == 100 and np.allclose(one, run.regret / run.events) for one in curves) for run in runs)
         for label, run in zip("ab", runs, strict=True):
             named = next(text for text in axes.texts if text.get_text().startswith(f"{label}\n"))
             assert f"{run.regret_per_event:.3g} per event" in named.get_text()
@@ -107,7 +118,7 @@ def test_two_worlds_stand_beside_each_other_on_one_scale(tmp_path):
 def test_an_interrupted_run_ends_where_it_ended():
     short = replace(run_with(0.1, events=300_000))
     axes = draw([run_with(0.2), short], ["whole", "short"]).axes[0]
-    assert axes.get_xlim() == (0, 1_000_000)
+    assert axes.get_xlim()[1] == 1_000_000
     assert sorted(line.get_xdata()[-1] for line in axes.lines if len(line.get_xdata()) > 2) == [300_000, 1e6, 1e6]
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from sottovoce.experiments import Result, Sweep
 from sottovoce.experiments.reproduction.extent import Extent, judge, reproduction_grid
-from sottovoce.experiments.reproduction.paper_claims import Base
+from sottovoce.experiments.reproduction.paper_claims import WORDS, Base
 from sottovoce.experiments.sweeps.records import write_record
+from sottovoce.report._palette import algorithm_colours, colour
 from sottovoce.report._reproduction_page import reproduction_page, write_reproduction
 from sottovoce.report.figures._reproduction import draw
 
@@ -104,3 +105,13 @@ def test_nothing_at_all_can_be_drawn_and_written(tmp_path):
     empty = Sweep.create(tmp_path, reproduction_grid(SCALE), command="sottovoce reproduce")
     paths = write_reproduction(empty, judge((), SCALE), SCALE, tmp_path / "page.md")
     assert "no runs were finished" in paths[0].read_text()
+
+
+@pytest.mark.parametrize("axis", ["horizon", "dimension", "1/epsilon"])
+def test_algorithms_have_the_colours_of_all_other_pictures(sweep, axis):
+    (axes,) = draw(sweep.results, SCALE, axis).axes
+    drawn = {text.get_text(): text.get_color() for text in axes.texts}
+    numbers = algorithm_colours(WORDS)
+    named = {words: colour(numbers[name]) for name, words in WORDS.items() if words in drawn}
+    assert len(named) >= 3
+    assert {words: drawn[words] for words in named} == named

@@ -8,7 +8,8 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Ball
-from sottovoce.problems._pictures.tiles import BLUE, GREY, ORANGE
+from sottovoce.problems._lists import listed
+from sottovoce.problems._pictures.tiles import BLUE, GREY, INK
 from sottovoce.problems.base import DecisionProblem
 from sottovoce.simulation import MovingTarget
 
@@ -88,7 +89,7 @@ class BallTracking(DecisionProblem):
         places = np.arange(1, len(point) + 1)
         size = 64.0 / max(1.0, len(point) / 12)
         axes.vlines(places, self.best, point, color="#b5b5b5", linewidth=1.5, zorder=1)
-        axes.scatter(places, self.best, s=size, facecolor="white", edgecolor=ORANGE, linewidth=1.6, zorder=2)
+        axes.scatter(places, self.best, s=size, facecolor="white", edgecolor=INK, linewidth=1.6, zorder=2)
         axes.scatter(places, point, s=0.6 * size, color=BLUE, zorder=3)
         axes.axhline(0.0, color="#c8c8c8", linewidth=0.8, zorder=0)
         # The same scale for all points near the best one, so that pictures side by side can be compared.
@@ -105,11 +106,12 @@ class BallTracking(DecisionProblem):
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return how far the decision is from the best fixed point, how far out it is, and its largest coordinates."""
         point = vector("point", point, self.domain.dimension)
-        largest = np.argsort(-np.abs(point), kind="stable")[:5].tolist()
+        largest = np.argsort(-np.abs(point), kind="stable").tolist()
+        said = [(f"coordinate {i + 1}", f"{point[i]:+.3f}, best {self.best[i]:+.3f}") for i in largest]
         return [
             ("distance to the best fixed point", f"{float(np.linalg.norm(point - self.best)):.3f}"),
             ("distance from the centre", f"{float(np.linalg.norm(point)):.3f} of 1"),
-            *((f"coordinate {i + 1}", f"{point[i]:+.3f}, best {self.best[i]:+.3f}") for i in largest),
+            *listed(said, "closer to 0"),
         ]
 
     @classmethod

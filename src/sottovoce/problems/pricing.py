@@ -7,8 +7,9 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import NuclearBall
+from sottovoce.problems._lists import listed
 from sottovoce.problems._people.customers import Baskets
-from sottovoce.problems._pictures.tiles import font_size
+from sottovoce.problems._pictures.tiles import INK, font_size
 from sottovoce.problems._sizes import rectangle
 from sottovoce.problems.base import DecisionProblem
 from sottovoce.simulation import FiniteEnvironment
@@ -143,7 +144,7 @@ class Pricing(DecisionProblem):
         axes.imshow(prices, cmap="RdBu_r", vmin=-SHOWN, vmax=SHOWN, aspect="auto")
         size = font_size(axes, 0.75 * self.products + 0.5, self.segments)
         for (row, column), change in np.ndenumerate(prices):
-            colour = "white" if abs(change) > 0.65 * SHOWN else "#222222"
+            colour = "white" if abs(change) > 0.65 * SHOWN else INK
             axes.text(column, row, _percent(change), ha="center", va="center", fontsize=size, color=colour)
         axes.set_xticks(range(self.products), self.product_names, rotation=30, ha="right", fontsize=size)
         axes.set_yticks(range(self.segments), self.segment_names, fontsize=size)
@@ -156,11 +157,12 @@ class Pricing(DecisionProblem):
         prices = vector("point", point, self.domain.dimension)
         everyone = np.arange(len(self.environment.library))
         revenue, before = (float(self.environment.library.revenues(x, everyone).mean()) for x in (prices, 0 * prices))
-        said = [("revenue per customer", f"{revenue:.2f}, {revenue / before - 1:+.1%} against list prices (simulated)")]
-        for cell in np.argsort(-np.abs(prices), kind="stable")[:SAID].tolist():
+        first = ("revenue per customer", f"{revenue:.2f}, {revenue / before - 1:+.1%} against list prices (simulated)")
+        said = []
+        for cell in np.argsort(-np.abs(prices), kind="stable").tolist():
             segment, product = divmod(cell, self.products)
             said.append((f"{self.product_names[product]} for {self.segment_names[segment]}", _percent(prices[cell])))
-        return said
+        return [first, *listed(said, "changed less", most=SAID)]
 
     @classmethod
     def sized(cls, size: int, *, seed: int = 0) -> Self:

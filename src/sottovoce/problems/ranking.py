@@ -7,8 +7,9 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Birkhoff, Permutahedron
+from sottovoce.problems._lists import listed
 from sottovoce.problems._people.readers import Readers, discounts
-from sottovoce.problems._pictures.tiles import BLUE, GREY, ORANGE, font_size, tile
+from sottovoce.problems._pictures.tiles import BLUE, GREY, INK, font_size, tile
 from sottovoce.problems.base import DecisionProblem
 
 if TYPE_CHECKING:
@@ -103,14 +104,14 @@ class Ranking(DecisionProblem):
         for row, item in enumerate(order.tolist()):
             axes.text(-0.02 * unit, row + 0.5, self.item_name(item), ha="right", va="center", fontsize=size)
             ends = [1.04 * unit, (1.04 + 0.2 * worth[item]) * unit]
-            axes.plot(ends, [row + 0.5] * 2, color=ORANGE, linewidth=size / 2, solid_capstyle="butt")
+            axes.plot(ends, [row + 0.5] * 2, color=INK, linewidth=size / 2, solid_capstyle="butt")
         axes.set_xlim(-0.16 * unit, 1.26 * unit)
         axes.set_ylim(self.items, 0)
         axes.set_yticks([])
         axes.spines[:].set_visible(False)
         axes.xaxis.tick_top()
         axes.tick_params(axis="x", length=0, pad=1, labelsize=max(5.0, 0.85 * size), labelcolor=GREY)
-        axes.set_xlabel(f"{shown}, places 1 to {self.items}   orange: worth to people", fontsize=size, color=GREY)
+        axes.set_xlabel(f"{shown}, places 1 to {self.items}   dark: worth to people", fontsize=size, color=GREY)
 
     def _draw_tiles(self, axes: "Axes", table: Vector) -> None:
         size = font_size(axes, 1.42 * self.items, self.items)
@@ -129,7 +130,7 @@ class Ranking(DecisionProblem):
     def explain(self, point: Vector) -> list[tuple[str, str]]:
         """Return the items from the most to the least attention, then what the order is worth in the simulation."""
         attention = self.attention(point)
-        order = np.argsort(-attention, kind="stable").tolist()[:8]
+        order = np.argsort(-attention, kind="stable").tolist()
         if self.matrices:
             table = np.asarray(point).reshape(self.items, self.items)
             where = [f"place {1 + int(table[item].argmax())} for {table[item].max():.0%}" for item in order]
@@ -140,7 +141,8 @@ class Ranking(DecisionProblem):
             self.environment.library.losses(np.asarray(point), np.arange(len(self.environment.library))).mean()
         )
         value = ("gain, of the ideal", f"{1 - loss:.0%} on average over simulated readers")
-        return [*((self.item_name(item), text) for item, text in zip(order, where, strict=True)), value]
+        names = [(self.item_name(item), text) for item, text in zip(order, where, strict=True)]
+        return [*listed(names, "further down"), value]
 
     @classmethod
     def sized(cls, size: int, *, seed: int = 0) -> Self:

@@ -9,8 +9,9 @@ from sottovoce._arrays import Vector
 from sottovoce._checks import vector, whole
 from sottovoce.domains import MatroidBases
 from sottovoce.domains.matroids import Laminar
+from sottovoce.problems._lists import listed
 from sottovoce.problems._people.clicks import Clicks
-from sottovoce.problems._pictures.tiles import GREY, ORANGE, font_size, tile
+from sottovoce.problems._pictures.tiles import GREY, INK, font_size, tile
 from sottovoce.problems.base import DecisionProblem
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class Slate(DecisionProblem):
                 tile(axes, column, 1.3 * row, float(point[item]), size=size)
                 axes.plot([column + 0.08, column + 0.92], [1.3 * row + 1.05] * 2, color="#e4e4e4", linewidth=size / 2)
                 bar = [column + 0.08, column + 0.08 + 0.84 * attraction[item]]
-                axes.plot(bar, [1.3 * row + 1.05] * 2, color=ORANGE, linewidth=size / 2, solid_capstyle="butt")
+                axes.plot(bar, [1.3 * row + 1.05] * 2, color=INK, linewidth=size / 2, solid_capstyle="butt")
         axes.set_xlim(-1.6, columns)
         axes.set_ylim(1.3 * len(groups), -0.1)
         axes.set_axis_off()
@@ -152,12 +153,15 @@ class Slate(DecisionProblem):
         """Return the items that are shown most, then what the slate is worth on average over a simulated year."""
         point = vector("point", point, self.domain.dimension)
         attraction = self.attraction
-        most = np.argsort(-point - 1e-9 * attraction, kind="stable")[: min(self.slots, 8)]
+        most = np.argsort(-point - 1e-9 * attraction, kind="stable")[: self.slots]
         lines = [
             (self.item_name(item), f"{_often(point[item])}, clicked by {attraction[item]:.0%} in a simulated year")
             for item in most.tolist()
         ]
-        return [*lines, ("clicks on a slate", f"{float(point @ attraction):.2f} of {self.slots}, on average")]
+        return [
+            *listed(lines, "shown no more often"),
+            ("clicks on a slate", f"{float(point @ attraction):.2f} of {self.slots}, on average"),
+        ]
 
     @classmethod
     def sized(cls, size: int, *, seed: int = 0) -> Self:

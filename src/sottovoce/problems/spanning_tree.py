@@ -7,6 +7,7 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import number, vector, whole
 from sottovoce.domains import SpanningTrees
+from sottovoce.problems._lists import listed
 from sottovoce.problems._networks import load_network
 from sottovoce.problems._pictures.maps import draw_map
 from sottovoce.problems.base import DecisionProblem
@@ -113,13 +114,14 @@ class Backbone(DecisionProblem):
         """Return the total mean cost, then the dearest links, with how often they are in the tree if not always."""
         shares = np.clip(vector("point", point, self.domain.dimension), 0.0, 1.0)
         minutes = shares * self.environment.minutes
-        said = [(f"{shares.sum():.0f} links", f"{minutes.sum():.1f} minutes")]
-        for link in np.argsort(-minutes, kind="stable")[:LINKS].tolist():
+        said = []
+        for link in np.argsort(-minutes, kind="stable").tolist():
             if shares[link] < 0.005:
                 break
             often = "" if shares[link] > 0.995 else f", in {shares[link]:.0%} of the trees"
             said.append((" - ".join(self.network.edges[link]), f"{self.environment.minutes[link]:.1f} minutes{often}"))
-        return said
+        total = f"{shares.sum():.0f} links", f"{minutes.sum():.1f} minutes"
+        return [total, *listed(said, "that disturb less", most=LINKS)]
 
     @classmethod
     def sized(cls, size: int, *, seed: int = 0) -> Self:

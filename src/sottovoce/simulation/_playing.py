@@ -204,5 +204,6 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
             privacy_rows=tuple(getattr(privacy, "rows", ())),
             caution="" if misfit is None else misfit.caution,
+            plan_name=str(getattr(optimizer.plan, "name", "")),
         ),
     )

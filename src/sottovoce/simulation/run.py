@@ -20,7 +20,7 @@ Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
 
 VERSION = 1  # of the file format
-_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution")  # fields that the first files do not have
+_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution", "plan_name")  # fields that the first files do not have
 _DAMAGE = (  # what reading a file that is none, or is damaged, may raise
     zipfile.BadZipFile,
     tokenize.TokenError,
@@ -62,6 +62,8 @@ class RunDetails:
         What the plan and the privacy statement say, as names and texts; empty in such files.
     caution : str
         What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
+    plan_name : str
+        Such as "auto", "worst-case" or "paper", or the name of a baseline; empty in files from before.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class RunDetails:
     plan_rows: Rows = ()
     privacy_rows: Rows = ()
     caution: str = ""
+    plan_name: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the details as plain data, for JSON."""
@@ -110,6 +113,7 @@ class RunDetails:
             plan_rows=_rows(stored.get("plan_rows", ())),
             privacy_rows=_rows(stored.get("privacy_rows", ())),
             caution=str(stored.get("caution", "")),
+            plan_name=str(stored.get("plan_name", "")),
         )
 
 

@@ -47,6 +47,23 @@ return [document.documentElement.scrollWidth - wide,
 """
 
 
+CUT = """
+return Array.from(document.querySelectorAll(".scroll")).filter(box => {
+  const hint = box.previousElementSibling;
+  const told = hint && hint.matches(".hint") && hint.getClientRects().length > 0;
+  return box.scrollWidth > box.clientWidth + 1 && !told;
+}).map(box => box.getAttribute("aria-label"));
+"""  # tables that hide columns without a word
+SMALL = """
+return Array.from(document.querySelectorAll("body *")).filter(one => {
+  const own = Array.from(one.childNodes).some(n => n.nodeType === 3 && n.data.trim());
+  if (!own || !one.getClientRects().length || ["SCRIPT", "STYLE", "title"].includes(one.tagName)) return false;
+  const svg = one.ownerSVGElement, scale = svg ? svg.getBoundingClientRect().width / svg.viewBox.baseVal.width : 1;
+  return parseFloat(getComputedStyle(one).fontSize) * scale < 11;
+}).map(one => one.outerHTML.slice(0, 80));
+"""  # words that are too small to read
+
+
 @pytest.fixture(scope="module")
 def sweep(make_sweep, grid_of):
     cells = grid_of(
@@ -135,9 +152,11 @@ def test_pictures_are_drawn(browser, show, page):
     assert all(chart.size["height"] > 100 for chart in charts)
 
 
-@pytest.mark.parametrize("width", [375, 768, 1280])
+@pytest.mark.parametrize("width", [400, 768, 1400])
 def test_nothing_is_wider_than_the_window(browser, show, page, width):
     show(browser, page, width=width)
+    assert browser.execute_script(CUT) == []
+    assert browser.execute_script(SMALL) == []
     browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
     assert browser.execute_script("return innerWidth") == width
     assert browser.execute_script(OVERFLOW) == [0, []]
@@ -198,6 +217,18 @@ def test_a_head_sorts_by_the_exact_value(browser, show, sweep_page):
         known = [value for value in values if not math.isnan(value)]
         assert known == sorted(known, reverse=direction < 0)
         assert len(known) == len(values) - 1
+
+
+def test_no_panel_leaves_half_a_row_empty(browser, show, sweep_page):
+    """Where two panels fit beside each other, the last of an odd number takes both places."""
+    show(browser, sweep_page, width=1400)
+    gaps = browser.execute_script(
+        "return Array.from(document.querySelectorAll('.figures'), row => {"
+        "  const last = row.lastElementChild.getBoundingClientRect(), whole = row.getBoundingClientRect();"
+        "  return [row.children.length, whole.right - last.right]; })"
+    )
+    assert any(count % 2 and count > 1 for count, _ in gaps)
+    assert all(gap < 1 for _, gap in gaps)
 
 
 def test_pointing_at_a_chart_reads_out_its_numbers(browser, show, sweep_page):

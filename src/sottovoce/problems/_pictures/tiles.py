@@ -7,9 +7,9 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BLUE", "GREY", "ORANGE", "font_size", "percent", "tile"]
+__all__ = ["BLUE", "GREY", "INK", "font_size", "percent", "tile"]
 
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#555555"  # distinct for colour-blind readers
+BLUE, INK, GREY = "#0072b2", "#1d2129", "#555555"  # the decision; what it is made for, and words: no algorithm's colour
 _PALE, _DARK = np.array([0.93, 0.95, 0.97]), np.array([0.0, 0.447, 0.698])
 
 
@@ -19,7 +19,7 @@ def font_size(axes: "Axes", columns: float, rows: float, *, most: float = 12.0) 
     figure = axes.get_figure(root=True)
     assert figure is not None
     width, height = figure.get_size_inches()
-    cell = min(0.22 * corners.width * width / columns, 0.38 * corners.height * height / rows)
+    cell = min(0.26 * corners.width * width / columns, 0.38 * corners.height * height / rows)
     return float(min(most, 72.0 * cell))
 
 

@@ -48,10 +48,13 @@ def decision_figure(
     size = (number("width", width, above=0.0) * len(points), number("height", height, above=0.0))
     figure = canvas(*size, dpi=100, facecolor="white")
     panels = figure.subplots(1, len(points), squeeze=False)[0]
+    for axes, title in zip(panels, points, strict=True):
+        axes.set_title("\n".join([*textwrap.wrap(title, int(9 * width)), ""]), fontsize=10)
+    figure.suptitle(problem.title, fontsize=11, fontweight="bold", color=INK)
+    figure.draw_without_rendering()  # problems measure the room that titles leave
     for axes, (title, point) in zip(panels, points.items(), strict=True):
         problem.draw(axes, point)
         own = axes.get_title(loc="left") or axes.get_title(loc="right")
         lines = [*textwrap.wrap(title, int(9 * width)), *([""] if own else [])]  # a line for what the problem wrote
         axes.set_title("\n".join(lines), fontsize=10, color=INK)
-    figure.suptitle(problem.title, fontsize=11, fontweight="bold", color=INK)
     return figure

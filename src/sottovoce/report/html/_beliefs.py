@@ -60,7 +60,7 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
             line=False,
             markers=True,
         )
-        for name, where, colour in (("in the decision", inside, 0), ("not in it", ~inside, 1))
+        for name, where, colour in (("in the decision", inside, 0), ("not in it", ~inside, -1))
         if where.any()
     ]
     step = max(1, len(shown) // 10)

@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats
 from sottovoce.report._numbers import short, significant, with_errors
 from sottovoce.report._palette import SHADES, dashes
+from sottovoce.report._per_event import around_zero, asinh_ticks
 
-__all__ = ["Axis", "Curve", "Scale", "bar_chart", "line_chart", "linear_scale", "log_scale", "swatch"]
+__all__ = ["Axis", "Curve", "Scale", "asinh_scale", "bar_chart", "line_chart", "linear_scale", "log_scale", "swatch"]
 
 WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
-_CHARACTER = 8.4  # pixels of a tick's letter, at the size that phones get
+_CHARACTER = 10.2  # pixels of a tick's letter, at the size that phones get
 _MARKERS = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
     "M-3.6-3.6h7.2v7.2h-7.2z",
@@ -43,6 +44,7 @@ class Scale:
     end: float
     ticks: tuple[float, ...]
     log: bool = False
+    linear_width: float = 0.0  # of a scale that is logarithmic away from zero
 
     def __call__(self, values: ArrayLike) -> Floats:
         """Return where values are, in pixels."""
@@ -50,6 +52,9 @@ class Scale:
         low, high = self.low, self.high
         if self.log:
             place, low, high = np.log10(place), math.log10(low), math.log10(high)
+        elif self.linear_width:
+            place = np.arcsinh(place / self.linear_width)
+            low, high = math.asinh(low / self.linear_width), math.asinh(high / self.linear_width)
         return np.asarray(self.start + (place - low) / (high - low) * (self.end - self.start))
 
 
@@ -99,7 +104,9 @@ class Axis:
     Parameters
     ----------
     label, log
-        Its name, and whether it is logarithmic.
+        Its name, and whether it is logarithmic; then values that are not positive are left out.
+    signed
+        Logarithmic if all values are positive, and otherwise linear around zero.
     ticks
         (position, words) where they are not found by themselves.
     holds
@@ -110,11 +117,18 @@ class Axis:
     log: bool = False
     ticks: tuple[tuple[float, str], ...] = ()
     holds: tuple[float, ...] = ()
+    signed: bool = False
 
     def scale(self, values: Sequence[Floats], start: float, end: float, *, tight: bool = False) -> Scale:
         """Return the scale that holds all values."""
         every = np.concatenate([np.array(self.holds), *(np.ravel(value) for value in values)])
-        found = log_scale(every, start, end) if self.log else linear_scale(every, start, end, tight=tight)
+        width = around_zero([every]) if self.signed else 0.0
+        if width:
+            found = asinh_scale(every, start, end, width)
+        elif self.log or self.signed:
+            found = log_scale(every, start, end)
+        else:
+            found = linear_scale(every, start, end, tight=tight)
         return replace(found, ticks=tuple(at for at, _ in self.ticks)) if self.ticks else found
 
     def words(self, tick: float) -> str:
@@ -127,7 +141,7 @@ def line_chart(series: Sequence[Curve], x: Axis, y: Axis, title: str) -> Markup:
     series = [_drawable(one, x, y) for one in series]
     reach = [edge for one in series for edge in _edges(one)]
     rough = y.scale(reach, 0, 1)
-    left = 34 + _CHARACTER * max(len(y.words(tick)) for tick in rough.ticks)
+    left = 36 + _CHARACTER * max(len(y.words(tick)) for tick in rough.ticks)
     across = x.scale([one.x for one in series], left, WIDTH - RIGHT, tight=not x.log)
     up = y.scale(reach, HEIGHT - BOTTOM, TOP)
     parts = [_grid(across, up, x, y, left), *(_band(one, across, up) for one in series if not one.markers)]
@@ -140,7 +154,7 @@ def bar_chart(values: Floats, marks: Floats | None, title: str) -> Markup:
     ends = [values] if marks is None else [values, marks]
     y = Axis("")
     up = y.scale(ends, HEIGHT - BOTTOM, TOP)
-    left = 34 + _CHARACTER * max(len(y.words(tick)) for tick in up.ticks)
+    left = 36 + _CHARACTER * max(len(y.words(tick)) for tick in up.ticks)
     across = Scale(0.5, len(values) + 0.5, left, WIDTH - RIGHT, _places(len(values)))
     wide = 0.72 * (WIDTH - RIGHT - left) / len(values)
     zero = float(up(0.0))
@@ -155,7 +169,7 @@ def bar_chart(values: Floats, marks: Floats | None, title: str) -> Markup:
         parts.append(Markup(f'{bar}height="{max(high - low, 0.5):.1f}"><title>{escape(words)}</title></rect>'))
         if marks is not None:
             at, half = float(up(marks[i - 1])), wide * 0.62
-            parts.append(Markup(f'<path class="line c1" d="M{centre - half:.1f} {at:.1f}H{centre + half:.1f}"/>'))
+            parts.append(Markup(f'<path class="line ink" d="M{centre - half:.1f} {at:.1f}H{centre + half:.1f}"/>'))
     return _svg(parts, title)
 
 
@@ -282,6 +296,14 @@ def log_scale(values: ArrayLike, start: float, end: float) -> Scale:
     room = max(1.15, (high / low) ** 0.06)
     low, high = float(low / room), float(high * room)
     return Scale(low, high, start, end, _log_ticks(low, high), log=True)
+
+
+def asinh_scale(values: ArrayLike, start: float, end: float, width: float) -> Scale:
+    """Return a scale that is linear within `width` of zero and logarithmic beyond, and holds the values."""
+    found = np.arcsinh(np.append(_finite(values), 0.0) / width)
+    room = 0.06 * (found.max() - found.min() or 1.0)
+    low, high = (float(width * np.sinh(one)) for one in (found.min() - room, found.max() + room))
+    return Scale(low, high, start, end, asinh_ticks(low, high, width), linear_width=width)
 
 
 def _log_ticks(low: float, high: float) -> tuple[float, ...]:

@@ -59,15 +59,17 @@ def decide(problem: DecisionProblem, learned: Vector, best: Vector, *, who: str)
 
 def _picture(problem: DecisionProblem, point: Vector, title: str, caption: str) -> Picture:
     explained = problem.explain(point)
-    said = "; ".join(f"{what}: {much}" for what, much in explained[:5])
+    said = "; ".join(f"{what}: {much}" for what, much in explained)
     return Picture(title, caption, f"{problem.title}. {title}. {said}", _image(problem, point), explained=explained)
 
 
 def _image(problem: DecisionProblem, point: Vector) -> str:
     """Return the drawing as a data address: an image, so that nothing in it can act on the page."""
     with rc_context(_STYLE):
-        figure = canvas(5.2, 4.2, dpi=100)
-        problem.draw(figure.add_subplot(), point)
+        figure = canvas(4.4, 4.2, dpi=100)  # narrow, so that words can be read where a page is narrow
+        axes = figure.add_subplot()
+        figure.draw_without_rendering()  # problems measure the room that there is
+        problem.draw(axes, point)
         content, kind = io.BytesIO(), "svg+xml"
         figure.savefig(content, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
         if content.tell() > _LARGE:

@@ -1,4 +1,4 @@
-"""Charts of one problem in a sweep: regret over events, against epsilon, against the horizon; the price of privacy."""
+"""Charts of one problem in a sweep: regret as events pass, against epsilon and horizon; the price of privacy."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -10,6 +10,7 @@ from sottovoce.experiments import Sweep
 from sottovoce.experiments.grouping import gather
 from sottovoce.experiments.summary import Summary, price_of
 from sottovoce.report._numbers import epsilon_name, short
+from sottovoce.report._per_event import per_event
 from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._pieces import Chart
 from sottovoce.simulation import Run
@@ -21,7 +22,7 @@ _MOST_CURVES = 6
 
 
 def curves(sweep: Sweep, groups: list[Summary], colours: dict[str, int]) -> list[Chart]:
-    """Return regret over events at the longest horizon, one chart per epsilon, all on the same axes."""
+    """Return regret per event as events pass, at the longest horizon: one chart per epsilon, all on the same axes."""
     longest = max(one.horizon for one in groups)
     here = [one for one in groups if one.horizon == longest]
     lines = {id(one): _mean_curve(sweep, one, colours) for one in here}
@@ -29,8 +30,15 @@ def curves(sweep: Sweep, groups: list[Summary], colours: dict[str, int]) -> list
     reach = tuple(float(top) for line in [*lines.values(), never] for top in (np.max(line.y), np.min(line.y)))
     return [
         _curve_figure([lines[id(one)] for one in here if _belongs(one, epsilon)], never, epsilon, longest, reach)
-        for epsilon in _spread(sorted({one.epsilon for one in here}))
+        for epsilon in _spread(_worth_a_chart(here))
     ]
+
+
+def _worth_a_chart(here: list[Summary]) -> list[float]:
+    """Return the epsilons, least first; without privacy by itself only if that is not in all other charts already."""
+    free = [one for one in here if math.isinf(one.epsilon)]
+    shown_anyway = len(free) < len(here) and all(one.algorithm == "no-privacy" for one in free)
+    return sorted({one.epsilon for one in here if not (shown_anyway and math.isinf(one.epsilon))})
 
 
 def _belongs(one: Summary, epsilon: float) -> bool:
@@ -42,11 +50,12 @@ def _curve_figure(shown: list[Curve], never: Curve, epsilon: float, horizon: int
     title = "Without privacy" if math.isinf(epsilon) else f"At {epsilon_name(epsilon)}"
     chart = line_chart(
         [*shown, never],
-        Axis("events"),
-        Axis("cumulative regret", holds=reach),
-        f"Cumulative regret over {horizon:,} events. {title}.",
+        Axis("events", log=True),
+        Axis("regret per event", holds=reach, signed=True),
+        f"Regret per event so far, over {horizon:,} events. {title}.",
     )
-    return Chart(title, chart, f"Cumulative regret over {horizon:,} events. Dashed: never learning.")
+    below = " Below zero less was lost than by any fixed decision." if min(reach) <= 0 else ""
+    return Chart(title, chart, f"Lost per event so far, over {horizon:,} events. Grey: never learning.{below}")
 
 
 def _spread(values: list[float]) -> list[float]:
@@ -71,13 +80,11 @@ def _never_learning(sweep: Sweep, groups: Sequence[Summary]) -> Curve:
 
 
 def _stacked(sweep: Sweep, one: Summary, curve: Callable[[Run], Floats]) -> tuple[Floats, Floats]:
-    """Return a grid of events, and each seed's curve on it."""
-    events = np.linspace(0, one.horizon, _POINTS + 1)
-    rows = []
-    for result in one.done:
-        run = sweep.run_of(result.cell)
-        rows.append(np.interp(events, np.append(0.0, run.events), np.append(0.0, curve(run))))
-    return events, np.array(rows)
+    """Return a grid of events, and each seed's loss per event on it: from where all seeds have something."""
+    found = [per_event(run.events, curve(run)) for run in (sweep.run_of(result.cell) for result in one.done)]
+    start = max(events[0] for events, _ in found)
+    grid = np.geomspace(min(start, one.horizon), one.horizon, _POINTS)
+    return grid, np.array([np.interp(grid, events, values) for events, values in found])
 
 
 def in_figures(groups: list[Summary], colours: dict[str, int]) -> list[Chart]:

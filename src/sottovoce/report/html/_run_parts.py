@@ -11,6 +11,7 @@ from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
+from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import Promise, budget_words, promise_of_run
 from sottovoce.report.html._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report.html._pieces import Chart, Table, Tile, heads, number, text
@@ -76,15 +77,20 @@ def tiles_of(entries: list[ShownRun]) -> list[Tile]:
                     "the regret without privacy, in one run each",
                 ),
             )
-    if not math.isnan(first.predicted):
-        tiles.append(
-            Tile(
-                "Of the plan's bound, happened",
-                f"{run.regret_per_event / first.predicted:.0%}",
-                f"{significant(first.predicted)} per event was predicted",
-            )
-        )
+    if first.plan is not None and not math.isnan(first.predicted):
+        tiles.append(_bound_tile(first, first.plan.order_only))
     return tiles
+
+
+def _bound_tile(first: ShownRun, order_only: bool) -> Tile:
+    """Say what the plan reckoned with before the first event, and how much of it came true."""
+    happened = first.run.regret_per_event
+    share = f"{happened / first.predicted:.0%} of that" if happened > 0 else "less than nothing"
+    return Tile(
+        "At worst, the plan reckoned with about" if order_only else "At worst, the plan said, at most",
+        significant(first.predicted),
+        f"lost per event beyond the best fixed decision. It came to {significant(happened)}: {share}.",
+    )
 
 
 def _without_privacy(entries: list[ShownRun]) -> ShownRun | None:
@@ -109,36 +115,43 @@ def _colours(entries: list[ShownRun]) -> list[int]:
 
 
 def figures_of(entries: list[ShownRun]) -> list[Chart]:
-    """Return the regret in all, and per event."""
+    """Return the regret per event, and in all."""
     longest = max((one.run for one in entries), key=lambda run: run.events_finished)
     keys = zip(_colours(entries), entries, strict=True)
-    total = [_curve(one.label, one.run, one.run.regret, number) for number, one in keys]
-    total.append(_curve("never learning", longest, longest.no_learning, -1))
-    each = [Curve(line.name, line.x[1:], line.y[1:] / line.x[1:], colour=line.colour) for line in total]
-    late = [_after(line, longest.events_finished / 1000) for line in each]
-    positive = all(np.all(line.y > 0) for line in late)
+    shown = [(one.label, one.run, one.run.regret, number) for number, one in keys]
+    shown.append(("never learning", longest, longest.no_learning, -1))
+    each = [_each(*one) for one in shown]
+    total = [_total(*one) for one in shown]
+    below = any(np.any(line.y <= 0) for line in each)
+    note = " Below zero less was lost than by any fixed decision: the world changed." if below else ""
     return [
+        Chart(
+            "Per event",
+            line_chart(
+                each,
+                Axis("events", log=True),
+                Axis("regret per event", signed=True),
+                "Regret per event so far, on logarithmic axes",
+            ),
+            f"What was lost per event so far, on logarithmic axes: a straight line is a power of the events.{note}",
+        ),
         Chart(
             "In all",
             line_chart(total, Axis("events"), Axis("cumulative regret"), "Cumulative regret over events"),
-            "Cumulative regret against the fixed decision that is best over the whole run.",
-        ),
-        Chart(
-            "Per event",
-            line_chart(late, Axis("events", log=True), Axis("regret per event", log=positive), "Mean regret per event"),
-            "The same, divided by the events so far, on logarithmic axes: a straight line is a power of the events.",
+            "The same added up: what learns lies close to the bottom wherever something beside it does not.",
         ),
     ]
 
 
-def _curve(name: str, run: Run, regret: Vector, colour: int) -> Curve:
+def _each(name: str, run: Run, regret: Vector, colour: int) -> Curve:
+    x, y = per_event(run.events, regret)
+    kept = np.unique(np.geomspace(1, len(x), min(160, len(x))).round().astype(int)) - 1
+    return Curve(name, x[kept], y[kept], colour=colour)
+
+
+def _total(name: str, run: Run, regret: Vector, colour: int) -> Curve:
     kept = np.unique(np.linspace(0, len(run.events) - 1, 160).astype(int))
     return Curve(name, np.append(0.0, run.events[kept]), np.append(0.0, regret[kept]), colour=colour)
-
-
-def _after(line: Curve, start: float) -> Curve:
-    kept = line.x >= min(start, line.x[-1])
-    return Curve(line.name, line.x[kept], line.y[kept], colour=line.colour)
 
 
 def table_of(entries: list[ShownRun]) -> Table:

@@ -91,6 +91,15 @@
       });
     });
   });
+  // The words "scroll to see the rest" are for tables that do not fit.
+  function hints() {
+    document.querySelectorAll(".hint").forEach(function (one) {
+      var box = one.nextElementSibling;
+      one.hidden = box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1;
+    });
+  }
+  hints();
+  addEventListener("resize", hints);
   addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (one) { one.open = true; });
   });
