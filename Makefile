@@ -1,6 +1,6 @@
 # Every target sets itself up: the first one creates .venv and installs the pinned dependencies.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS := 1  # small matrices: threads only get in each other's way
