@@ -168,6 +168,11 @@ class Named(RemembersArguments):
     def labelled(self, labels: Any) -> Self:
         """Return the same set under other names, given as the constructor takes them.
 
+        Parameters
+        ----------
+        labels
+            A name for each coordinate, or what else the constructor takes; None for no names.
+
         Examples
         --------
         >>> import sottovoce as sv
@@ -195,6 +200,11 @@ class Named(RemembersArguments):
         - Any other point of a set of choices, which is a mixture of several: a dict from names to shares, of all that
           are not 0.
 
+        Parameters
+        ----------
+        x
+            A decision, of shape (n,).
+
         Examples
         --------
         >>> import sottovoce as sv
@@ -212,6 +222,13 @@ class Named(RemembersArguments):
         """Return the same for a decision that is given by where it is not 0, in increasing order, and what it is there.
 
         Without `entries` it is 1 there. Sets of choices never write it out.
+
+        Parameters
+        ----------
+        places
+            Coordinates.
+        entries
+            What the decision is at each of them; None for 1.
         """
         where = np.asarray(places, dtype=np.int64).ravel()
         if where.size and not (where[0] >= 0 and where[-1] < self.dimension and (np.diff(where) > 0).all()):

@@ -173,6 +173,13 @@ class Decisions:
 def said_of(decisions: Any, domain: Domain) -> list[Any]:
     """Return what each of several decisions is in the names of a domain.
 
+    Parameters
+    ----------
+    decisions
+        Rows, or `Decisions`.
+    domain
+        Whose names they are.
+
     Examples
     --------
     >>> import sottovoce as sv
