@@ -99,7 +99,8 @@ def test_constructors_say_what_is_wrong(build, message):
     ("oracle", "message"),
     [
         (lambda cost: np.zeros(3), r"must return an array of shape \(2,\), got \(3,\)"),
-        (lambda cost: None, "must return an array of shape"),
+        (lambda cost: None, "returned None"),
+        (lambda cost: ["left", "right"], r"must return an array of shape \(2,\), got \['left'"),
         (lambda cost: np.full(2, np.nan), "must return finite"),
         (lambda cost: np.sign(cost), "if it maximises, give it the negative"),
         (lambda cost: np.array([np.cos(cost[0]), 0.0]), "does not minimise"),

@@ -17,6 +17,7 @@ from sottovoce.domains._geometry.hull import Hull, affine_hull, is_point, mean_o
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains._labels import Named
+from sottovoce.domains.oracles import counted, from_any_scale, watched_calls
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
@@ -32,6 +33,10 @@ class Domain(Named, ABC):
     oracle alone, on first use, with a fixed seed. A family that knows better overrides: `center`, `inner_radius` and
     `outer_radius` belong together, since both radii are measured from the centre. Coordinates that have names get them
     by `self.labels = [...]`; then `chosen` says in them what a decision is.
+
+    Your oracle may be a solver with tolerances of its own: the costs that it is handed have entries between -1 and 1,
+    the largest at least 1/2 (or all are 0), whatever the scale at which the set was asked; and its answers are judged
+    to a millionth of the set's extent.
 
     Examples
     --------
@@ -61,6 +66,9 @@ class Domain(Named, ABC):
         super().__init_subclass__(**options)
         if "written" not in vars(cls):
             cls.written = ""  # a name on the command line is one set's own, not that of sets derived from it
+        own = vars(cls).get("extreme_point")
+        if own is not None and not isinstance(own, staticmethod | classmethod):
+            setattr(cls, "extreme_point", counted(own if _is_ours(cls) else from_any_scale(own)))  # noqa: B010
 
     @abstractmethod
     def extreme_point(self, cost: Vector) -> Vector:
@@ -105,7 +113,7 @@ class Domain(Named, ABC):
 
     @cached_property
     def _inner_ball(self) -> InnerBall:
-        with single_threaded():
+        with single_threaded(), watched_calls(f"proving that a ball is in {self!r}"):
             return inner_ball(self.extreme_point, self._hull)
 
     @cached_property
@@ -314,6 +322,11 @@ class Domain(Named, ABC):
     @staticmethod
     def _drawn(rows: Floats, size: int | None) -> Floats:
         return rows[0] if size is None else rows
+
+
+def _is_ours(family: type[Domain]) -> bool:
+    """Whether a set is of this library: its oracle takes costs of any scale, and that is tested."""
+    return family.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 class Fixed:

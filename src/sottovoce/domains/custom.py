@@ -3,16 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
-from sottovoce._checks import vector
 from sottovoce.domains._check import probe_oracle
 from sottovoce.domains._labels import Count, count_or_names
 from sottovoce.domains.base import Domain, Fixed
+from sottovoce.domains.oracles import ask_at_one_scale
 from sottovoce.domains.polytopes.convex_hull import ConvexHull
-from sottovoce.errors import DomainError
 
 __all__ = ["Custom"]
 
@@ -24,7 +22,8 @@ class Custom(Fixed, Domain):
     ----------
     oracle : callable
         From a cost vector of shape (n,) to a point of the set that minimises <cost, x>. It must always mean the same
-        set.
+        set. Costs are handed to it with entries between -1 and 1, the largest at least 1/2, so that it may be a solver
+        with absolute tolerances: `lambda cost: linprog(cost, ...).x`.
     dimension : int, or list of names
         Number of coordinates (n), or their names.
     labels : list of names, optional
@@ -38,6 +37,7 @@ class Custom(Fixed, Domain):
 
     Examples
     --------
+    >>> import numpy as np
     >>> corners = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]])
     >>> triangle = Custom(lambda cost: corners[(corners @ cost).argmin()], dimension=2)
     >>> triangle.extreme_point([0.0, -1.0])
@@ -63,10 +63,5 @@ class Custom(Fixed, Domain):
         return tuple(cls(hull.extreme_point, hull.dimension) for hull in ConvexHull.examples()[:3])
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
-        """Return the oracle's answer, checked, in an array of its own."""
-        answer = np.array(self.oracle(vector("cost", cost, self.dimension)), dtype=np.float64)
-        if answer.shape != (self.dimension,):
-            raise DomainError(f"the oracle must return an array of shape ({self.dimension},), got {answer.shape}")
-        if not np.isfinite(answer).all():
-            raise DomainError(f"the oracle must return finite coordinates, got {answer!r}")
-        return answer
+        """Return the oracle's answer to the cost at its scale, checked, in an array of its own."""
+        return ask_at_one_scale(self.oracle, cost, self.dimension)

@@ -205,5 +205,6 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             privacy_rows=tuple(getattr(privacy, "rows", ())),
             caution="" if misfit is None else misfit.caution,
             plan_name=str(getattr(optimizer.plan, "name", "")),
+            setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
         ),
     )

@@ -20,7 +20,8 @@ Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
 
 VERSION = 1  # of the file format
-_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution", "plan_name")  # fields that the first files do not have
+# Fields that the first files do not have:
+_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution", "plan_name", "setup_oracle_calls")
 _DAMAGE = (  # what reading a file that is none, or is damaged, may raise
     zipfile.BadZipFile,
     tokenize.TokenError,
@@ -64,6 +65,8 @@ class RunDetails:
         What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
     plan_name : str
         Such as "auto", "worst-case" or "paper", or the name of a baseline; empty in files from before.
+    setup_oracle_calls : int
+        How many of the calls were made before the first action: planning, and geometry that has no formula.
 
     Examples
     --------
@@ -90,6 +93,7 @@ class RunDetails:
     privacy_rows: Rows = ()
     caution: str = ""
     plan_name: str = ""
+    setup_oracle_calls: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the details as plain data, for JSON."""
@@ -114,6 +118,7 @@ class RunDetails:
             privacy_rows=_rows(stored.get("privacy_rows", ())),
             caution=str(stored.get("caution", "")),
             plan_name=str(stored.get("plan_name", "")),
+            setup_oracle_calls=int(stored.get("setup_oracle_calls", 0)),
         )
 
 
@@ -263,6 +268,7 @@ class Run:
         count = f"{self.events_finished:,} events"
         if not self.finished:
             count += f" of {details.horizon:,}, then interrupted"
+        setup = f", {details.setup_oracle_calls:,} of them to set up" if details.setup_oracle_calls else ""
         return "\n".join(
             [
                 f"{details.environment}: {count}",
@@ -271,7 +277,7 @@ class Run:
                 f"  learned         {self.learned}",
                 f"  privacy         {details.privacy_headline}",
                 f"  rounds          {details.rounds:,}",
-                f"  oracle calls    {details.oracle_calls:,}",
+                f"  oracle calls    {details.oracle_calls:,}{setup}",
                 f"  time            {details.seconds:.2f} s",
                 *([f"  caution         {details.caution}"] if details.caution else []),
             ]

@@ -469,9 +469,15 @@ class Study:
 
     @property
     def oracle_calls(self) -> int:
-        """Calls of the linear oracle that computing points has cost, in the epochs at hand."""
+        """Calls of the linear oracle for the epochs at hand: all of this process's, and those for points of others'."""
         with self._session.at_rest():
             return sum(epoch.oracle_calls for epoch in self._session.state.epochs.values())
+
+    @property
+    def setup_oracle_calls(self) -> int:
+        """Those of them that this process made to plan, and to find geometry that has no formula."""
+        with self._session.at_rest():
+            return sum(epoch.setup_calls for epoch in self._session.state.epochs.values())
 
     # ------------------------------------------------------------------ the end
 

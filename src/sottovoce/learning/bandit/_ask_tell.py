@@ -27,6 +27,7 @@ from sottovoce import _fork
 from sottovoce._arrays import Floats
 from sottovoce._checks import whole
 from sottovoce._losses import as_float
+from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import ForkRefused, HorizonReached
 from sottovoce.exploration import joined
 from sottovoce.learning.bandit._life import Life
@@ -53,6 +54,7 @@ class Epochs(NamedTuple):
     current: Epoch
     planned: int  # events of it and of those before
     finished_calls: int  # oracle calls of those before
+    setup_calls: int = 0  # of these and of the current one's, those before the first event of each
 
 
 class AskTell:
@@ -64,7 +66,9 @@ class AskTell:
 
     def _prepare(self, configuration: BanditConfiguration, source: NoiseSource, seed: int | None) -> None:
         self._configuration = configuration
+        calls = calls_of_this_thread()
         self._problem = configuration.problem()
+        self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
         self.horizon = None if configuration.horizon is None else self._problem.horizon
         self._source = source
         self.seed = None if seed is None else whole("seed", seed, least=0)
@@ -174,10 +178,12 @@ class AskTell:
         return opened
 
     def _next_epoch(self, so_far: Epochs | None) -> Epochs:
-        previous, planned, calls = (None, 0, 0) if so_far is None else so_far
+        asked = self._problem_calls
+        previous, planned, calls, setup = (None, 0, asked, asked) if so_far is None else so_far
         length = next_length(self.horizon, planned)
         epoch = self._make_epoch(length, self._origin + planned, previous)
-        return Epochs(epoch, planned + length, calls if previous is None else calls + previous.oracle_calls)
+        finished = calls if previous is None else calls + previous.oracle_calls
+        return Epochs(epoch, planned + length, finished, setup + epoch.setup_calls)
 
     def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
         problem = replace(self._problem, horizon=length)
@@ -279,7 +285,9 @@ class AskTell:
         if self._settled != _fork.current:
             self._settle()
         epoch = self._best_informed
-        return self._home if epoch is None and self._home is not None else recommended(epoch, self._problem)
+        if epoch is None and self._home is not None:
+            return self._home
+        return self._epoch.counting(lambda: recommended(epoch, self._problem))
 
     def _outstanding(self, limit: int | None) -> Outstanding:
         if self._settled != _fork.current:

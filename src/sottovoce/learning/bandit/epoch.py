@@ -1,14 +1,16 @@
 """One run for a known horizon: its parts, put together from a plan."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import part
+from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.exploration import Decisions, Draw, Explorer, Record, Spheres, Stage
 from sottovoce.exploration.posterior import PosteriorProbes
 from sottovoce.learning.bandit._reports import ReportGrid
@@ -88,6 +90,20 @@ def _step(plan: Plan, stage: Stage) -> StepRule:
     return AdaptiveStep(reach, plan.step_multiplier)
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+Result = TypeVar("Result")
+
+
+def _counting(method: Method) -> Method:
+    """Count the oracle calls that a method of an epoch makes."""
+
+    @functools.wraps(method)
+    def counted(self: "Epoch", *arguments: Any) -> Any:
+        return self.counting(partial(method, self, *arguments))
+
+    return cast(Method, counted)
+
+
 class _Drawn(NamedTuple):
     """How far an epoch has drawn its events; replaced as a whole."""
 
@@ -117,6 +133,8 @@ class Epoch:
         self._first, self.earlier = first, earlier  # the first id, and the rounds before it
         self._drawn = _Drawn(0, 0, None, 0, None, None)
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
+        # Calls of the oracle by this epoch: made in earlier lives, in all of this one, and before its first event.
+        self._earlier_calls = self.calls = self.setup_calls = 0
         self.compact = False  # whether whoever draws takes decisions that are not written out
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
@@ -125,6 +143,7 @@ class Epoch:
         self.explorer, self.learner = explorer, learner
         self._learned = learner.knowledge(), explorer.knowledge()
 
+    @_counting
     def follow(self, previous: "Epoch") -> None:
         """Begin with what the epoch before this one has learned, as far as it is of use."""
         self.explorer.follow(previous.explorer, previous.plan.horizon)
@@ -142,7 +161,19 @@ class Epoch:
 
     @property
     def oracle_calls(self) -> int:
-        """Oracle calls that computing points has cost."""
+        """Oracle calls that the epoch has cost: planning, points, decisions; of earlier lives, the points alone."""
+        return self._earlier_calls + self.calls
+
+    def counting(self, work: Callable[[], Result]) -> Result:
+        """Return what work for this epoch returns, and count its oracle calls."""
+        before = calls_of_this_thread()
+        try:
+            return work()
+        finally:
+            self.calls += calls_of_this_thread() - before
+
+    @property
+    def _calls_of_points(self) -> int:
         point_map = self.learner.point_map
         return point_map.calls if isinstance(point_map, MirrorStep) else 0
 
@@ -150,6 +181,7 @@ class Epoch:
         """Draw the next events, ready to take in their losses."""
         return Block(*self.draw_block(coins), self.grid)
 
+    @_counting
     def draw_block(self, coins: np.random.Generator) -> tuple[OpenRound, int, Draw]:
         """Draw the next events: return their round, the number of the first one, and what was drawn.
 
@@ -227,6 +259,7 @@ class Epoch:
         assert isinstance(part, FreshGradient | RunningTotal)
         return part.release(sums)
 
+    @_counting
     def take_in(self, released: ReleasedRound | None, point: Floats) -> None:
         """Learn from a released round; None passes over a round whose losses are lost or were never to be released.
 
@@ -247,7 +280,7 @@ class Epoch:
         learner = {f"learner.{name}": value for name, value in self.learner.state().items()}
         explorer = {f"explorer.{name}": value for name, value in self.explorer.memory().items()}
         passed, opened = self.counts
-        counts = {"first": self._first, "passed": passed, "opened": opened, "calls": self.oracle_calls}
+        counts = {"first": self._first, "passed": passed, "opened": opened, "calls": self._calls_of_points}
         center = self.learner.point_map.center if isinstance(self.learner.point_map, MirrorStep) else np.empty(0)
         return counts | {"center": center} | learner | explorer
 
@@ -258,7 +291,7 @@ class Epoch:
             self.explorer.remember(learned)
         if isinstance(self.learner.point_map, MirrorStep):
             self.learner.point_map.center = np.array(state["center"])
-            self.learner.point_map.calls = int(state["calls"])
+            self.learner.point_map.calls = self._earlier_calls = int(state["calls"])
         self._first = int(state["first"])
         self._drawn = _Drawn(int(state["passed"]), int(state["opened"]), None, 0, None, None)
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
@@ -285,6 +318,7 @@ class Epoch:
             self.learner.skip()
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
 
+    @_counting
     def last_point(self) -> Floats:
         """The newest point there is: where a next epoch starts."""
         return self.learner.point(self._drawn.opened)
@@ -294,6 +328,16 @@ def next_epoch(
     problem: Problem, configuration: BanditConfiguration, source: NoiseSource, *, first: int, previous: Epoch | None
 ) -> Epoch:
     """Plan and begin the epoch after `previous`, where that one has come to if both work in the same position."""
+    calls = calls_of_this_thread()
+    with watched_calls(f"setting up for {problem.domain!r}"):
+        epoch = _planned(problem, configuration, source, first, previous)
+    epoch.calls = epoch.setup_calls = calls_of_this_thread() - calls
+    return epoch
+
+
+def _planned(
+    problem: Problem, configuration: BanditConfiguration, source: NoiseSource, first: int, previous: Epoch | None
+) -> Epoch:
     name = configuration.plan
     if name == "auto" and previous is not None and exploration_named(previous.plan.exploration).bounded:
         name = "worst-case"  # as it began, perhaps long ago: "auto" was that once, and had other choices

@@ -289,8 +289,19 @@ class PrivateBandit(AskTell):
 
     @property
     def oracle_calls(self) -> int:
-        """Calls of the linear oracle that computing points has cost."""
+        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them.
+
+        What a state was taken from has made is in it as far as it computed points.
+        """
         return self._epochs.finished_calls + self._epoch.oracle_calls
+
+    @property
+    def setup_oracle_calls(self) -> int:
+        """Calls of the linear oracle before the first action: planning, and geometry that has no formula.
+
+        A set remembers its geometry: a second optimizer on the same one finds it there, and does not ask again.
+        """
+        return self._epochs.setup_calls
 
     @property
     def privacy(self) -> PrivacyStatement:

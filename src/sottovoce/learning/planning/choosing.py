@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from sottovoce._checks import choice, number, whole
+from sottovoce.domains.oracles import watched_calls
 from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind, exploration_named
 from sottovoce.learning.explorations._common import largest_radius
 from sottovoce.learning.explorations.kind import Check, Chosen
@@ -52,6 +53,11 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
             raise ValueError("single choices cannot override a ready Plan; make the plan with them, or leave them out")
         return plan
     choice("plan", plan, PLANS)
+    with watched_calls(f"planning for {problem.domain!r}"):
+        return _made(problem, plan, **overrides)
+
+
+def _made(problem: Problem, plan: str, **overrides: Any) -> Plan:
     chosen = _checked(problem, overrides)
     check_costs(problem, *_asking(problem, plan, chosen))
     best = _papers(problem, chosen) if plan == "paper" else _best(problem, chosen, bounded=plan == "worst-case")

@@ -15,7 +15,8 @@ def recommendation_of(session: Session) -> Recommendation:
     """Return the decision to take home."""
     older = session.submit(lambda connection: _closed_before(session, connection))
     with session.at_rest():
-        return recommended(_best(session, older), session.state.problem)
+        best, problem = _best(session, older), session.state.problem
+        return recommended(best, problem) if best is None else best.counting(lambda: recommended(best, problem))
 
 
 def posterior_of(session: Session) -> Posterior | None:

@@ -1,0 +1,134 @@
+"""An oracle of one's own may be a solver with absolute tolerances: it is asked at one scale, and every call counts."""
+
+import numpy as np
+import pytest
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+
+import sottovoce as sv
+from sottovoce.domains import Custom, Domain, Hypersimplex, check_domain
+from sottovoce.domains.oracles import calls_of_this_thread
+from sottovoce.errors import DomainError
+from sottovoce.projection import project
+
+ITEMS = 4
+
+
+def knapsack(seed, integer=False):
+    """The cheapest part of some items that fits, by HiGHS; whole items alone, if integer."""
+    weights = np.random.default_rng(seed).uniform(1.0, 10.0, ITEMS)
+    capacity = weights.sum() / 3
+    if integer:
+        fits = LinearConstraint(weights[None], -np.inf, capacity)
+        return lambda cost: milp(cost, constraints=fits, integrality=np.ones(ITEMS), bounds=Bounds(0, 1)).x
+    return lambda cost: linprog(cost, A_ub=weights[None], b_ub=[capacity], bounds=(0, 1)).x
+
+
+class Subclass(Domain):
+    """One method, as the documentation says."""
+
+    def __init__(self, seed, integer=False):
+        self.dimension = ITEMS
+        self.solve = knapsack(seed, integer)
+
+    def extreme_point(self, cost):
+        return self.solve(cost)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_linear_program_is_a_set(seed):
+    domain = Custom(knapsack(seed), ITEMS)
+    assert domain.affine_dimension == ITEMS
+    assert domain.contains(domain.center)
+    drawn = domain.round(domain.center, np.random.default_rng(0), size=20)
+    assert drawn.shape == (20, ITEMS)
+    weights = np.random.default_rng(seed).uniform(1.0, 10.0, ITEMS)
+    shifts = domain.inner_radius * np.vstack((np.eye(ITEMS), -np.eye(ITEMS), weights / np.linalg.norm(weights)))
+    around = domain.center + shifts  # the inner ball, along the facets' normals: all of it is feasible
+    assert (around >= -1e-9).all()
+    assert (around @ weights <= weights.sum() / 3 + 1e-9).all()
+
+
+def test_a_subclass_with_one_method_passes_the_check():
+    check_domain(Subclass(1, integer=True))
+
+
+@pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
+@pytest.mark.parametrize("settings", [{}, {"losses": "linear"}, {"integral": True}], ids=str)
+def test_a_subclass_with_one_method_is_played(plan, settings):
+    optimizer = sv.PrivateBandit(
+        Subclass(2), horizon=200, loss_range=(0, 1), privacy=sv.PureDP(1.0), plan=plan, seed=1, **settings
+    )
+    actions = optimizer.ask(20)
+    optimizer.tell(actions.ids, np.full(20, 0.5))
+    assert optimizer.recommend().x.shape == (ITEMS,)
+
+
+def test_a_study_of_it_is_taken_up_again(tmp_path):
+    url = f"sqlite:///{tmp_path / 'own.db'}"
+    settings = {"horizon": 50, "loss_range": (0, 1), "privacy": sv.PureDP(1.0), "losses": "linear"}
+    with sv.Study.open(url, name="own", domain=Subclass(3), **settings) as study:
+        study.tell(study.ask().id, 0.5)
+    with sv.Study.open(url, name="own", domain=Subclass(3), **settings) as study:
+        assert study.remaining == 49
+
+
+def test_costs_reach_it_at_one_scale_and_unrounded():
+    asked = []
+
+    def oracle(cost):
+        asked.append(cost)
+        return np.where(cost > 0, -1.0, 1.0)
+
+    square = Custom(oracle, 2)
+    for scale in (1e-300, 1e-17, 1.0, 1e300, 0.0):
+        cost = scale * np.array([0.3, -0.7])
+        square.extreme_point(cost)
+        largest = np.abs(asked[-1]).max()
+        assert largest == 0.0 if scale == 0.0 else 0.5 <= largest < 1.0
+        if scale:
+            assert np.array_equal(np.log2(asked[-1] / cost), np.full(2, np.rint(np.log2(asked[-1][0] / cost[0]))))
+    assert project(square, np.array([1e-30, 1e-30])).distance < 1e-6
+
+
+def test_every_call_is_counted_set_up_included():
+    asked = []
+    slate = Hypersimplex(6, 2)
+
+    def oracle(cost):
+        asked.append(cost)
+        return slate.extreme_point(cost)
+
+    domain = Custom(oracle, 6)
+    made, before = len(asked), calls_of_this_thread()
+    first, second = (
+        sv.PrivateBandit(domain, horizon=500, loss_range=(0, 1), privacy=sv.PureDP(1.0), plan="worst-case", seed=1)
+        for _ in range(2)
+    )
+    assert first.setup_oracle_calls > 100
+    assert second.setup_oracle_calls == 0  # the set remembers what the first one asked
+    for optimizer in (first, second):
+        actions = optimizer.ask(400)
+        optimizer.tell(actions.ids, actions.x[:, 0])
+        optimizer.recommend()
+    assert first.oracle_calls + second.oracle_calls == len(asked) - made == calls_of_this_thread() - before
+    assert first.oracle_calls > first.setup_oracle_calls
+
+
+def test_a_run_says_what_setting_up_has_cost():
+    domain = Custom(Hypersimplex(5, 2).extreme_point, 5)
+    environment = sv.simulation.NoisyLinear(domain, seed=1)
+    optimizer = sv.PrivateBandit(
+        domain, horizon=100, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), losses="linear", seed=1
+    )
+    run = sv.simulate(optimizer, environment)
+    assert f", {optimizer.setup_oracle_calls:,} of them to set up" in str(run)
+    assert run.details.oracle_calls == optimizer.oracle_calls > optimizer.setup_oracle_calls > 0
+
+
+def test_a_solver_that_finds_nothing_is_told_apart():
+    class Broken(Subclass):
+        def extreme_point(self, cost):
+            return None
+
+    with pytest.raises(DomainError, match="returned None: a solver that found no answer"):
+        Broken(0).contains(np.zeros(ITEMS))
