@@ -66,13 +66,9 @@ def with_names(domain):
         return domains.Product({f"part {i}": with_names(part) for i, part in enumerate(domain.domains)})
     if isinstance(domain, domains.Counting | domains.Rounded):
         return type(domain)(with_names(domain.domain))
-    if isinstance(domain, domains.Birkhoff | domains.Matchings | domains.NuclearBall):
-        sizes = {"Birkhoff": ("n", "n"), "Matchings": ("left", "right"), "NuclearBall": ("rows", "columns")}
-        return domain.labelled([names(getattr(domain, size), size) for size in sizes[type(domain).__name__]])
-    if isinstance(domain, domains.Spectrahedron):
-        return domain.labelled(names(domain.n, "state"))
     assert "labels" in inspect.signature(type(domain)).parameters, "take labels, and keep them with self._name(labels)"
-    return domain.labelled(names(domain.dimension, "item"))
+    lists = [names(count, f"item of side {side}") for side, count in enumerate(domain.label_counts)]
+    return domain.labelled(lists if len(lists) > 1 else lists[0])
 
 
 def names(count, kind):

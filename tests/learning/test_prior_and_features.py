@@ -199,3 +199,75 @@ def test_a_study_keeps_them_and_refuses_others(season, tmp_path):
         assert again.export()["configuration"]["prior"].startswith("Posterior(linear, 20 coordinates")
     with pytest.raises(ConfigurationMismatch, match="features is Features"):
         sv.Study.open(url, name="next", features=features[::-1])
+
+
+ITEMS = tuple(f"item {i}" for i in range(20))
+
+
+def after(domain, costs, events=4000):
+    optimizer = make(domain, horizon=events)
+    regret(optimizer, costs)
+    return optimizer.posterior()
+
+
+def test_a_prior_finds_coordinates_by_their_names(tmp_path):
+    """A run over the same things in another order believes the same of each, and learns on from there alike."""
+    order = np.random.default_rng(3).permutation(20)
+    found = after(SLATES.labelled(ITEMS), COSTS)
+    prior = sv.Posterior.load(found.save(tmp_path / "believed"))
+    assert prior == found
+    assert prior.labels == ITEMS
+    other = SLATES.labelled([ITEMS[i] for i in order])
+    began = make(other, prior=prior).posterior()
+    assert began.labels == other.labels
+    straight = make(SLATES.labelled(ITEMS), prior=prior).posterior()
+    assert np.allclose(began.slopes, straight.slopes[order], atol=2e-3)  # scales are tried out
+    assert np.abs(began.slopes - straight.slopes).max() > 0.05
+    covariance = straight.covariance[:20, :20][np.ix_(order, order)]
+    assert np.allclose(began.covariance[:20, :20], covariance, rtol=0.05, atol=1e-4)
+    x, y = np.zeros(20), np.zeros(20)
+    x[:5] = 1.0
+    y[np.argsort(order)[:5]] = 1.0
+    assert prior.predict(x) == pytest.approx(prior.in_order_of(other.labels).predict(y))
+
+
+def test_a_prior_about_other_things_is_refused():
+    prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
+    with pytest.raises(ValueError, match="prior is about other things: the domain has a coordinate 'cake'"):
+        make(SLATES.labelled([*ITEMS[:19], "cake"]), prior=prior)
+    assert make(SLATES, prior=prior).remaining  # without names, what stands in its place is meant
+    nameless = after(SLATES, COSTS, 1000)
+    assert nameless.labels is None
+    assert make(SLATES.labelled(ITEMS), prior=nameless).remaining
+
+
+def test_a_posterior_says_names():
+    believed = after(SLATES.labelled(ITEMS), COSTS, 1000)
+    assert f"best       {ITEMS[int(np.argmin(believed.slopes))]}: " in str(believed)
+
+
+def test_a_study_is_created_with_a_prior_in_another_order_and_opened_again(tmp_path):
+    prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
+    url = f"sqlite:///{tmp_path / 'study.db'}"
+    given = {"horizon": 5000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR, "prior": prior}
+    other = SLATES.labelled(ITEMS[::-1])
+    with sv.Study.open(url, name="study", domain=other, **given) as study:
+        study.ask()
+        believed = study.posterior()
+    with sv.Study.open(url, name="study", domain=other, **given) as study:
+        assert study.posterior().labels == believed.labels == ITEMS[::-1]
+        assert np.allclose(study.posterior().slopes, believed.slopes)
+
+
+def test_a_record_with_names_that_are_none_is_refused():
+    prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
+    for labels in (
+        ["a"] * 20,
+        ["a", "b"],
+        "tea",
+        [[1]] * 20,
+        [{"made": ["domains", "Ball", {"dimension": n + 1}]} for n in range(20)],
+    ):
+        record = prior.to_record() | {"labels": labels}
+        with pytest.raises(ValueError, match=r"name|labels"):
+            sv.Posterior.from_record(record)

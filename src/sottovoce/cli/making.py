@@ -1,6 +1,7 @@
 """From what options say to the domain and the guarantee that they ask for."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from sottovoce.domains.specification import build
 from sottovoce.exploration.posterior import Features, Posterior
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP
 
-__all__ = ["domain_of", "features_of", "guarantee_of", "prior_of"]
+__all__ = ["domain_of", "features_of", "guarantee_of", "labelled", "labels_of", "prior_of"]
 
 
 def domain_of(text: str | None, file: Path | None) -> Domain:
@@ -30,6 +31,43 @@ def domain_of(text: str | None, file: Path | None) -> Domain:
         raise ValueError(
             f"{file} does not hold a domain as sottovoce.domains.specification.specify writes it: {problem}"
         ) from None
+
+
+def labels_of(given: str | Sequence[str]) -> list[str]:
+    """Return names that are written with commas between them, or stand in a file, one a line.
+
+    Examples
+    --------
+    >>> labels_of("tea, coffee")
+    ['tea', 'coffee']
+    """
+    if not isinstance(given, str):
+        return list(given)
+    if "," in given:
+        return [name.strip() for name in given.split(",")]
+    try:
+        lines = Path(given).read_text(encoding="utf-8-sig").splitlines()
+    except FileNotFoundError:
+        raise ValueError(
+            f"labels must be names with commas between them, or a file with one a line; there is no file {given}"
+        ) from None
+    except OSError as problem:
+        raise ValueError(f"labels: {given} cannot be read: {problem.strerror}") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"labels: {given} is not a text in UTF-8, with a name on each line") from None
+    return [line.strip() for line in lines if line.strip()]
+
+
+def labelled(domain: Domain, names: list[str]) -> Domain:
+    """Return the domain with names; those of rows come before those of columns."""
+    counts = domain.label_counts
+    if len(names) != sum(counts):
+        each = f"{counts[0]} for its rows and {counts[1]} for its columns" if len(counts) > 1 else str(sum(counts))
+        raise ValueError(f"labels must be {each} of {domain!r}, got {len(names)}")
+    try:
+        return domain.labelled(names if len(counts) == 1 else (names[: counts[0]], names[counts[0] :]))
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"labels: {problem}") from None
 
 
 def features_of(file: Path) -> Features:

@@ -15,7 +15,7 @@ import typer
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.cli import parsing
-from sottovoce.cli.making import domain_of, features_of, guarantee_of, prior_of
+from sottovoce.cli.making import domain_of, features_of, guarantee_of, labelled, labels_of, prior_of
 from sottovoce.domains import Domain
 from sottovoce.experiments.naming import read_values
 from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
@@ -67,6 +67,13 @@ class Options:
         Path | None,
         typer.Option(
             help="A file with a domain as sottovoce.domains.specification.specify writes it.",
+            rich_help_panel=_DECISION,
+        ),
+    ] = None
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            help="Names of the coordinates, such as tea,coffee,cocoa; or a file with one a line.",
             rich_help_panel=_DECISION,
         ),
     ] = None
@@ -170,7 +177,8 @@ class Options:
     @property
     def feasible_set(self) -> Domain:
         """The domain that is written, or in a file."""
-        return domain_of(self.domain, self.domain_json)
+        found = domain_of(self.domain, self.domain_json)
+        return found if self.labels is None else labelled(found, labels_of(self.labels))
 
     @property
     def events(self) -> int | None:

@@ -54,9 +54,10 @@ class Settings(Options):
         super().__post_init__()
         if self.is_problem:
             problem_name(self.environment)
-            if self.domain or self.domain_json:
+            if self.domain or self.domain_json or self.labels:
                 raise ValueError(
-                    f"domain must be left out: {self.environment} has its own. Settings change it, as in slate:items=40"
+                    f"domain and labels must be left out: {self.environment} has its own. Settings change it, as in "
+                    "slate:items=40"
                 )
         else:
             _checked_environment("environment", self.environment)
@@ -113,7 +114,7 @@ def _checked_environment(name: str, text: str) -> None:
 
 KEYS = tuple(field.name for field in fields(Settings))
 _SWITCHES = (*SWITCHES, "simulated_noise")
-_NOT_OF_VARIANTS = ("environment", "domain", "domain_json", "horizon", "loss_range", "seed", "also", "beside")
+_NOT_OF_VARIANTS = ("environment", "domain", "domain_json", "labels", "horizon", "loss_range", "seed", "also", "beside")
 _VARIANT_KEYS = tuple(name for name in KEYS if name not in _NOT_OF_VARIANTS)
 
 
@@ -122,7 +123,7 @@ def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
     Options(**{name: values[name] for name in PRIVACY if name in values})  # must not contradict each other
     left_out = displaced(values)
     if "environment" in values:
-        left_out |= {"domain": None, "beside": None}
+        left_out |= {"domain": None, "labels": None, "beside": None}
     return replace(settings, **{**left_out, **values})
 
 

@@ -4,6 +4,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from rich.console import Console
 
 from sottovoce.cli.study_output import Output, Written
 from sottovoce.cli.study_shared import AsJson, Name, Url, storage_url
+from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.errors import SottovoceError
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.studies import Study
@@ -35,14 +37,16 @@ def ask_command(
         raise ValueError("--size and --round exclude each other")
     with Study.open(storage_url(storage), name=name) as study, Output() as out:
         count = 1 if size is None else size
-        in_words = not lines and (as_json is False or (as_json is None and sys.stdout.isatty()))
-        if not lines and not in_words:
+        named = study.domain.labels is not None
+        printed = not lines and (as_json is False or (as_json is None and sys.stdout.isatty()))
+        line = partial(_words if printed else _line, named=named)
+        if not lines and not printed:
             _print_document(study, study.ask_round() if whole_round else study.ask(count), out)
         elif whole_round:
             actions = study.ask_round()
-            _print_lines(study, [actions], len(actions), out, _words if in_words else _line)
+            _print_lines(study, [actions], len(actions), out, line)
         else:
-            _print_lines(study, study.ask_in_parts(count), count, out, _words if in_words else _line)
+            _print_lines(study, study.ask_in_parts(count), count, out, line)
 
 
 def _print_lines(
@@ -62,7 +66,8 @@ def _print_lines(
 
 def _print_document(study: Study, actions: Actions, out: Output) -> None:
     """Print one JSON object; half of one is of no use to anybody, so all of its actions are forgotten then."""
-    document = json.dumps({"study": study.name, "actions": [_plain(one) for one in actions]})
+    named = study.domain.labels is not None
+    document = json.dumps({"study": study.name, "actions": [_plain(one, named) for one in actions]})
     written = out.write([document])
     if written.problem is not None and not written.finished:
         _give_back(study, actions.ids, 0, written)
@@ -85,13 +90,15 @@ def _give_back(study: Study, ids: Any, printed: int, stopped: Written) -> None:
     raise typer.Exit(stopped.code)
 
 
-def _plain(action: Action) -> dict[str, Any]:
-    return {"id": action.id, "x": action.x.tolist(), "wants_loss": bool(action.wants_loss)}
+def _plain(action: Action, named: bool) -> dict[str, Any]:
+    chosen = {"chosen": as_plain(action.chosen)} if named else {}
+    return {"id": action.id, **chosen, "x": action.x.tolist(), "wants_loss": bool(action.wants_loss)}
 
 
-def _line(action: Action) -> str:
-    return json.dumps(_plain(action))
+def _line(action: Action, named: bool) -> str:
+    return json.dumps(_plain(action, named))
 
 
-def _words(action: Action) -> str:
-    return f"{action.id}  {action.x.tolist()}{'' if action.wants_loss else '  (no loss wanted)'}"
+def _words(action: Action, named: bool) -> str:
+    decision = in_words(action.chosen, most=None) if named else action.x.tolist()
+    return f"{action.id}  {decision}{'' if action.wants_loss else '  (no loss wanted)'}"

@@ -189,6 +189,11 @@ class Named(RemembersArguments):
         made: Self = make(**{**self.made_with, "labels": labels})
         return made
 
+    @property
+    def label_counts(self) -> tuple[int, ...]:
+        """How many names `labels` takes: one for each coordinate, or so many for rows and so many for columns."""
+        return (self.dimension,)
+
     def chosen(self, x: Any) -> Any:
         """Return what a decision is in the names of the coordinates, or in their numbers if they have none.
 

@@ -4,9 +4,9 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from sottovoce._arrays import Floats
-from sottovoce.domains._labels import Labels, Named
+from sottovoce.domains._labels import Labels, Named, read_labels
 
-__all__ = ["as_plain", "by_numbers", "in_words", "label_text", "other_names", "own_copy"]
+__all__ = ["as_plain", "by_numbers", "in_words", "label_text", "other_names", "own_copy", "read_labels"]
 
 _SHOWN = 12  # names, in print
 

@@ -18,7 +18,7 @@ from sottovoce._arrays import Floats
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.domains.base import Domain
 
-__all__ = ["build", "fingerprint", "labels_from", "plain_labels", "same_answers", "specify"]
+__all__ = ["as_stored", "build", "fingerprint", "labels_from", "plain_labels", "same_answers", "specify"]
 
 _QUESTIONS = 8
 # What was written down, with the answers: with many coordinates that takes a while. What is plain data never changes.
@@ -93,17 +93,44 @@ def same_answers(one: Floats, other: Floats) -> bool:
     return one.shape == other.shape and bool(np.allclose(one, other, rtol=1e-6, atol=1e-9))
 
 
-def plain_labels(domain: Domain) -> list[Any] | None:
-    """Return the names of a domain's coordinates as plain data; None if it has none, or they cannot be written down."""
-    try:
-        return None if domain.labels is None else [_plain(label) for label in domain.labels]
-    except _NOT_PLAIN:
-        return None
+def plain_labels(labels: Sequence[Any] | None) -> list[Any] | None:
+    """Return names as plain data; those of another kind than texts, numbers and tuples of these by their text."""
+    return None if labels is None else [_plain_label(label) for label in labels]
+
+
+def _plain_label(label: Any) -> Any:
+    if isinstance(label, tuple):
+        return {"tuple": [_plain_label(one) for one in label]}
+    return _plain(label) if isinstance(label, str | int | float | np.generic) else str(label)
 
 
 def labels_from(data: list[Any] | None) -> tuple[Any, ...] | None:
-    """Return the names that `plain_labels` wrote down."""
-    return None if data is None else tuple(_built(one) for one in data)
+    """Return the names that `plain_labels` wrote down, and nothing else: files may come from anybody."""
+    if not isinstance(data, list | None):
+        raise ValueError("names must be in a list")
+    return None if data is None else tuple(_label_from(one) for one in data)
+
+
+def _label_from(data: Any) -> Any:
+    if isinstance(data, dict) and list(data) == ["tuple"] and isinstance(data["tuple"], list):
+        return tuple(_label_from(one) for one in data["tuple"])
+    if isinstance(data, dict) and list(data) == ["float"]:
+        return float(data["float"])
+    if not isinstance(data, str | int | float):
+        raise ValueError("a name must be a text, a number or a tuple of these")
+    return data
+
+
+def as_stored(labels: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    """Return names as they are after they were stored, to be compared with others that were.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> as_stored(["tea", ("a", 1), date(2026, 3, 1)])
+    ('tea', ('a', 1), '2026-03-01')
+    """
+    return labels_from(plain_labels(labels))
 
 
 def _cost(dimension: int, number: int) -> Floats:

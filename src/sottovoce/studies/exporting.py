@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._records import part
+from sottovoce.domains.naming import as_plain
 from sottovoce.errors import StudyDamaged
 from sottovoce.exploration import Record
 from sottovoce.exploration.posterior import Posterior
@@ -34,13 +35,14 @@ def exported(
     Open rounds are left out: they hold losses that are not released. A closed round has its number, its first event
     and its size, its state ("released", "unreleased" for the last of an epoch, "dropped" after a restoration), the
     point it was played around, how many losses were missing and, if released, the numbers with their noise and the
-    public weights behind them.
+    public weights behind them. `labels` are the names of a point's coordinates, in their order, or None.
     """
     return {
         "format": FORMAT,
         "version": VERSION,
         "name": name,
         "configuration": _configuration(snapshot),
+        "labels": None if problem.domain.labels is None else as_plain(problem.domain.labels),
         "privacy": str(privacy),
         "status": _plain(status.to_dict()),
         "epochs": [_epoch(row) for row in snapshot.epochs],

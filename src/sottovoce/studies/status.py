@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.exploration.posterior import Misfit
 from sottovoce.studies.calls.waiting import Waiting
 
@@ -31,8 +32,8 @@ class Status:
         The guarantee.
     spent
         The part of it that is spent: nothing before the first release, all of it after. It covers all rounds.
-    point
-        The point that actions are taken around at present.
+    point, chosen
+        The point that actions are taken around at present; and the same in the names of the set, if it has any.
     erasure_pending
         Rounds whose losses are deleted, but may linger in the database's log until another process stops reading.
     patience, deadline
@@ -61,13 +62,19 @@ class Status:
     deadline: float | None
     waiting: Waiting | None
     misfit: Misfit | None = None
+    chosen: Any = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         waiting = None if self.waiting is None else asdict(self.waiting)
         misfit = None if self.misfit is None else self.misfit.to_dict()
-        return plain | {"point": self.point.tolist(), "waiting": waiting, "misfit": misfit}
+        return plain | {
+            "point": self.point.tolist(),
+            "waiting": waiting,
+            "misfit": misfit,
+            "chosen": as_plain(self.chosen),
+        }
 
     def _waiting(self, waiting: Waiting) -> str:
         """Say what is waited for; and, where that holds up other rounds, what can be done."""
@@ -77,7 +84,7 @@ class Status:
     def __str__(self) -> str:
         left = "" if self.remaining is None else f", {self.remaining:,} left"
         with np.printoptions(precision=4, suppress=True, threshold=20):
-            point = str(self.point).replace("\n", " ")
+            point = str(self.point).replace("\n", " ") if self.chosen is None else in_words(self.chosen)
         rows = [
             ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (generation {self.generation})"),
             ("events", f"{self.asked:,} asked{left}"),

@@ -327,6 +327,7 @@ class Study:
             counters.deadline,
             None if in_hand is None else first_waiting(state, cells, in_hand, asked, session.storage.now(connection)),
             misfit_at_hand(session),
+            None if self.domain.labels is None else self.domain.chosen(self.point),
         )
 
     def recommend(self) -> Recommendation:

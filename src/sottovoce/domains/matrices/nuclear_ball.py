@@ -62,6 +62,11 @@ class NuclearBall(TwoSided, NormBall):
         """Return a square, a wide and a tall one, and a single row."""
         return cls(2, 2), cls(2, 3, 5.0), cls(3, 2, 0.5), cls(1, 3)
 
+    @property
+    def label_counts(self) -> tuple[int, ...]:
+        """Rows, and columns."""
+        return self.rows, self.columns
+
     def _cells(self) -> Iterable[tuple[int, int]]:
         return product(range(self.rows), range(self.columns))
 

@@ -61,6 +61,11 @@ class Spectrahedron(TwoSided, Fixed, Domain):
         """Return the smallest there is, and a larger one of another trace."""
         return cls(2), cls(3, 7.0)
 
+    @property
+    def label_counts(self) -> tuple[int, ...]:
+        """Rows, which are columns as well."""
+        return (self.n,)
+
     def _cells(self) -> Iterable[tuple[int, int]]:
         return product(range(self.n), range(self.n))
 

@@ -73,6 +73,11 @@ class Birkhoff(TwoSided, Faceted):
         vertex[linear_sum_assignment(table)] = 1.0
         return vertex.ravel()
 
+    @property
+    def label_counts(self) -> tuple[int, ...]:
+        """Rows, and columns."""
+        return self.n, self.n
+
     def _cells(self) -> Iterable[tuple[int, int]]:
         return product(range(self.n), range(self.n))
 

@@ -74,6 +74,11 @@ class Matchings(TwoSided, Full, Faceted):
         """The pair that each coordinate belongs to."""
         return tuple(map(tuple, self._pairs.tolist()))
 
+    @property
+    def label_counts(self) -> tuple[int, ...]:
+        """The left side, and the right one."""
+        return self.left, self.right
+
     def _cells(self) -> Sequence[tuple[int, int]]:
         return self.pairs
 

@@ -1,7 +1,8 @@
 """What is believed, as a public record: a function of released numbers, to look at, to keep, to begin with later."""
 
 import os
-from dataclasses import dataclass, field, fields
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -11,12 +12,15 @@ from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
+from sottovoce.domains.naming import label_text, read_labels
+from sottovoce.domains.specification import as_stored, labels_from, plain_labels
 from sottovoce.exploration.posterior.belief import Misfit
 from sottovoce.exploration.posterior.history import History, from_sparse_record, keys_of, sparse_record
 
 __all__ = ["MOST_COVARIANCES", "Posterior", "Tried"]
 
 VERSION = 1
+_ENCODED = ("decisions", "misfit", "labels")  # not kept as they are
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
@@ -94,6 +98,8 @@ class Posterior:
         Rounds that it rests on.
     misfit
         How well the released numbers fit the model.
+    labels
+        Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
     privacy, simulated
         The promise under which they were released, and whether the noise was simulated, and so protects nobody.
 
@@ -135,11 +141,48 @@ class Posterior:
     misfit: Misfit = field(default_factory=lambda: Misfit(0.0, 0.0, 1.0))
     privacy: str = ""
     simulated: bool = False
+    labels: tuple[Hashable, ...] | None = None
 
     @property
     def dimension(self) -> int:
         """Coordinates."""
         return len(self.center)
+
+    def in_order_of(self, labels: tuple[Hashable, ...] | None) -> Self:
+        """Return the same about coordinates in another order, found by their names; refuse names of other things.
+
+        Without names, on either side, coordinates are taken to be the same in their order.
+
+        Parameters
+        ----------
+        labels
+            Names of the coordinates of the set that it is to be about.
+        """
+        labels = as_stored(labels)
+        if self.labels is None or labels is None or self.labels == labels:
+            return self
+        place = {name: number for number, name in enumerate(self.labels)}
+        missing = [name for name in labels if name not in place]
+        if missing or len(labels) != len(place):
+            unknown = next(name for name in (*missing, *self.labels) if name not in place or name not in labels)
+            whose = "the domain has" if unknown not in place else "it has"
+            raise ValueError(
+                f"prior is about other things: {whose} a coordinate {unknown!r}, and the other has none. A prior is "
+                "matched by names; take it from a run over the same things"
+            )
+        order = np.array([place[name] for name in labels])
+        more = 0 if self.covariance is None else len(self.covariance) - len(order)
+        full = np.concatenate([order, len(order) + np.arange(more)])
+        return replace(
+            self,
+            labels=labels,
+            decisions=self.decisions[:, order],
+            center=self.center[order],
+            slopes=self.slopes[order],
+            deviations=None if self.deviations is None else self.deviations[order],
+            scale=None if self.scale is None else self.scale[order],
+            covariance=None if self.covariance is None else self.covariance[np.ix_(full, full)],
+        )
 
     def predict(self, x: Any) -> tuple[float, float | None]:
         """Return the mean loss that is expected of a decision, and its standard deviation where that is known.
@@ -178,8 +221,10 @@ class Posterior:
         ]
         if self.deviations is not None:
             order = np.argsort(self.slopes, kind="stable")
-            shown = [f"{place}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
-            lines.append(f"  best       {', '.join(shown)} (coordinate: slope ± deviation)")
+            names = range(self.dimension) if self.labels is None else [label_text(one) for one in self.labels]
+            shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
+            what = "coordinate" if self.labels is None else "name"
+            lines.append(f"  best       {', '.join(shown)} ({what}: slope ± deviation)")
         lines.append(f"  fit        {self.misfit}")
         if self.privacy:
             lines.append(f"  privacy    {self.privacy}")
@@ -189,8 +234,10 @@ class Posterior:
 
     def to_record(self) -> Record:
         """Return plain values and arrays by name."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in ("decisions", "misfit")}
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ENCODED}
         record = {name: list(one) if isinstance(one, tuple) else one for name, one in plain.items()}
+        if self.labels is not None:
+            record["labels"] = plain_labels(self.labels)
         record["misfit"] = [self.misfit.statistic, self.misfit.expected, self.misfit.probability]
         if isinstance(self.decisions, np.ndarray):
             return record | {"decisions": self.decisions}
@@ -205,7 +252,7 @@ class Posterior:
         record
             Plain values and arrays by name.
         """
-        given = {one.name: record[one.name] for one in fields(cls) if one.name not in ("decisions", "misfit")}
+        given = {one.name: record[one.name] for one in fields(cls) if one.name not in _ENCODED}
         rows = record["decisions"] if "decisions" in record else from_sparse_record(record)
         one = cls(
             **{
@@ -213,6 +260,7 @@ class Posterior:
                 "decisions": rows,
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
                 "misfit": _misfit(record["misfit"], given["model"]),
+                "labels": labels_from(record.get("labels")),
             }
         )
         one._check()
@@ -233,6 +281,8 @@ class Posterior:
         ]
         if any(array.shape != shape for array, shape in shapes) or more not in (0, n + 1 + (self.scale is not None)):
             raise ValueError("its arrays do not belong together")
+        if self.labels is not None:
+            read_labels("its labels", self.labels, n)
         numbers = [self.means, self.precisions, self.events, self.center, self.slopes]
         numbers.append(self.decisions if isinstance(self.decisions, np.ndarray) else self.decisions.data)
         if not all(np.isfinite(one).all() for one in numbers) or not (self.precisions > 0).all():

@@ -1,6 +1,7 @@
 """Everything that an optimizer was made with, as plain data: to keep it, to make it again, to see what differs."""
 
 import math
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any, Self
 
@@ -10,7 +11,16 @@ from numpy.typing import NDArray
 from sottovoce._checks import whole
 from sottovoce._records import part
 from sottovoce.domains import Domain
-from sottovoce.domains.specification import build, fingerprint, same_answers, specify
+from sottovoce.domains.naming import other_names
+from sottovoce.domains.specification import (
+    as_stored,
+    build,
+    fingerprint,
+    labels_from,
+    plain_labels,
+    same_answers,
+    specify,
+)
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
 from sottovoce.exploration.posterior import Posterior
@@ -71,7 +81,8 @@ class BanditConfiguration(DecisionFacts):
             "privacy": self.privacy.to_dict(),
             "plan": plan,
             "choices": choices,
-            "domain": specify(self.domain),
+            "domain": (specified := specify(self.domain)),
+            **({} if specified is not None else {"labels": plain_labels(self.domain.labels)}),
             "domain_name": repr(self.domain),
             "fingerprint": fingerprint(self.domain),
         }
@@ -93,7 +104,10 @@ class BanditConfiguration(DecisionFacts):
                     f"domain must be passed again: {record['domain_name']} holds functions, which are not stored"
                 )
             domain = build(record["domain"])
-        check_domain_is(record["fingerprint"], domain)
+            check_domain_is(record["fingerprint"], domain)
+        else:
+            check_domain_is(record["fingerprint"], domain)
+            domain = in_stored_names(record, domain)
         plan = given["plan"] if isinstance(given["plan"], str) else Plan.from_dict(given["plan"])
         return cls(
             **{
@@ -111,6 +125,8 @@ class BanditConfiguration(DecisionFacts):
         found = []
         if not same_answers(fingerprint(self.domain), fingerprint(stored.domain)):
             found.append(f"domain is {stored.domain!r}, not {self.domain!r}")
+        elif other := other_names(stored.domain.labels, self.domain.labels):
+            found.append(f"domain is the same set under other names: {other}")
         for one in fields(self):
             mine, theirs = getattr(self, one.name), getattr(stored, one.name)
             if one.name != "domain" and mine != theirs and not _same_range(one.name, mine, theirs):
@@ -124,6 +140,26 @@ def check_domain_is(answers: NDArray[np.float64], domain: Domain) -> None:
         raise ConfigurationMismatch(
             f"domain: the oracle of {domain!r} answers otherwise than that of the stored one; pass the same set"
         )
+
+
+def in_stored_names(record: Record, domain: Domain) -> Domain:
+    """Return a domain that was passed, under the names that were stored; refuse one that has others.
+
+    Where one of them has no names, those of the other are taken.
+    """
+    again = None if record["domain"] is None else build(record["domain"])
+    stored = labels_from(record.get("labels")) if again is None else again.labels
+    if other := other_names(stored, as_stored(domain.labels) if again is None else domain.labels):
+        raise ConfigurationMismatch(
+            f"domain is the same set under other names: {other}; pass the stored names, in their order, or none"
+        )
+    if stored is None or domain.labels is not None:
+        return domain
+    if again is not None:
+        return again
+    with suppress(TypeError):  # of a product, whose parts have the names: it is said in numbers then
+        return domain.labelled(stored)
+    return domain
 
 
 def _plain_choice(name: str, value: Any) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_plain, in_words
+from sottovoce.domains.specification import as_stored
 from sottovoce.exploration.posterior import Belief, Misfit, Posterior
 from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.epoch import Epoch
@@ -229,7 +230,8 @@ def believed(epoch: Epoch) -> Posterior:
             f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
-    found, domain = _belief(epoch).posterior(), epoch.stage.domain
+    domain = epoch.stage.domain
+    found = replace(_belief(epoch).posterior(), labels=as_stored(domain.labels))
     if found.covariance is None:
         return found
     # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.

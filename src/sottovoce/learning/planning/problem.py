@@ -68,6 +68,8 @@ class Problem(DecisionFacts):
                 f"prior is of decisions with {self.prior.dimension} coordinates, and those of {self.domain!r} have "
                 f"{dimension}"
             )
+        if self.prior is not None:
+            object.__setattr__(self, "prior", self.prior.in_order_of(self.domain.labels))
 
     @property
     def channel_of_owners(self) -> Any:

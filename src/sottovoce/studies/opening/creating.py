@@ -143,6 +143,8 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
             f"study {wish.name!r} at {storage.name} was created otherwise: {'; '.join(different)}. "
             f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
         )
+    if domain is not None and stored.domain.labels is None:
+        stored = replace(stored, domain=domain)  # the study was created without names: this process may have its own
     source = source_for(wish.noise, simulated=record["simulated"])
     right = _right(wish, record["identity"], stored.privacy, source)
     if right is not None:

@@ -1,0 +1,97 @@
+"""Names from a shell: given once, when a study is created, and spoken ever after."""
+
+import json
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.domains.specification import specify
+
+DRINKS = ["tea", "coffee", "cocoa", "milk", "juice", "water"]
+SMALL = ("--domain", "hypersimplex:6,2", "--horizon", "1k", "--seed", "3", "--integral")
+
+
+def named(x):
+    return [name for name, share in zip(DRINKS, x, strict=True) if share]
+
+
+@pytest.fixture
+def file(place):
+    """A file with a name on each line, as editors of all systems write it."""
+    (place / "drinks.txt").write_text("\ufeff" + "\r\n".join(DRINKS) + "\r\n\r\n", encoding="utf-8")
+    return "drinks.txt"
+
+
+@pytest.mark.parametrize("written", ["tea,coffee, cocoa,milk,juice,water", "drinks.txt"])
+def test_what_is_asked_and_recommended_is_named(found, command, file, written):
+    found("create", "menu", *SMALL, "--labels", written)
+    (action,) = found("ask", "menu")["actions"]
+    assert action["chosen"] == named(action["x"])
+    line = json.loads(command("ask", "menu", "--lines")[1])
+    assert line["chosen"] == named(line["x"])
+    _, words, _ = command("ask", "menu", "--text")
+    assert words.split("  ")[1].strip() in {f"{one}, {other}" for one in DRINKS for other in DRINKS}
+    home = found("recommend", "menu")
+    assert home["chosen"] == named(home["x"])
+    assert f"decision  {', '.join(home['chosen'])}\n" in command("recommend", "menu", "--text")[1]
+    assert found("export", "menu")["labels"] == DRINKS
+    head = json.loads(command("export", "menu", "--lines")[1].splitlines()[0])
+    assert head["labels"] == DRINKS
+    assert set(found("status", "menu")["chosen"]) <= set(DRINKS)
+    code, _, err = command("create", "menu", *SMALL, "--labels", ",".join(reversed(DRINKS)))
+    assert code == 2
+    assert "coordinate 0 is 'tea', not 'water'" in err
+
+
+def test_without_names_nothing_is_named(found, command):
+    found("create", "menu", *SMALL)
+    assert "chosen" not in found("ask", "menu")["actions"][0]
+    assert found("export", "menu")["labels"] is None
+
+
+def test_rows_come_before_columns(found):
+    found(
+        "create", "shifts", "--domain", "birkhoff:2", "--horizon", "1k", "--integral", "--labels", "ann,bob,early,late"
+    )
+    (action,) = found("ask", "shifts")["actions"]
+    assert set(action["chosen"]) == {"ann", "bob"}
+    assert set(action["chosen"].values()) == {"early", "late"}
+
+
+def test_a_domain_from_a_file_brings_its_names(found, place):
+    menu = sv.domains.MatroidBases(sv.domains.matroids.Partition({"hot": ["tea", "coffee"], "cold": ["juice"]}, 1))
+    (place / "domain.json").write_text(json.dumps(specify(menu)))
+    found("create", "menu", "--domain-json", "domain.json", "--horizon", "1k", "--integral")
+    assert "juice" in found("ask", "menu")["actions"][0]["chosen"]
+    found("create", "other", "--domain-json", "domain.json", "--horizon", "1k", "--integral", "--labels", "a,b,c")
+    assert "c" in found("ask", "other")["actions"][0]["chosen"]
+
+
+@pytest.mark.parametrize(
+    ("written", "words"),
+    [
+        ("tea,coffee", "labels must be 6 of Hypersimplex(6, 2), got 2"),
+        ("tea,coffee,cocoa,milk,juice,tea", "labels must all be different, and 'tea' is number 0 and 5"),
+        ("tea,coffee,,milk,juice,water", "labels must not be empty, and number 2 is ''"),
+        ("nowhere.txt", "there is no file nowhere.txt"),
+        (".", "labels: . cannot be read"),
+        ("bytes.txt", "is not a text in UTF-8"),
+    ],
+)
+def test_what_is_no_list_of_names_is_refused_in_one_line(command, place, written, words):
+    (place / "bytes.txt").write_bytes(b"\xff\xfe\x80")
+    code, out, err = command("create", "menu", *SMALL, "--labels", written)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+def test_runs_and_plans_take_names_too(place, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["plan", "--domain", "simplex:3", "--labels", "tea,coffee", "--horizon", "1k"])
+    assert ended.value.code == 2
+    assert "labels must be 3 of Simplex(3), got 2" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["run", "routing", "--labels", "tea,coffee"])
+    assert ended.value.code == 2
+    assert "domain and labels must be left out" in capsys.readouterr().err
