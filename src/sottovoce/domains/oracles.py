@@ -48,6 +48,7 @@ def calls_of_this_thread() -> int:
     Examples
     --------
     >>> from sottovoce.domains import Product, Simplex
+    >>> from sottovoce.domains.oracles import calls_of_this_thread
     >>> before = calls_of_this_thread()
     >>> _ = Product([Simplex(3), Simplex(2)]).extreme_point(np.ones(5))
     >>> calls_of_this_thread() - before
