@@ -90,6 +90,12 @@ def test_costs_reach_it_at_one_scale_and_unrounded():
     assert project(square, np.array([1e-30, 1e-30])).distance < 1e-6
 
 
+def test_a_set_that_asks_its_parts_counts_once():
+    pair, before = sv.domains.Product([sv.domains.Simplex(3), Hypersimplex(4, 2)]), calls_of_this_thread()
+    pair.extreme_point(np.ones(7))
+    assert calls_of_this_thread() - before == 1
+
+
 def test_every_call_is_counted_set_up_included():
     asked = []
     slate = Hypersimplex(6, 2)

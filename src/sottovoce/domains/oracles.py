@@ -44,15 +44,6 @@ def calls_of_this_thread() -> int:
     """Return how often this thread has asked sets for an extreme point; a set that asks its parts counts once.
 
     What something costs is the difference of before and after.
-
-    Examples
-    --------
-    >>> from sottovoce.domains import Product, Simplex
-    >>> from sottovoce.domains.oracles import calls_of_this_thread
-    >>> before = calls_of_this_thread()
-    >>> _ = Product([Simplex(3), Simplex(2)]).extreme_point(np.ones(5))
-    >>> calls_of_this_thread() - before
-    1
     """
     return _tally.calls
 
