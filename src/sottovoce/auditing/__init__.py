@@ -8,6 +8,7 @@ from sottovoce.auditing.procedure import audit
 from sottovoce.auditing.results.audited import Audit
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings, summary
+from sottovoce.auditing.results.record import AuditRecord, findings_record, read_audit
 from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
@@ -16,6 +17,7 @@ from sottovoce.auditing.subjects.surface import mechanisms_alone, shipped
 
 __all__ = [
     "Audit",
+    "AuditRecord",
     "Check",
     "Configuration",
     "Findings",
@@ -27,7 +29,9 @@ __all__ = [
     "audit",
     "audit_everything",
     "check_noise",
+    "findings_record",
     "mechanisms_alone",
+    "read_audit",
     "shipped",
     "summary",
 ]

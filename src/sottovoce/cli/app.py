@@ -15,6 +15,7 @@ from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.plan import plan_command
 from sottovoce.cli.reproduce import reproduce_command
 from sottovoce.cli.settings import Settings, with_values
+from sottovoce.cli.statement import statement_command
 from sottovoce.cli.study import study_app
 from sottovoce.errors import SottovoceError, StudyNotFound
 from sottovoce.experiments.naming import bare_name
@@ -122,6 +123,7 @@ app.command("compare")(compare_command)
 app.command("plan")(plan_command)
 app.add_typer(study_app)
 app.command("reproduce")(reproduce_command)
+app.command("statement")(statement_command)
 
 
 def _run_all(every: list[Settings], folder: Path, command: str) -> list[execute.Played]:

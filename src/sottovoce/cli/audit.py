@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from sottovoce import __version__
-from sottovoce.auditing import Audit, Check, Findings, audit_everything, summary
+from sottovoce.auditing import Audit, Check, Findings, audit_everything, findings_record, summary
 from sottovoce.cli import parsing
 
 __all__ = ["audit_command", "audit_table", "check_table", "show_and_write", "write_findings"]
@@ -128,15 +128,7 @@ def write_findings(folder: Path, found: Findings) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     written = [audit_figure(found.audits, folder / "audit.png")] if found.audits else []
-    plain = {
-        "sottovoce": __version__,
-        "passed": found.passed,
-        "complete": found.complete,
-        "confidence": found.confidence,
-        "words": summary(found),
-        "checks": [one.to_dict() for one in found.checks],
-        "audits": [one.to_dict() for one in found.audits],
-    }
+    plain = findings_record(found, sottovoce=__version__)
     findings = folder / "audit.json"
     findings.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")
     return [*written, findings]

@@ -15,6 +15,7 @@ from sottovoce.privacy.guarantees import (
     guarantee_from_dict,
 )
 from sottovoce.privacy.ledger import Entry, Ledger
+from sottovoce.privacy.ledger_statement import LedgerStatement, read_ledger, state_ledger
 from sottovoce.privacy.mechanisms.exact_sum import ExactSum
 from sottovoce.privacy.mechanisms.fresh import FreshSums, fresh_noise
 from sottovoce.privacy.mechanisms.honaker import HonakerSums, honaker_levels, honaker_noise
@@ -50,6 +51,7 @@ __all__ = [
     "Guarantee",
     "HonakerSums",
     "Ledger",
+    "LedgerStatement",
     "LocalDP",
     "LossGrid",
     "Mechanism",
@@ -84,8 +86,10 @@ __all__ = [
     "noise_for",
     "noise_of",
     "probe_noise",
+    "read_ledger",
     "running_sums",
     "state",
+    "state_ledger",
     "sum_error",
     "toeplitz_noise",
     "tree_noise",

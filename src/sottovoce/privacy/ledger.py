@@ -45,7 +45,7 @@ from sottovoce.privacy._ledger_file import LedgerFile
 from sottovoce.privacy.accounting import Composition, compose, decimal_sum
 from sottovoce.privacy.guarantees import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
 
-__all__ = ["Entry", "Ledger", "new_token"]
+__all__ = ["Entry", "Ledger", "left_of", "new_token", "spent_of"]
 
 
 def new_token() -> str:
@@ -260,35 +260,15 @@ class Ledger:
     @property
     def spent(self) -> float:
         """What is spent, in the budget's own currency: epsilon (at the budget's delta), rho or mu."""
-        return self._spent(self.entries)
+        return spent_of(self.budget, self.entries)
 
     @property
     def remaining(self) -> float:
         """What is left, in the budget's own currency. Only PureDP and ZCDP charges come off it one for one."""
-        return decimal_sum((self._limit, -self.spent))
+        return left_of(self.budget, self.entries)
 
     def __repr__(self) -> str:
         return f"Ledger(budget={self.budget!r}, path={None if self.path is None else str(self.path)!r})"
-
-    @property
-    def _limit(self) -> float:
-        if isinstance(self.budget, PureDP | ApproxDP):
-            return self.budget.epsilon
-        assert isinstance(self.budget, ZCDP | GDP)
-        return self.budget.rho if isinstance(self.budget, ZCDP) else self.budget.mu
-
-    def _spent(self, entries: tuple[Entry, ...]) -> float:
-        return self._in_currency(compose(*(entry.guarantee for entry in entries))) if entries else 0.0
-
-    def _in_currency(self, total: Composition) -> float:
-        if isinstance(self.budget, ZCDP):
-            return total.rho
-        if isinstance(self.budget, GDP):
-            return total.mu
-        if isinstance(self.budget, ApproxDP):
-            return total.epsilon(self.budget.delta)
-        pure = all(isinstance(guarantee, PureDP | LocalDP) for guarantee in total.guarantees)
-        return total.epsilon(0.0) if pure else math.inf
 
     def _resumed(self, entry: Entry, guarantee: Guarantee, resume: bool) -> bool:
         if entry.guarantee != guarantee:
@@ -305,11 +285,39 @@ class Ledger:
         """Put a charge on record, if the budget can pay for it."""
         entries = tuple(_entries(record).values())
         total = compose(*(entry.guarantee for entry in entries), guarantee)
-        if self._in_currency(total) > self._limit:
-            left = decimal_sum((self._limit, -self._spent(entries)))
+        if _in_currency(self.budget, total) > _limit(self.budget):
+            left = left_of(self.budget, entries)
             raise LedgerExceeded(f"{name!r} asks for {guarantee!r}, but only {left:g} is left")
         row = (name, json.dumps(guarantee.to_dict()), _hashed(token))
         record.execute("INSERT INTO charges (name, guarantee, used, holder) VALUES (?, ?, 0, ?)", row)
+
+
+def spent_of(budget: Guarantee, entries: tuple[Entry, ...]) -> float:
+    """Return what charges cost together, in a budget's own currency."""
+    return _in_currency(budget, compose(*(entry.guarantee for entry in entries))) if entries else 0.0
+
+
+def left_of(budget: Guarantee, entries: tuple[Entry, ...]) -> float:
+    """Return what is left of a budget after charges, in its own currency."""
+    return decimal_sum((_limit(budget), -spent_of(budget, entries)))
+
+
+def _limit(budget: Guarantee) -> float:
+    if isinstance(budget, PureDP | ApproxDP):
+        return budget.epsilon
+    assert isinstance(budget, ZCDP | GDP)
+    return budget.rho if isinstance(budget, ZCDP) else budget.mu
+
+
+def _in_currency(budget: Guarantee, total: Composition) -> float:
+    if isinstance(budget, ZCDP):
+        return total.rho
+    if isinstance(budget, GDP):
+        return total.mu
+    if isinstance(budget, ApproxDP):
+        return total.epsilon(budget.delta)
+    pure = all(isinstance(guarantee, PureDP | LocalDP) for guarantee in total.guarantees)
+    return total.epsilon(0.0) if pure else math.inf
 
 
 def _check_promise(name: str, guarantee: Guarantee, simulated: bool) -> None:

@@ -2,7 +2,7 @@
 
 from sottovoce.report._reproduction_page import write_reproduction
 from sottovoce.report.figures import audit_figure, decision_figure, plan_figure, regret_figure
-from sottovoce.report.html import run_report, sweep_report
+from sottovoce.report.html import run_report, statement, statement_page, sweep_report
 
 __all__ = [
     "audit_figure",
@@ -10,6 +10,8 @@ __all__ = [
     "plan_figure",
     "regret_figure",
     "run_report",
+    "statement",
+    "statement_page",
     "sweep_report",
     "write_reproduction",
 ]

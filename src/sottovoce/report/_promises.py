@@ -7,7 +7,16 @@ from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP
 from sottovoce.report._numbers import significant
 from sottovoce.simulation import RunDetails
 
-__all__ = ["Promise", "budget_words", "epsilon_words", "plan_rows", "promise_of", "promise_of_run", "statement_rows"]
+__all__ = [
+    "Promise",
+    "bound_words",
+    "budget_words",
+    "epsilon_words",
+    "plan_rows",
+    "promise_of",
+    "promise_of_run",
+    "statement_rows",
+]
 
 Rows = tuple[tuple[str, str], ...]
 _UNKNOWN = "What was promised is in the statement below; this run was written down before promises were kept apart."
@@ -56,7 +65,7 @@ def promise_of(guarantee: Guarantee | None, *, headline: str, simulated: bool) -
         "only sums with noise are used."
     )
     against = "This holds against someone who sees every decision and knows every other loss, for the whole run."
-    return Promise(headline, (where, _bound(guarantee), against), not simulated, simulated)
+    return Promise(headline, (where, bound_words(guarantee), against), not simulated, simulated)
 
 
 def promise_of_run(details: RunDetails) -> Promise:
@@ -64,17 +73,18 @@ def promise_of_run(details: RunDetails) -> Promise:
     return promise_of(details.guarantee, headline=details.privacy_headline, simulated=details.simulated_noise)
 
 
-def _bound(guarantee: Guarantee) -> str:
+def bound_words(guarantee: Guarantee) -> str:
+    """Return in plain words by how much one person's loss can change what is seen."""
     if not isinstance(guarantee, PureDP | ApproxDP | LocalDP):
         return "How much one person's loss can change what is seen is bounded, as the statement below says."
-    words = epsilon_words(guarantee.epsilon)
+    words = epsilon_words(guarantee.epsilon, guarantee.contributions)
     if isinstance(guarantee, ApproxDP):
         return f"{words}; except with a probability of about {guarantee.delta:g}."
     return f"{words}."
 
 
-def epsilon_words(epsilon: float) -> str:
-    """Return what an epsilon means.
+def epsilon_words(epsilon: float, contributions: int = 1) -> str:
+    """Return what an epsilon means, for people who are in so many events at most.
 
     Examples
     --------
@@ -82,8 +92,9 @@ def epsilon_words(epsilon: float) -> str:
     '1.11 times as likely, and at least 0.905 times as likely'
     """
     most, least = significant(math.exp(min(epsilon, 700.0))), significant(math.exp(-epsilon))
+    had = "loss been any other value" if contributions == 1 else f"losses, in up to {contributions} events, been others"
     return (
-        "Had one person's loss been any other value, every outcome would have been at most "
+        f"Had one person's {had}, every outcome would have been at most "
         f"{most} times as likely, and at least {least} times as likely"
     )
 

@@ -1,10 +1,21 @@
 """Durable ask and tell: studies that survive."""
 
 from sottovoce.studies.exporting import export_lines
+from sottovoce.studies.stating import StudyStatement, state_stored
 from sottovoce.studies.status import Status
 from sottovoce.studies.study import Study
 from sottovoce.studies.verifying.verification import Verification, verify_stored
 
-__all__ = ["Status", "Study", "Verification", "export", "export_lines", "verify", "verify_stored"]
+__all__ = [
+    "Status",
+    "Study",
+    "StudyStatement",
+    "Verification",
+    "export",
+    "export_lines",
+    "state_stored",
+    "verify",
+    "verify_stored",
+]
 
 export, verify = Study.export, Study.verify

@@ -16,7 +16,6 @@ from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.actions import Action, Actions
-from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
@@ -39,16 +38,11 @@ from sottovoce.studies.session.restoration import begin_new_life
 from sottovoce.studies.session.rights import refuse_without_ledger
 from sottovoce.studies.session.session import Session
 from sottovoce.studies.session.state import StudyState
+from sottovoce.studies.stating import StudyStatement, privacy_of, state_in
 from sottovoce.studies.status import Status
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
 __all__ = ["Study"]
-
-_DATABASE = (
-    "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
-    "a database that was put back or copied, and goes on without `restored=True`",
-)
-_SERVER = ("the server's own log, archives and replicas: they hold every loss that was told",)
 
 
 class Study:
@@ -463,10 +457,21 @@ class Study:
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        source = self._found.source
-        statement = describe(self._session.state.problem, self.plan, source, doubling=self.horizon is None)
-        more = _DATABASE + (() if self._session.storage.is_sqlite else _SERVER)
-        return replace(statement, also_not_covered=statement.also_not_covered + more)
+        session = self._session
+        doubling = self.horizon is None
+        return privacy_of(session.state.problem, self.plan, self._found.source, session.storage, doubling=doubling)
+
+    def statement(self, *, verify: bool = False) -> StudyStatement:
+        """Return what a privacy officer has to know: the promise, counts and public facts; `report` makes a page of it.
+
+        Parameters
+        ----------
+        verify
+            Whether to check everything that is stored as well; see `verify`.
+        """
+        with self._session.at_rest():
+            self._session.check_usable()
+            return state_in(self._session.storage, self.name, self.domain, verify=verify)
 
     @property
     def oracle_calls(self) -> int:

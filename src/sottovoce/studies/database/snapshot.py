@@ -9,20 +9,24 @@ from sottovoce._records import DamagedRecord, unpack
 from sottovoce.errors import StudyNotFound
 from sottovoce.exploration import Record
 from sottovoce.studies.database.migrations import VERSION, migrate, one_at_a_time, version_of
-from sottovoce.studies.database.tables import blocks, cells, epochs, heads, rounds
+from sottovoce.studies.database.tables import blocks, cells, epochs, heads, rights, rounds
 
 __all__ = ["Snapshot", "take_snapshot", "tried"]
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The rows of a study, as they are stored. `cells` holds losses of open rounds: it goes nowhere but into checks."""
+    """The rows of a study, as they are stored. `cells` holds losses of open rounds: it goes nowhere but into checks.
+
+    `charged_as` is the entry of a ledger that the study goes on under, if it was charged to one; never its token.
+    """
 
     study: Any
     epochs: list[Any]
     rounds: list[Any]
     blocks: list[Any]
     cells: list[Any]
+    charged_as: str | None = None
 
     def __repr__(self) -> str:
         return f"Snapshot(<{len(self.rounds)} rounds>)"
@@ -57,6 +61,7 @@ def _read(connection: Connection, name: str, losses: bool) -> Snapshot:
         rows(rounds, rounds.c.number),
         rows(blocks, blocks.c.first),
         rows(cells, cells.c.round, cells.c.first) if losses else [],
+        connection.execute(select(rights.c.entry).where(rights.c.study == study.id)).scalar_one_or_none(),
     )
 
 

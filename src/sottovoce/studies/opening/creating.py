@@ -23,7 +23,7 @@ from sottovoce.studies.database.tables import heads
 from sottovoce.studies.session.counters import AUTO, Counters
 from sottovoce.studies.session.rights import LedgerRight, keep
 
-__all__ = ["Found", "Wish", "create_or_resume"]
+__all__ = ["Found", "Wish", "create_or_resume", "stored_configuration"]
 
 _NEEDED = ("domain", "horizon", "loss_range", "privacy")
 _CHANGE = "; patience and deadline of a study that exists are changed with study.change(...)"
@@ -125,7 +125,7 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     domain = wish.given.get("domain")
     if domain is not None and not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
-    stored = _stored_configuration(record, domain)
+    stored = stored_configuration(record, domain)
     different = replace(stored, **wish.given).differences(stored)
     waiting = checked_waiting(wish.waiting)
     changeable = [
@@ -152,7 +152,8 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     return Found(row.id, bytes(row.key), record["identity"], stored, source, right)
 
 
-def _stored_configuration(record: Record, domain: Domain | None) -> BanditConfiguration:
+def stored_configuration(record: Record, domain: Domain | None) -> BanditConfiguration:
+    """Return what a study was made with; `domain` is needed where the stored record does not hold it."""
     plain = part(record, "configuration")
     if domain is None or plain["domain"] is None:
         return BanditConfiguration.from_record(plain, domain)

@@ -10,7 +10,7 @@ from sottovoce.errors import StudyDamaged
 from sottovoce.studies.database.tables import heads
 from sottovoce.studies.session._writers import Writers
 
-__all__ = ["AUTO", "Counters", "load_counters", "save_counters"]
+__all__ = ["AUTO", "Counters", "counters_of", "load_counters", "save_counters"]
 
 _COUNTERS = ("structure", "generation", "asked", "returned", "told", "forgotten", "closed", "erased")
 _SEALED = ("version", *_COUNTERS, "coins", "patience", "deadline", "writers")
@@ -71,9 +71,13 @@ def load_counters(connection: Connection, study: int, *, lock: bool = True) -> C
     row = connection.execute(_by_id_locked if lock else _by_id, {"study": study}).one_or_none()
     if row is None:
         raise StudyDamaged(f"the study with number {study} is gone from the storage")
-    *fields, seal = row
-    counters = Counters(fields[0], **dict(zip(_SEALED, fields[1:], strict=True)))
-    if bytes(seal) != counters.seal():
+    return counters_of(row)
+
+
+def counters_of(row: Any) -> Counters:
+    """Return the counters of a row of `heads` that was read, if they pass their checksum."""
+    counters = Counters(row.id, **{name: getattr(row, name) for name in _SEALED})
+    if bytes(row.seal) != counters.seal():
         raise StudyDamaged("the counters of the study fail their checksum: restore a backup, with restored=True")
     return counters
 

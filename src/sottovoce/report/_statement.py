@@ -1,0 +1,272 @@
+"""What a privacy officer signs, put together from facts that others state: a study's, a ledger's, audits on record.
+
+Every sentence about the promise is that of `sottovoce.privacy.statement`; nothing is claimed here that is not there.
+What must not be overlooked (simulated noise, damage, a refuted audit, a restored storage) comes first, as a warning.
+"""
+
+import math
+import platform
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+from sottovoce import __version__
+from sottovoce.auditing import AuditRecord
+from sottovoce.privacy import LedgerStatement
+from sottovoce.report._numbers import joined, significant
+from sottovoce.report._promises import Rows, bound_words
+from sottovoce.studies import StudyStatement
+
+__all__ = ["Section", "Statement", "put_together"]
+
+_NAMES = {  # of the rows of a statement, for people; and what their texts begin with
+    "Private": ("Whose data", ""),
+    "Adversary": ("Against whom", "anyone who "),
+    "Mechanism": ("How", ""),
+}
+_MOST_NAMES, _MOST_CHARGES = 8, 12
+_LONG = 120  # letters of a name
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the page: names and texts, then a list."""
+
+    title: str
+    rows: Rows = ()
+    items: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement, ready to be printed or drawn; `print` it.
+
+    Attributes
+    ----------
+    title, made
+        What it is about; when and by what it was made.
+    private
+        Whether what it is about protects anybody; None for a ledger, which speaks of promises alone.
+    warnings
+        What must not be overlooked.
+    sections
+        The rest.
+    """
+
+    title: str
+    made: str
+    private: bool | None
+    warnings: tuple[str, ...]
+    sections: tuple[Section, ...]
+
+    def __str__(self) -> str:
+        lines = [self.title, self.made]
+        lines += [_wrapped("  ! ", one) for one in self.warnings]
+        for part in self.sections:
+            lines += ["", part.title]
+            lines += [_wrapped(f"  {name:<14} ", text, indent=17) for name, text in part.rows]
+            lines += [_wrapped("  - ", one) for one in part.items]
+        return "\n".join(lines)
+
+
+def put_together(
+    study: StudyStatement | None = None,
+    ledger: LedgerStatement | None = None,
+    audits: Sequence[AuditRecord] = (),
+    *,
+    moment: datetime | None = None,
+) -> Statement:
+    """Return the statement of a study, of a ledger, or of a study in its ledger."""
+    if study is None and ledger is None:
+        raise ValueError("a statement is about a study, a ledger, or both: pass study= or ledger=")
+    moment = (moment or datetime.now(UTC)).astimezone(UTC)
+    if study is not None:
+        about, private = f"study {_name(study.name)}", study.privacy.private
+        sections = [_promise(study), _course(study)]
+    else:
+        about, private, sections = "all that is charged to a ledger", None, []
+    sections += [_budget(study, ledger), _audits(audits), *([] if study is None else [_limits(study)]), _versions()]
+    return Statement(
+        title=f"Privacy statement: {about}",
+        made=f"Made on {moment:%Y-%m-%d} at {moment:%H:%M} UTC by sottovoce {__version__}, of what was on record then.",
+        private=private,
+        warnings=tuple(_warnings(study, ledger, audits)),
+        sections=tuple(sections),
+    )
+
+
+def _warnings(
+    study: StudyStatement | None, ledger: LedgerStatement | None, audits: Sequence[AuditRecord]
+) -> Iterable[str]:
+    if study is not None:
+        yield from _study_warnings(study)
+        if ledger is not None and (study.charged_as is None or ledger.entry(study.charged_as) is None):
+            yield "The study is not on record in this ledger: what it spends is not counted there."
+    for one in audits:
+        if not one.passed:
+            yield f"AUDIT REFUTED ({_when(one)}): {joined(map(_name, one.refuted)) or 'what, the file does not say'}."
+
+
+def _study_warnings(study: StudyStatement) -> Iterable[str]:
+    if study.privacy.simulated:
+        yield "NOT PRIVATE: the noise is simulated from a seed; whoever knows the seed knows the losses. Do not sign."
+    elif not study.privacy.private:
+        yield "NOT PRIVATE: no noise is added anywhere; the decisions show the losses that they were made from."
+    if study.verification is not None and not study.verification.ok:
+        yield f"DAMAGED: {_several(len(study.verification.faults), 'fault')} found in what is stored. Do not sign."
+    if study.restored:
+        yield (
+            f"It was restored from a backup, or copied: {_several(study.dropped, 'round')} dropped unreleased. "
+            "People whose losses were released after the backup was made may be asked again: that is a second charge."
+        )
+    if study.erasure_pending:
+        rounds = _several(study.erasure_pending, "closed round")
+        yield f"Losses of {rounds} may linger in the database's log until it is emptied."
+    if study.reachable:
+        yield "The file of the study can be reached by others than its owner (chmod 600)."
+
+
+def _promise(study: StudyStatement) -> Section:
+    """Return what the statement says, its rows as they are; and which data it is about."""
+    low, high = study.loss_range
+    names = ""
+    if study.labels:
+        shown, more = study.labels[:_MOST_NAMES], len(study.labels) - _MOST_NAMES
+        names = f" among {joined(map(_name, shown))}" + (f" (and {more:,} more)" if more > 0 else "")
+    data = (
+        f"one number for each event, the loss, clipped to [{low:g}, {high:g}]. Decisions: {_name(study.domain)}{names}"
+    )
+    rows = [_for_people(*row) for row in study.privacy.rows if row[0] != "Not covered"]
+    plain = [("In plain words", bound_words(study.privacy.guarantee))] if study.privacy.guarantee.private else []
+    title = "What would be promised if the noise were real" if study.privacy.simulated else "What is promised"
+    return Section(title, (*plain, ("Which data", f"{data}."), *rows))
+
+
+def _for_people(name: str, text: str) -> tuple[str, str]:
+    shown, before = _NAMES.get(name, (name, ""))
+    return shown, before + text
+
+
+def _course(study: StudyStatement) -> Section:
+    """Return where the study stands, in counts."""
+    of = "" if study.horizon is None else f" of {study.horizon:,}"
+    rows = [
+        ("Events", f"{study.asked:,}{of} were handed out"),
+        (
+            "Rounds",
+            f"{study.released:,} released, {study.open_rounds:,} open (their losses are in the database)"
+            + (f", {study.dropped:,} dropped unreleased" if study.dropped else ""),
+        ),
+        (
+            "Losses",
+            f"{study.told:,} told in closed rounds; {study.forgotten:,} given up, each as the middle of the range",
+        ),
+        ("Kept at", study.storage),
+    ]
+    if study.restored:
+        rows.append(("Restored", f"yes: this is generation {study.generation}, not the first"))
+    found = study.verification
+    if found is None:
+        rows.append(("Verified", "not for this statement (--verify checks everything that is stored)"))
+    elif found.ok:
+        rows.append(("Verified", f"now: every checksum holds, and {found.released:,} rounds were learned from again"))
+    else:
+        rows.append(("Verified", f"FAULTS: {'; '.join(found.faults[:3])}" + ("; ..." if len(found.faults) > 3 else "")))
+    return Section("Where it stands", tuple(rows))
+
+
+def _budget(study: StudyStatement | None, ledger: LedgerStatement | None) -> Section:
+    rows: list[tuple[str, str]] = []
+    if study is not None:
+        guarantee = study.privacy.guarantee
+        spent = f"all of it: {guarantee}; it covers the whole run" if study.rounds else "nothing so far"
+        rows.append(("Of this study", spent if guarantee.private else "nothing is protected, so nothing is spent"))
+    if ledger is None and study is not None:
+        charged = (
+            "was charged to a ledger, which was not passed here" if study.charged_as else "is charged to no ledger"
+        )
+        rows.append(("Ledger", f"the study {charged}: other releases about the same people are not counted"))
+    if ledger is not None:
+        left, spent = f"{ledger.remaining:.6g}", f"{ledger.spent:.6g}"
+        rows.append(("Ledger", f"{ledger.budget}, for one group of people; kept at {ledger.path or 'memory'}"))
+        rows.append(
+            ("Spent, left", f"{spent} and {left}, in {ledger.currency}; {_several(len(ledger.entries), 'charge')}")
+        )
+        rows += _charges(study, ledger)
+    return Section("Budget", tuple(rows))
+
+
+def _charges(study: StudyStatement | None, ledger: LedgerStatement) -> Iterable[tuple[str, str]]:
+    """Return the charges; beside a study only its own."""
+    own = study is not None
+    entries = [one for one in ledger.entries if study is None or one.name == study.charged_as]
+    for one in entries[:_MOST_CHARGES]:
+        used = "losses were told" if one.used else "nothing was told yet"
+        yield ("This charge" if own else "Charge"), f"{_name(one.name)}: {one.guarantee} ({used})"
+    if len(entries) > _MOST_CHARGES:
+        yield "", f"and {len(entries) - _MOST_CHARGES:,} more charges, all counted above"
+
+
+def _audits(audits: Sequence[AuditRecord]) -> Section:
+    if not audits:
+        none = "none was passed to this statement (`sottovoce audit --out FOLDER`, then --audit FOLDER)"
+        return Section("Audits on record", (("Audits", none),))
+    return Section("Audits on record", tuple((_when(one), _found(one)) for one in audits))
+
+
+def _when(one: AuditRecord) -> str:
+    return "no date on file" if one.date is None else f"{one.date:%Y-%m-%d}"
+
+
+def _found(one: AuditRecord) -> str:
+    """Say what an audit found, and how little it could have seen."""
+    verdict = "nothing was refuted" if one.passed else f"REFUTED: {joined(map(_name, one.refuted))}"
+    words = [f"{verdict}, in sottovoce {_name(one.sottovoce)}"]
+    if one.runs is not None and one.claimed is not None:
+        low, high = one.runs
+        count = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+        words.append(
+            f"{one.attacks:,} claims attacked with {count} runs each, {one.checks:,} checks of proof and noise"
+        )
+        least = (
+            "only values without noise" if math.isinf(one.least_seen) else f"an epsilon of {one.least_seen:.3g} or more"
+        )
+        words.append(f"its attacks could have noticed {least}")
+    else:
+        words.append(f"{one.checks:,} checks of proof and noise, no attack")
+    if not one.complete:
+        words.append("INCOMPLETE: it was interrupted")
+    if one.simulated:
+        words.append("with simulated noise: the arithmetic alone")
+    if one.sottovoce != __version__:
+        words.append(f"NOT of the version that made this page, {__version__}")
+    return "; ".join(words) + f" (false alarm at most {significant(1 - one.confidence, 1)})"
+
+
+def _limits(study: StudyStatement) -> Section:
+    return Section("Not covered: see to these, or accept them", items=study.privacy.not_covered)
+
+
+def _versions() -> Section:
+    try:
+        opendp = version("opendp")
+    except PackageNotFoundError:
+        opendp = "not installed"
+    text = f"sottovoce {__version__}, OpenDP {opendp} (noise), Python {platform.python_version()}"
+    return Section("Versions", (("On this machine", text),))
+
+
+def _name(text: str) -> str:
+    """Return a name as it can be shown anywhere: without what would move a cursor, and not for pages on end."""
+    shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in str(text))
+    return shown if len(shown) <= _LONG else f"{shown[:_LONG]}..."
+
+
+def _several(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _wrapped(before: str, text: str, *, indent: int = 4) -> str:
+    return textwrap.fill(text, 100, initial_indent=before, subsequent_indent=" " * indent)

@@ -1,0 +1,312 @@
+"""What a privacy officer signs: facts on record, loudly what must not be overlooked, and nothing private."""
+
+import json
+import os
+import shutil
+import sqlite3
+import threading
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Findings, findings_record, read_audit
+from sottovoce.auditing.results.check import Check
+from sottovoce.cli.app import main
+from sottovoce.privacy import read_ledger
+from sottovoce.report import statement, statement_page
+from sottovoce.studies import state_stored
+
+MOMENT = datetime(2026, 3, 1, 9, 30, tzinfo=UTC)
+SECRET = 0.4217  # a loss that must be nowhere
+
+
+def make(folder, name="spring", *, rounds=2, privacy=None, **options):
+    """A study with a few released rounds and one that is open; the losses of that one are `SECRET`."""
+    url = f"sqlite:///{folder / 'a.db'}"
+    facts = {"domain": sv.domains.Simplex(4), "horizon": 10_000, "loss_range": (0.0, 1.0), "losses": "linear"}
+    with sv.Study.open(url, name=name, privacy=privacy or sv.PureDP(1.0), **{**facts, **options}) as study:
+        for _ in range(rounds):
+            block = study.ask_round()
+            study.tell(block.ids, np.full(len(block), 0.5))
+        last = study.ask(3)
+        study.tell(last.ids, [SECRET] * 3)
+    return url
+
+
+def shown(url, name="spring", **options):
+    return str(statement(state_stored(url, name, verify=options.pop("verify", False)), moment=MOMENT, **options))
+
+
+@pytest.fixture
+def command(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as end:
+            main(["statement", *map(str, arguments)])
+        printed = capsys.readouterr()
+        return end.value.code, printed.out, printed.err
+
+    return run
+
+
+def test_the_statement_says_what_the_study_says(tmp_path):
+    url = make(tmp_path)
+    with sv.Study.open(url, name="spring") as study:
+        expected, status = study.privacy, study.status()
+    said = " ".join(shown(url).split())
+    for row, text in expected.rows:
+        if row != "Not covered":
+            assert " ".join(text.split()) in said
+    for limit in expected.not_covered:
+        assert limit in said
+    assert f"{status.asked:,} of 10,000 were handed out" in said
+    assert f"{status.round} released, 1 open" in said
+    assert "at most 2.72 times as likely" in said
+    assert "Made on 2026-03-01 at 09:30 UTC" in said
+    assert f"sottovoce {sv.__version__}, OpenDP " in said
+
+
+def test_making_it_changes_nothing_and_draws_no_noise(tmp_path, monkeypatch):
+    """Not a byte of the storage differs, and rounds stay as they are."""
+    url = make(tmp_path)
+
+    def refuse(*arguments, **options):
+        raise AssertionError("a statement draws noise")
+
+    monkeypatch.setattr(sv.SecureNoise, "sampler", refuse)
+    before = (tmp_path / "a.db").read_bytes()
+    assert "NOT PRIVATE" not in shown(url)
+    assert (tmp_path / "a.db").read_bytes() == before
+
+
+def test_no_loss_and_no_token_is_on_the_page(tmp_path):
+    ledger = sv.Ledger(sv.PureDP(3.0), tmp_path / "people.ledger")
+    url = make(tmp_path, ledger=ledger)
+    page = statement_page(
+        tmp_path / "page.html", state_stored(url, "spring", verify=True), ledger=read_ledger(tmp_path / "people.ledger")
+    ).read_text()
+    with sqlite3.connect(tmp_path / "a.db") as base:
+        tokens = [one for row in base.execute("SELECT token, successor FROM sottovoce_rights") for one in row if one]
+        (key,) = base.execute("SELECT key FROM sottovoce_heads").fetchone()
+    base.close()
+    grid = round(SECRET * 2**18)
+    assert tokens
+    for secret in (*tokens, key.hex(), str(SECRET), "0.42", str(grid), f"{grid:,}"):
+        assert secret not in page
+
+
+def test_simulated_noise_and_no_noise_say_so_loudly(tmp_path, read_page):
+    url = make(tmp_path, "simulated", noise=sv.SimulatedNoise(1))
+    make(tmp_path, "open", privacy=sv.NoPrivacy())
+    for name in ("simulated", "open"):
+        stated = state_stored(url, name)
+        page = read_page(statement_page(tmp_path / "page.html", stated))
+        (loud,) = page.tags("div", "loud")
+        assert loud.text.strip().startswith("NOT PRIVATE")
+        assert statement(stated).private is False
+    assert "What would be promised if the noise were real" in shown(url, "simulated")
+    assert "What is promised" not in shown(url, "simulated")
+    assert "nothing is protected" in shown(url, "open")
+
+
+def test_the_ledger_is_stated_with_what_is_left(tmp_path):
+    ledger = sv.Ledger(sv.PureDP(3.0), tmp_path / "people.ledger")
+    url = make(tmp_path, ledger=ledger)
+    ledger.charge("prices <b>", sv.PureDP(0.5))
+    known = read_ledger(tmp_path / "people.ledger")
+    assert (known.spent, known.remaining, known.entries) == (ledger.spent, ledger.remaining, ledger.entries)
+    said = shown(url, ledger=known)
+    assert "1.5 and 1.5, in epsilon; 2 charges" in said
+    assert "This charge    study spring" in said
+    assert "prices" not in said  # another's
+    alone = str(statement(ledger=ledger))
+    assert "prices <b>: epsilon = 0.5" in alone
+    assert "(nothing was told yet)" in alone
+    assert "(losses were told)" in alone
+    other = sv.Ledger(sv.PureDP(1.0))
+    assert "The study is not on record in this ledger" in shown(url, ledger=sv.privacy.state_ledger(other))
+    assert "was charged to a ledger" in shown(url)
+
+
+def record(folder, *, holds=True, date=True, **changes):
+    checks = (Check("frames", "alignment", holds, "found", 3, 0.0),)
+    plain = findings_record(Findings((), checks, 0.999, True), sottovoce=sv.__version__, moment=MOMENT)
+    if not date:
+        del plain["date"]
+    folder.mkdir(exist_ok=True)
+    (folder / "audit.json").write_text(json.dumps({**plain, "passed": True, **changes}))
+    return folder
+
+
+def test_audits_are_shown_with_their_date_and_result_and_none_is_invented(tmp_path):
+    url = make(tmp_path)
+    assert "none was passed to this statement" in shown(url)
+    said = shown(url, audits=[read_audit(record(tmp_path / "fine"))])
+    assert "2026-03-01     nothing was refuted" in said
+    assert "no date on file" in shown(url, audits=[read_audit(record(tmp_path / "old", date=False))])
+    refuted = read_audit(record(tmp_path / "bad", holds=False))  # whatever the file says of itself
+    assert "AUDIT REFUTED (2026-03-01): frames" in shown(url, audits=[refuted])
+    other = read_audit(record(tmp_path / "other", sottovoce="0.0.1"))
+    assert "NOT of the version that made this page" in " ".join(shown(url, audits=[other]).split())
+    partial = read_audit(record(tmp_path / "partial", complete=False))
+    assert "INCOMPLETE" in shown(url, audits=[partial])
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"audits": 3}', "[" * 100_000, '{"audits": [{}], "checks": []}'])
+def test_what_is_no_audit_is_refused(tmp_path, content):
+    (tmp_path / "audit.json").write_text(content)
+    with pytest.raises(ValueError, match="is not what `sottovoce audit` writes"):
+        read_audit(tmp_path)
+    with pytest.raises(ValueError, match="there is no audit"):
+        read_audit(tmp_path / "nowhere.json")
+
+
+def test_a_restored_study_says_so_and_what_was_dropped(tmp_path):
+    url = make(tmp_path)
+    with sv.Study.open(url, name="spring", restored=True):
+        pass
+    said = " ".join(shown(url).split())
+    assert "restored from a backup, or copied: 1 round dropped unreleased" in said
+    assert "not the first" in said
+
+
+def test_verification_is_stated_if_it_was_run(tmp_path, command):
+    url = make(tmp_path)
+    assert "not for this statement" in shown(url)
+    assert "every checksum holds" in shown(url, verify=True)
+    with sqlite3.connect(tmp_path / "a.db") as base:
+        base.execute("UPDATE sottovoce_rounds SET released = x'00' WHERE number = 0")
+    base.close()
+    code, out, _ = command("spring", "--storage", url, "--verify")
+    assert code == 1
+    assert "DAMAGED: " in out
+    assert "Do not sign" in out
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["UPDATE sottovoce_heads SET configuration = x'00'", "UPDATE sottovoce_heads SET told = told + 1", "garbage"],
+)
+def test_a_study_that_cannot_be_trusted_has_no_statement(tmp_path, command, damage):
+    url = make(tmp_path)
+    if damage == "garbage":
+        (tmp_path / "a.db").write_bytes(b"x" * 5000)
+    else:
+        with sqlite3.connect(tmp_path / "a.db") as base:
+            base.execute(damage)
+        base.close()
+    code, out, err = command("spring", "--storage", url, "--out", "page.html")
+    assert code in (1, 2)
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "page.html").exists()
+
+
+HOSTILE = '<script>alert("x")</script>'
+
+
+def test_hostile_names_are_shown_as_words(tmp_path, read_page):
+    labels = [f"{HOSTILE}{i}" for i in range(4)]
+    url = make(tmp_path, HOSTILE, domain=sv.domains.Simplex(labels))
+    page = read_page(statement_page(tmp_path / "page.html", state_stored(url, HOSTILE)))
+    assert not page.tags("script")
+    assert "script-src" not in page.source
+    assert f"study {HOSTILE}" in page.text
+    assert f"among {HOSTILE}0" in page.text
+    ledger = sv.Ledger(sv.PureDP(1.0))
+    ledger.charge("\x1b[2J\u202e" + "a" * 50_000, sv.PureDP(0.1))
+    said = str(statement(ledger=ledger))
+    assert "\x1b" not in said
+    assert "\u202e" not in said
+    assert len(said) < 3_000
+
+
+def test_an_unwritable_path_is_an_error_of_one_line_and_leaves_nothing(tmp_path, command):
+    url = make(tmp_path)
+    for out in ("nowhere/page.html", "."):
+        code, printed, err = command("spring", "--storage", url, "--out", out)
+        assert code in (1, 2)
+        assert printed == ""
+        assert len(err.strip().splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir() if path.suffix in (".html", ".partial")) == []
+
+
+def test_a_ledger_is_read_while_others_hold_it_and_never_made(tmp_path, command):
+    path = tmp_path / "people.ledger"
+    ledger = sv.Ledger(sv.PureDP(3.0), path)
+    ledger.charge("routes", sv.PureDP(0.5))
+    before = path.read_bytes()
+    holding, done = threading.Event(), threading.Event()
+
+    def hold():
+        with sqlite3.connect(path, isolation_level=None) as other:
+            other.execute("BEGIN IMMEDIATE")
+            holding.set()
+            done.wait(60)
+            other.execute("ROLLBACK")
+        other.close()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    holding.wait(60)
+    try:
+        assert read_ledger(path).spent == 0.5  # a charge that is not committed yet is none
+    finally:
+        done.set()
+        thread.join()
+    assert path.read_bytes() == before
+    code, _, err = command("--ledger", tmp_path / "nowhere")
+    assert (code, "there is no ledger at" in err) == (2, True)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_ledger_that_is_locked_or_damaged_is_refused_in_one_line(tmp_path, command, monkeypatch):
+    path = tmp_path / "people.ledger"
+    sv.Ledger(sv.PureDP(3.0), path).charge("routes", sv.PureDP(0.5))
+    monkeypatch.setattr("sottovoce.privacy.ledger_statement._SECONDS_TO_WAIT", 0.0)
+    with sqlite3.connect(path, isolation_level=None) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        code, _, err = command("--ledger", path)
+        assert (code, "is being written to by another process" in err) == (2, True)
+        other.execute("ROLLBACK")
+        other.execute("UPDATE charges SET guarantee = '{}'")
+    other.close()
+    code, _, err = command("--ledger", path)
+    assert (code, "is damaged" in err) == (2, True)
+    shutil.copy(path, tmp_path / "cut")
+    os.truncate(tmp_path / "cut", 5_000)
+    (tmp_path / "words").write_text("no ledger " * 1_000)
+    (tmp_path / "empty").write_text("")
+    for name in ("cut", "words", "empty"):
+        code, _, err = command("--ledger", tmp_path / name)
+        assert code == 2
+        assert len(err.strip().splitlines()) == 1
+
+
+def test_the_command_names_what_is_missing(command, tmp_path):
+    code, _, err = command()
+    assert (code, "name a study (with --storage), or pass --ledger FILE" in err) == (2, True)
+    code, _, err = command("--ledger", "x", "--verify")
+    assert (code, "are for studies" in err) == (2, True)
+    code, _, err = command("spring", "--storage", f"sqlite:///{tmp_path / 'nothing.db'}")
+    assert code == 2
+    assert not (tmp_path / "nothing.db").exists()
+
+
+def test_the_text_is_printed_and_the_page_written(tmp_path, command, read_page):
+    url = make(tmp_path)
+    code, out, _ = command("spring", "--storage", url)
+    assert (code, out.startswith("Privacy statement: study spring\n")) == (0, True)
+    code, out, _ = command("spring", "--storage", url, "--audit", record(tmp_path / "fine"), "--out", "page.html")
+    assert (code, out) == (0, "wrote page.html\n")
+    assert "nothing was refuted" in read_page(tmp_path / "page.html").text
+
+
+def test_a_study_that_is_open_states_itself(tmp_path):
+    url = make(tmp_path)
+    with sv.Study.open(url, name="spring") as study:
+        assert study.statement() == state_stored(url, "spring")
+        assert statement(study, moment=MOMENT) == statement(state_stored(url, "spring"), moment=MOMENT)
