@@ -40,7 +40,7 @@ class Shoppers(FiniteEnvironment):
     library: Baskets
 
     def __init__(self, pricing: "Pricing") -> None:
-        ball = NuclearBall(pricing.segments, pricing.products, pricing.radius)
+        ball = NuclearBall(pricing.segment_names, pricing.product_names, pricing.radius)
         super().__init__(ball, pricing.seed)
         self._pricing = repr(pricing)
         rng = self._design_rng()

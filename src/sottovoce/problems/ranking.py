@@ -63,12 +63,21 @@ class Ranking(DecisionProblem):
         orders = Birkhoff(items) if matrices else Permutahedron(discounts(items))
         self.environment = Readers(orders, types=types, seed=seed)
         self.items, self.matrices = items, matrices
+        names = self._item_names()
+        places = [f"place {place}" for place in range(1, items + 1)]
+        self.environment.name_coordinates((names, places) if matrices else names)
         self.losses, self.integral = "linear", True
 
     def item_name(self, item: int) -> str:
-        """Return a name for an item: a number that is small for what people value, over all types."""
-        order = np.argsort(-self._worth(), kind="stable").tolist()
-        return f"item {1 + order.index(item)}"
+        """Return the name of an item: a number that is small for what people value, over all types."""
+        name = self.domain.names[item * self.items if self.matrices else item]
+        return str(name[0] if isinstance(name, tuple) else name)
+
+    def _item_names(self) -> list[str]:
+        names = [""] * self.items
+        for place, item in enumerate(np.argsort(-self._worth(), kind="stable").tolist()):
+            names[item] = f"item {1 + place}"
+        return names
 
     def _worth(self) -> Vector:
         """Return the average worth of each item in the simulation, as a share of a person's favourite."""

@@ -95,6 +95,7 @@ class Slate(DecisionProblem):
         quotas = [self.per_category] * categories + [self.slots]
         slates = MatroidBases(Laminar([*groups, list(range(items))], quotas))
         self.environment = Clicks(slates, loss=loss, wanted=wanted, drift=drift, year=year, seed=seed)
+        self.environment.name_coordinates(self._item_names())
         self.losses = "linear" if loss == "linear" else "convex"
         self.integral = loss == "linear"
 
@@ -105,16 +106,21 @@ class Slate(DecisionProblem):
         return rates
 
     def item_name(self, item: int) -> str:
-        """Return a name for an item: its category, and a number that is small for attractive items.
+        """Return the name of an item: its category, and a number that is small for attractive items.
 
         Parameters
         ----------
         item
             Its number, from 0.
         """
-        category = int(self.labels[item])
-        topic = TOPICS[category] if category < len(TOPICS) else f"topic {category + 1}"
-        return f"{topic} {1 + self._by_attraction(category).tolist().index(item)}"
+        return str(self.domain.names[item])
+
+    def _item_names(self) -> list[str]:
+        names = [""] * len(self.labels)
+        for category in range(int(self.labels[-1]) + 1):
+            for place, item in enumerate(self._by_attraction(category).tolist()):
+                names[item] = f"{_topic(category)} {1 + place}"
+        return names
 
     def _by_attraction(self, category: int) -> NDArray[np.intp]:
         members = np.flatnonzero(self.labels == category)
@@ -144,8 +150,7 @@ class Slate(DecisionProblem):
         axes.set_title(f"tile: {shown}   bar: chance of a click", fontsize=max(6.0, size), color=GREY, loc="left")
 
     def _name_row(self, axes: "Axes", row: int, total: float, size: float) -> None:
-        topic = TOPICS[row] if row < len(TOPICS) else f"topic {row + 1}"
-        axes.text(-0.1, 1.3 * row + 0.36, topic, ha="right", va="center", fontsize=max(5.0, size), color="black")
+        axes.text(-0.1, 1.3 * row + 0.36, _topic(row), ha="right", va="center", fontsize=max(5.0, size), color="black")
         used = f"{total:.1f} of {self.per_category}"
         axes.text(-0.1, 1.3 * row + 0.74, used, ha="right", va="center", fontsize=max(4.5, 0.8 * size), color=GREY)
 
@@ -178,6 +183,10 @@ class Slate(DecisionProblem):
             cls(items=8, slots=3, categories=2, drift=1.0, year=4000, seed=1),
             cls(items=8, slots=3, categories=2, loss="hinge", wanted=1.5, seed=2),
         ]
+
+
+def _topic(category: int) -> str:
+    return TOPICS[category] if category < len(TOPICS) else f"topic {category + 1}"
 
 
 def _often(share: float) -> str:

@@ -41,6 +41,11 @@ class Minimized:
     optimizer: PrivateBandit
     privacy: PrivacyStatement
 
+    @property
+    def chosen(self) -> Any:
+        """The point in the names of the set's coordinates: see `Domain.chosen`."""
+        return self.optimizer.domain.chosen(self.point)
+
 
 @spelled_out
 def minimize(

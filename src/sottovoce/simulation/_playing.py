@@ -11,6 +11,7 @@ from sottovoce._arrays import Integers, Vector
 from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
+from sottovoce.domains.naming import in_words
 from sottovoce.simulation.environment import BLOCK, Environment
 from sottovoce.simulation.run import Run, RunDetails
 
@@ -173,6 +174,12 @@ def _play_round(optimizer: Optimizer, environment: Environment, score: _Score, l
     return _Score(score.events + len(losses), score.loss + float(losses.sum()), optimizer.round)
 
 
+def _decision(optimizer: Any) -> str:
+    """Return the last decision in words, where the set has names."""
+    domain, point = optimizer.domain, getattr(optimizer, "point", None)
+    return "" if domain.labels is None or point is None else in_words(domain.chosen(point))
+
+
 def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
     events = np.array([score.events for score in scores], dtype=np.int64)
     best, certificate = np.zeros(len(events)), 0.0
@@ -206,5 +213,6 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             caution="" if misfit is None else misfit.caution,
             plan_name=str(getattr(optimizer.plan, "name", "")),
             setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
+            decision=_decision(optimizer),
         ),
     )

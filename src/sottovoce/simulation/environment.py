@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -89,6 +89,16 @@ class Environment(ABC):
     domain: Domain
     loss_range: tuple[float, float]
     lipschitz: float
+
+    def name_coordinates(self, labels: Any) -> None:
+        """Give the domain's coordinates names, which may follow from what the environment has drawn.
+
+        Parameters
+        ----------
+        labels
+            As `Domain.labelled` takes them.
+        """
+        self.domain = self.domain.labelled(labels)
 
     @abstractmethod
     def events(self, start: int, size: int) -> Events:

@@ -21,7 +21,7 @@ Rows = tuple[tuple[str, str], ...]
 
 VERSION = 1  # of the file format
 # Fields that the first files do not have:
-_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution", "plan_name", "setup_oracle_calls")
+_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution", "plan_name", "setup_oracle_calls", "decision")
 _DAMAGE = (  # what reading a file that is none, or is damaged, may raise
     zipfile.BadZipFile,
     tokenize.TokenError,
@@ -65,6 +65,8 @@ class RunDetails:
         What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
     plan_name : str
         Such as "auto", "worst-case" or "paper", or the name of a baseline; empty in files from before.
+    decision : str
+        The last decision in the names of the set's coordinates; empty if it has none, and in files from before.
     setup_oracle_calls : int
         How many of the calls were made before the first action: planning, and geometry that has no formula.
 
@@ -94,6 +96,7 @@ class RunDetails:
     caution: str = ""
     plan_name: str = ""
     setup_oracle_calls: int = 0
+    decision: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the details as plain data, for JSON."""
@@ -119,6 +122,7 @@ class RunDetails:
             caution=str(stored.get("caution", "")),
             plan_name=str(stored.get("plan_name", "")),
             setup_oracle_calls=int(stored.get("setup_oracle_calls", 0)),
+            decision=str(stored.get("decision", "")),
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce.domains.naming import in_words
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.report._numbers import significant
 from sottovoce.report.html._charts import Axis, Curve, line_chart
@@ -13,6 +14,7 @@ from sottovoce.report.html._pieces import Chart
 __all__ = ["ShownBelief", "show_belief"]
 
 _MOST = 40  # coordinates, or decisions: more cannot be told apart
+_NAMED = 10  # coordinates
 _TWO_SIDES = 1.96  # deviations that hold 95%
 
 
@@ -67,8 +69,12 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
     ticks = tuple((float(place), str(shown[int(place) - 1])) for place in places[::step])
     title = "What a coordinate adds to the loss"
     chart = line_chart(curves, Axis("coordinate (from 0), the best first", ticks=ticks), Axis("loss per unit"), title)
+    named = ""
+    if posterior.labels is not None:
+        best = in_words([posterior.labels[place] for place in order.tolist()], most=_NAMED)
+        named = f" From the best on: {best}."
     told_apart = " Circles: in the decision. Squares: not in it." if inside.any() and not inside.all() else ""
-    return Chart(title, chart, f"Believed means, and 95% of what is believed.{told_apart}{left_out}")
+    return Chart(title, chart, f"Believed means, and 95% of what is believed.{told_apart}{left_out}{named}")
 
 
 def _decisions(posterior: Posterior) -> Chart:

@@ -78,12 +78,14 @@ def _image(problem: DecisionProblem, point: Vector) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
-def plain_point(learned: Vector, best: Vector | None, *, who: str) -> Decision:
-    """Show a point without a story: its coordinates as bars."""
+def plain_point(learned: Vector, best: Vector | None, *, who: str, said: str = "") -> Decision:
+    """Show a point without a story: its coordinates as bars, and what it is in the names of the set, if it has any."""
     shown, ideal = learned[:_MOST_BARS], None if best is None else best[:_MOST_BARS]
     words = f"The last point of the run ({who}), coordinate by coordinate."
     if len(learned) > _MOST_BARS:
         words += f" The first {_MOST_BARS} of {len(learned)} are shown."
+    if said:
+        words += f" It is {said}."
     caption = "Bars: the learned point." + ("" if best is None else " Marks: the best fixed point in hindsight.")
     title = f"The learned point, {len(learned)} coordinates"
     return Decision(words, (Picture(title, caption, title, svg=bar_chart(shown, ideal, title)),))
