@@ -19,7 +19,9 @@ def label_text(label: Hashable) -> str:
     >>> label_text("tea"), label_text(("a", "b")), label_text(3)
     ('tea', 'a → b', '3')
     """
-    return " → ".join(map(label_text, label)) if isinstance(label, tuple) else str(label)
+    if isinstance(label, tuple):
+        return " → ".join(map(label_text, label))
+    return "".join(one if one.isprintable() else " " for one in str(label))  # a line stays a line
 
 
 def in_words(chosen: Any, most: int | None = _SHOWN) -> str:
