@@ -8,6 +8,7 @@ import stat
 from dataclasses import dataclass, replace
 
 from sottovoce.domains import Domain
+from sottovoce.domains.naming import label_text
 from sottovoce.errors import StudyDamaged
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
@@ -142,7 +143,7 @@ def _stated(storage: Storage, name: str, snapshot: Snapshot, domain: Domain | No
             problem, _plan(snapshot, configuration, problem), source, storage, doubling=configuration.horizon is None
         ),
         domain=repr(known),
-        labels=None if known.labels is None else tuple(map(str, known.labels)),
+        labels=None if known.labels is None else tuple(map(label_text, known.labels)),
         loss_range=configuration.loss_range,
         horizon=configuration.horizon,
         asked=head.asked - head.returned,

@@ -46,7 +46,7 @@ def regret_figure(
     labels : sequence of str, optional
         One per run; by default its privacy.
     beside : sequence of Run, optional
-        The same runs in another environment, drawn below them on the same axes.
+        The same runs in another environment, drawn below them, over the same events.
 
     Returns
     -------
@@ -84,10 +84,10 @@ def draw(runs: Sequence[Run], labels: Sequence[str], beside: Sequence[Run] | Non
     """Return the figure that `regret_figure` writes."""
     groups = [runs] if beside is None else [runs, beside]
     figure = canvas(9, 5.6 * len(groups))  # one below the other: side by side, words are too small to read in a page
-    panels: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, sharey=True, squeeze=False)[:, 0])
+    panels: list[Axes] = list(figure.subplots(len(groups), 1, sharex=True, squeeze=False)[:, 0])
     curves = [_curves(group, labels) for group in groups]
-    _set_scale(panels, [one.y for group in curves for one in group])
     for axes, group, lines in zip(panels, groups, curves, strict=True):
+        _set_scale(axes, [one.y for one in lines])
         for one in lines:
             axes.plot(one.x, one.y, **one.look)
         _dress(axes, group)
@@ -128,20 +128,19 @@ def _name(label: str, value: float) -> str:
     return textwrap.fill(label, 30) + f"\n{value:.3g} per event"
 
 
-def _set_scale(panels: Sequence[Axes], curves: Sequence[Floats]) -> None:
+def _set_scale(axes: Axes, curves: Sequence[Floats]) -> None:
     """Set logarithmic axes; a linear part around zero where anything lies below it."""
     width = around_zero(curves)
-    for axes in panels:
-        axes.set_xscale("log")
-        if not width:
-            axes.set_yscale("log")
-            axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _between(value)))
-        else:
-            axes.set_yscale("asinh", linear_width=width)
-            ends = min(map(np.min, curves)), max(map(np.max, curves))
-            axes.set_yticks(asinh_ticks(float(ends[0]) - width, 1.2 * float(ends[1]), width))
-            axes.yaxis.set_minor_locator(NullLocator())
-            axes.axhline(0.0, color=GREY, linewidth=0.9)
+    axes.set_xscale("log")
+    if not width:
+        axes.set_yscale("log")
+        axes.yaxis.set_minor_formatter(FuncFormatter(lambda value, _: _between(value)))
+        return
+    axes.set_yscale("asinh", linear_width=width)
+    low, high = float(min(map(np.min, curves))), float(max(map(np.max, curves)))
+    axes.set_yticks(asinh_ticks(low - width, 1.2 * high, width))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.axhline(0.0, color=GREY, linewidth=0.9)
 
 
 def _between(value: float) -> str:

@@ -95,7 +95,8 @@ def _name_lines(axes: Axes, ends: list[tuple[float, float, str, str]]) -> None:
     heights = apart([float(np.log(end[1])) for end in ends], [0.055 * (top - bottom)] * len(ends), top)
     edge, text = np.exp(right + 0.03 * (right - left)), np.exp(right + 0.04 * (right - left))
     for (x, y, name, shade), height in zip(ends, heights, strict=True):
-        axes.plot([x, edge], [y, np.exp(height)], color=shade, linewidth=0.8, clip_on=False)
+        leader = "-" if x > 0.8 * np.exp(right) or x >= max(end[0] for end in ends) else ":"  # no line of data
+        axes.plot([x, edge], [y, np.exp(height)], color=shade, linewidth=0.8, linestyle=leader, clip_on=False)
         axes.text(text, np.exp(height), name, color=shade, fontsize=10, verticalalignment="center")
     axes.set_xlim(np.exp(left), np.exp(right))
     axes.set_ylim(np.exp(bottom), np.exp(top))
