@@ -227,8 +227,8 @@ def decimal_sum(values: Iterable[float]) -> float:
 
     Examples
     --------
-    >>> decimal_sum([0.1] * 10), sum([0.1] * 10)
-    (1.0, 0.9999999999999999)
+    >>> decimal_sum([0.1] * 10), decimal_sum([0.1, 0.2]), 0.1 + 0.2
+    (1.0, 0.3, 0.30000000000000004)
     """
     listed = list(values)
     if any(math.isinf(value) for value in listed):
