@@ -1,5 +1,7 @@
 """What is believed, in the page of a run: charts of coordinates and decisions, and a warning if the model is wrong."""
 
+from html import unescape
+
 import numpy as np
 
 import sottovoce as sv
@@ -81,3 +83,19 @@ def test_many_coordinates_are_cut_to_the_ends_and_very_many_have_decisions_only(
 def test_convex_losses_have_their_picture_too():
     optimizer = played(lambda x: 0.2 + 0.2 * ((x - 0.3) ** 2).sum(axis=1), domain=sv.domains.Ball(3))
     assert len(show_belief(optimizer.posterior(), optimizer.point, who="one").charts) == 2
+
+
+def test_every_point_is_read_out_by_the_name_of_its_coordinate():
+    names = [f"drink {i}|<b>" for i in range(8)]
+    for labels in (names, None):
+        set_of_drinks = sv.domains.Hypersimplex(8 if labels is None else labels, 3)
+        optimizer = played(linear, domain=set_of_drinks, integral=True)
+        posterior = optimizer.posterior()
+        chart = show_belief(posterior, optimizer.point, who="one").charts[0].svg
+        read_out = [part.split('"')[0].split("|") for part in chart.split('data-at="')[1:]]
+        said = [unescape(one) for part in read_out for one in part]
+        expected = [str(i) for i in range(8)] if labels is None else [name.replace("|", "/") for name in names]
+        assert sorted(said) == sorted(expected)
+        inside = np.flatnonzero(optimizer.point > 0)
+        assert {unescape(one) for one in read_out[0]} == {expected[i] for i in inside}
+        assert "<b>" not in chart

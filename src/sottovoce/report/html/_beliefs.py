@@ -1,11 +1,13 @@
 """What is believed, in a page: of each coordinate and of decisions that were tried; how surely, and whether it fits."""
 
+import math
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.domains.naming import in_words
+from sottovoce.domains.naming import in_words, label_text
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.report._numbers import significant
 from sottovoce.report.html._charts import Axis, Curve, line_chart
@@ -15,6 +17,7 @@ __all__ = ["ShownBelief", "show_belief"]
 
 _MOST = 40  # coordinates, or decisions: more cannot be told apart
 _NAMED = 10  # coordinates
+_NAMES_ON_AXIS, _LONG = 4, 10  # names below a chart, and letters of one
 _TWO_SIDES = 1.96  # deviations that hold 95%
 
 
@@ -65,16 +68,23 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
         for name, where, colour in (("in the decision", inside, 0), ("not in it", ~inside, -1))
         if where.any()
     ]
-    step = max(1, len(shown) // 10)
-    ticks = tuple((float(place), str(shown[int(place) - 1])) for place in places[::step])
     title = "What a coordinate adds to the loss"
-    chart = line_chart(curves, Axis("coordinate (from 0), the best first", ticks=ticks), Axis("loss per unit"), title)
+    chart = line_chart(curves, _axis(shown, places, posterior.labels), Axis("loss per unit"), title)
     named = ""
     if posterior.labels is not None:
         best = in_words([posterior.labels[place] for place in order.tolist()], most=_NAMED)
         named = f" From the best on: {best}."
     told_apart = " Circles: in the decision. Squares: not in it." if inside.any() and not inside.all() else ""
     return Chart(title, chart, f"Believed means, and 95% of what is believed.{told_apart}{left_out}{named}")
+
+
+def _axis(shown: Integers, places: Floats, labels: tuple[Hashable, ...] | None) -> Axis:
+    """Return the axis of the coordinates: by their names, if they have any; few are written, all are read out."""
+    words = [str(place) if labels is None else label_text(labels[place]) for place in shown.tolist()]
+    read_out = tuple(zip(places.tolist(), words, strict=True))
+    step = math.ceil(len(words) / (10 if labels is None else _NAMES_ON_AXIS))
+    ticks = tuple((place, word if len(word) <= _LONG else f"{word[: _LONG - 1]}…") for place, word in read_out[::step])
+    return Axis("the best first" if labels else "coordinate (from 0), the best first", ticks=ticks, places=read_out)
 
 
 def _decisions(posterior: Posterior) -> Chart:

@@ -109,6 +109,8 @@ class Axis:
         Logarithmic if all values are positive, and otherwise linear around zero.
     ticks
         (position, words) where they are not found by themselves.
+    places
+        (position, words) of what is read out at a point, where that is neither its number nor a tick.
     holds
         Values that must be on it besides those that are drawn, so that several charts share a scale.
     """
@@ -118,6 +120,7 @@ class Axis:
     ticks: tuple[tuple[float, str], ...] = ()
     holds: tuple[float, ...] = ()
     signed: bool = False
+    places: tuple[tuple[float, str], ...] = ()
 
     def scale(self, values: Sequence[Floats], start: float, end: float, *, tight: bool = False) -> Scale:
         """Return the scale that holds all values."""
@@ -134,6 +137,11 @@ class Axis:
     def words(self, tick: float) -> str:
         """Return how a tick is written."""
         return dict(self.ticks).get(tick, short(tick))
+
+    def read_out(self, values: Sequence[float]) -> list[str]:
+        """Return how places are read out."""
+        known = dict(self.ticks) | dict(self.places)
+        return [known.get(value) or short(value) for value in values] if known else with_errors(values)
 
 
 def line_chart(series: Sequence[Curve], x: Axis, y: Axis, title: str) -> Markup:
@@ -200,6 +208,8 @@ def _edges(one: Curve) -> list[Floats]:
 
 
 def _shape(colour: int) -> str:
+    if colour < 0:
+        return _MARKERS[1]  # of what is not compared: not the shape of the first thing that is
     return _MARKERS[(max(colour, 0) + max(colour, 0) // len(SHADES)) % len(_MARKERS)]
 
 
@@ -253,8 +263,7 @@ def _line(one: Curve, across: Scale, up: Scale, x: Axis) -> Markup:
         return Markup("")
     a, b = across(one.x), up(one.y)
     said = with_errors(one.y.tolist(), None if one.error is None else one.error.tolist())
-    words, places = "|".join(said), one.x.tolist()
-    at = "|".join([x.words(value) for value in places] if x.ticks else with_errors(places))
+    words, at = "|".join(said), "|".join(one.replace("|", "/") for one in x.read_out(one.x.tolist()))
     head = f'<g class="series" data-name="{escape(one.name)}" data-at="{escape(at)}" data-words="{escape(words)}">'
     title = f"<title>{escape(one.name)}: {escape(said[-1])}</title>"
     shown = "" if one.line else ' visibility="hidden"'
