@@ -73,7 +73,7 @@ def _mean_curve(sweep: Sweep, one: Summary, colours: dict[str, int]) -> Curve:
 
 
 def _never_learning(sweep: Sweep, groups: Sequence[Summary]) -> Curve:
-    """Return the line of never learning: the same for all that meet the same seeds; rounds are shortest without noise."""
+    """Return the line of never learning: the same for all; from where rounds are shortest, without noise."""
     most = max(groups, key=lambda one: (len(one.done), one.epsilon))
     events, values = _stacked(sweep, most, lambda run: run.no_learning)
     return Curve("never learning", events, values.mean(axis=0), colour=-1)
