@@ -215,6 +215,16 @@ def test_a_path_is_said_in_the_order_of_travel():
         assert way.chosen(way.extreme_point([cost[i] for i in way.kept])) == expected
 
 
+def test_streets_that_go_both_ways_are_named_either_way():
+    networkx = pytest.importorskip("networkx")
+    town = networkx.Graph([("a", "b"), ("b", "c"), ("c", "d"), ("a", "c")])
+    names = {("b", "a"): "Bank St", ("b", "c"): "Canal St", ("d", "c"): "Dock St", ("c", "a"): "Abbey Rd"}
+    way = sv.domains.Paths.toward(town, source="d", target="a", labels=names)
+    assert way.chosen(way.extreme_point(np.ones(way.dimension))) == ["Dock St", "Abbey Rd"]
+    pairs = iter([("a", "b"), ("b", "c")])
+    assert sv.domains.Paths.toward(pairs, source="a", target="c", labels=["x", "y"]).labels == ("x", "y")
+
+
 def test_parallel_edges_are_told_apart():
     networkx = pytest.importorskip("networkx")
     graph = networkx.MultiGraph()
@@ -224,6 +234,8 @@ def test_parallel_edges_are_told_apart():
     trees = sv.domains.SpanningTrees(graph)
     assert trees.chosen([0.0, 1.0, 1.0]) == [("a", "b", "ferry"), ("b", "c")]
     assert build(specify(trees)).labels == trees.labels
+    either = sv.domains.SpanningTrees([("a", "b"), ("b", "c")], labels={("b", "a"): "bridge", ("b", "c"): "road"})
+    assert either.labels == ("bridge", "road")
     assert sv.domains.SpanningTrees([("a", "b"), ("a", "b")]).labels == (("a", "b", 0), ("a", "b", 1))
 
 
@@ -269,8 +281,17 @@ def test_a_set_of_ones_own_just_sets_labels():
 
 def test_names_are_set_once():
     domain = sv.domains.Simplex(["tea", "coffee"])
-    with pytest.raises(AttributeError, match="immutable"):
-        domain.labels = ["a", "b"]
+    for one in (domain, sv.domains.Simplex(2)):  # what was stored of it would not have them
+        with pytest.raises(AttributeError, match="immutable"):
+            one.labels = ["a", "b"]
+
+    class Menu(sv.domains.Hypersimplex):
+        def __init__(self, drinks):
+            super().__init__(len(drinks), 2)
+            self.labels = drinks
+
+    assert Menu(DRINKS).chosen([1, 1, 0, 0, 0, 0]) == ["tea", "coffee"]
+    assert pickle.loads(pickle.dumps(domain)).labels == ("tea", "coffee")
 
 
 def test_categories_of_a_slate_have_names():

@@ -64,8 +64,9 @@ def test_shares_and_amounts_are_said_by_name():
     assert prices.chosen == dict(zip(DRINKS, prices.x.tolist(), strict=True))
 
 
-def test_what_one_event_is_told_is_its_own():
-    actions = bandit().ask(300)
+@pytest.mark.parametrize("domain", [MENU, sv.domains.Hypersimplex(700, 2)], ids=str)
+def test_what_one_event_is_told_is_its_own(domain):
+    actions = bandit(domain).ask(300)
     said = actions.chosen
     same = [i for i in range(300) if said[i] == said[0]]
     assert len(same) > 1

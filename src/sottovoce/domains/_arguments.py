@@ -36,6 +36,9 @@ def _remembering(construct: Callable[..., None]) -> Callable[..., None]:
                 construct(self, *given, **named)
                 raise
             vars(self)["_made_with"] = dict(list(bound.arguments.items())[1:])
-        construct(self, *given, **named)
+            construct(self, *given, **named)
+            vars(self)["_is_made"] = True
+        else:
+            construct(self, *given, **named)
 
     return remembering

@@ -11,17 +11,18 @@ from sottovoce.domains._solvers.graph import Graph
 __all__ = ["edge_labels", "in_order_of_travel", "names_of_edges"]
 
 
-def edge_labels(labels: Any, graph: Any, read: Graph) -> Labels | None:
+def edge_labels(labels: Any, graph: Any, read: Graph, *, directed: bool = True) -> Labels | None:
     """Return the names that were given to edges: a list, a mapping, or an attribute of a networkx graph's edges.
 
-    None if none were given; then edges are called by their ends, which `names_of_edges` returns.
+    None if none were given; then edges are called by their ends, which `names_of_edges` returns. A mapping may have the
+    ends of an edge that is not directed in either order.
     """
     if labels is None:
         return _keys(graph, read)
     if isinstance(labels, str):
         labels = _attribute(labels, graph)
     elif isinstance(labels, Mapping):
-        labels = _mapped(labels, names_of_edges(read.edges))
+        labels = _mapped(labels, names_of_edges(read.edges), directed)
     return read_labels("labels", labels, len(read.tails))
 
 
@@ -45,14 +46,14 @@ def _attribute(name: str, graph: Any) -> list[Any]:
     return found
 
 
-def _mapped(labels: Mapping[Any, Any], edges: Labels) -> list[Any]:
-    missing = [edge for edge in edges if edge not in labels]
-    if missing:
-        raise ValueError(f"labels must have a name for every edge, and has none for {missing[0]!r}")
-    if len(labels) > len(edges):
-        unknown = next(edge for edge in labels if edge not in edges)
-        raise ValueError(f"labels has a name for {unknown!r}, which is no edge of the graph")
-    return [labels[edge] for edge in edges]
+def _mapped(labels: Mapping[Any, Any], edges: tuple[Any, ...], directed: bool) -> list[Any]:
+    keys = [edge if directed or edge in labels else (edge[1], edge[0], *edge[2:]) for edge in edges]
+    for edge, key in zip(edges, keys, strict=True):
+        if key not in labels:
+            raise ValueError(f"labels must have a name for every edge, and has none for {edge!r}")
+    for key in labels.keys() - set(keys):
+        raise ValueError(f"labels has a name for {key!r}, which is no edge of the graph")
+    return [labels[key] for key in keys]
 
 
 def names_of_edges(edges: Iterable[tuple[Hashable, Hashable]]) -> Labels:

@@ -47,6 +47,15 @@ def read_labels(argument: str, given: Any, count: int | None = None) -> Labels:
     if isinstance(given, Mapping | set | frozenset) or not isinstance(given, Iterable):
         raise TypeError(f"{argument} must be a list of names, in the order of the coordinates, got {given!r}")
     names = tuple(_plain(one) for one in (given.tolist() if hasattr(given, "tolist") else given))
+    if count is not None and len(names) != count:
+        raise ValueError(f"{argument} must be {count} names, one for each coordinate, got {len(names)}")
+    plain_texts = set(map(type, names)) == {str} and all(map(str.strip, names)) and len(set(names)) == len(names)
+    if not plain_texts:  # of which there may be a million; what is wrong is found one by one
+        _refuse_what_is_no_name(argument, names)
+    return names
+
+
+def _refuse_what_is_no_name(argument: str, names: Labels) -> None:
     seen: dict[Hashable, int] = {}
     for number, name in enumerate(names):
         if name is None or (isinstance(name, str) and not name.strip()) or (isinstance(name, float) and name != name):
@@ -55,9 +64,6 @@ def read_labels(argument: str, given: Any, count: int | None = None) -> Labels:
             raise TypeError(f"{argument} must be texts, numbers or tuples of these, and number {number} is {name!r}")
         if seen.setdefault(name, number) != number:
             raise ValueError(f"{argument} must all be different, and {name!r} is number {seen[name]} and {number}")
-    if count is not None and len(names) != count:
-        raise ValueError(f"{argument} must be {count} names, one for each coordinate, got {len(names)}")
-    return names
 
 
 def _plain(name: Any) -> Any:
@@ -277,7 +283,7 @@ class Named(RemembersArguments):
     def _take_names(self, labels: Labels | None, **counts: Any) -> None:
         """Keep names, and remember them as `labels` and numbers in place of them: so are all sets remembered alike."""
         if labels is not None:
-            self.labels = labels
+            vars(self)["_labels"] = labels
             self._remember_names(labels, **counts)
 
     def _name(self, labels: Any) -> None:

@@ -333,7 +333,7 @@ class Fixed:
     """A mixin for domains whose attributes are set once: cached geometry would not notice a change."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in self.__dict__ or (name == "labels" and "_labels" in self.__dict__):
+        if name in self.__dict__ or (name == "labels" and self.__dict__.keys() & {"_labels", "_is_made"}):
             raise AttributeError(f"{type(self).__name__} is immutable: make a new one instead of setting {name}")
         super().__setattr__(name, value)
 

@@ -1,7 +1,7 @@
 """Paths through a directed graph without cycles."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Self
 
@@ -128,8 +128,10 @@ class Paths(FlowDomain):
         >>> streets.kept
         array([0, 2, 4, 6, 7])
         """
+        graph = list(graph) if isinstance(graph, Iterator) else graph
         found = efficient_links(graph, source, target, lengths)
-        names = edge_labels(labels, graph, read_streets(graph).graph)
+        one_way = not hasattr(graph, "is_directed") or graph.is_directed()
+        names = edge_labels(labels, graph, read_streets(graph).graph, directed=one_way)
         kept = None if names is None else [names[edge] for edge in found.kept.tolist()]
         return cls(found.pairs, source=source, target=target, kept=found.kept, labels=kept)
 

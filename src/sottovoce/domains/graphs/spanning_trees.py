@@ -47,7 +47,7 @@ class SpanningTrees(MatroidBases):
         self._graph = read_graph(graph, directed=False)
         self._graph.refuse_loops()
         self._graph.refuse_parts()
-        super().__init__(Graphic(graph), labels=edge_labels(labels, graph, self._graph))
+        super().__init__(Graphic(graph), labels=edge_labels(labels, graph, self._graph, directed=False))
 
     def __repr__(self) -> str:
         return f"SpanningTrees({len(self._graph.nodes)} nodes, {self.dimension} edges)"
