@@ -60,6 +60,7 @@ def in_words(run: Run, label: str) -> Text:
         f"  learned  {run.learned}\n",
         f"  privacy  {run.details.privacy_headline}\n",
         f"  length   {events}",
+        f"\n  decides  {run.details.decision}" if run.details.decision else "",
     )
 
 

@@ -283,6 +283,7 @@ class Run:
                 f"  rounds          {details.rounds:,}",
                 f"  oracle calls    {details.oracle_calls:,}{setup}",
                 f"  time            {details.seconds:.2f} s",
+                *([f"  decision        {details.decision}"] if details.decision else []),
                 *([f"  caution         {details.caution}"] if details.caution else []),
             ]
         )

@@ -1,7 +1,7 @@
 """Charts as inline SVG that follow the page: its fonts, its light and dark colours, its width."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from markupsafe import Markup, escape
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats
+from sottovoce.domains.naming import label_text
 from sottovoce.report._numbers import short, significant, with_errors
 from sottovoce.report._palette import SHADES, dashes
 from sottovoce.report._per_event import around_zero, asinh_ticks
@@ -157,7 +158,7 @@ def line_chart(series: Sequence[Curve], x: Axis, y: Axis, title: str) -> Markup:
     return _svg(parts, title)
 
 
-def bar_chart(values: Floats, marks: Floats | None, title: str) -> Markup:
+def bar_chart(values: Floats, marks: Floats | None, title: str, names: Sequence[Hashable] | None = None) -> Markup:
     """Return bars of a vector's coordinates, with a mark on each where another vector lies."""
     ends = [values] if marks is None else [values, marks]
     y = Axis("")
@@ -170,7 +171,7 @@ def bar_chart(values: Floats, marks: Floats | None, title: str) -> Markup:
     for i, value in enumerate(values, start=1):
         top, centre = float(up(value)), float(across(i))
         low, high = min(top, zero), max(top, zero)
-        words = f"coordinate {i}: {significant(float(value))}"
+        words = f"{f'coordinate {i}' if names is None else label_text(names[i - 1])}: {significant(float(value))}"
         if marks is not None:
             words += f", best {significant(float(marks[i - 1]))}"
         bar = f'<rect class="bar c0" x="{centre - wide / 2:.1f}" y="{low:.1f}" width="{wide:.1f}" '

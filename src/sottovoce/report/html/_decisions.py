@@ -2,7 +2,7 @@
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,9 @@ def _image(problem: DecisionProblem, point: Vector) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(content.getvalue()).decode()}"
 
 
-def plain_point(learned: Vector, best: Vector | None, *, who: str, said: str = "") -> Decision:
+def plain_point(
+    learned: Vector, best: Vector | None, *, who: str, said: str = "", names: Sequence[Hashable] | None = None
+) -> Decision:
     """Show a point without a story: its coordinates as bars, and what it is in the names of the set, if it has any."""
     shown, ideal = learned[:_MOST_BARS], None if best is None else best[:_MOST_BARS]
     words = f"The last point of the run ({who}), coordinate by coordinate."
@@ -88,4 +90,4 @@ def plain_point(learned: Vector, best: Vector | None, *, who: str, said: str = "
         words += f" It is {said}."
     caption = "Bars: the learned point." + ("" if best is None else " Marks: the best fixed point in hindsight.")
     title = f"The learned point, {len(learned)} coordinates"
-    return Decision(words, (Picture(title, caption, title, svg=bar_chart(shown, ideal, title)),))
+    return Decision(words, (Picture(title, caption, title, svg=bar_chart(shown, ideal, title, names)),))

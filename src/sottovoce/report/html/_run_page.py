@@ -168,7 +168,8 @@ def _decision(first: ShownRun, best: Vector | None, problem: DecisionProblem | N
     if first.point is None:
         return None
     if problem is None:
-        return plain_point(first.point, best, who=first.label, said=first.run.details.decision)
+        names = None if first.posterior is None else first.posterior.labels
+        return plain_point(first.point, best, who=first.label, said=first.run.details.decision, names=names)
     if best is None:
         best = problem.environment.comparator(first.run.events_finished).point
     return decide(problem, first.point, best, who=first.label)
