@@ -11,6 +11,8 @@ from sottovoce.report import regret_figure
 from sottovoce.report.figures._regret import draw
 from sottovoce.simulation import Run, RunDetails
 
+CURVES = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
+
 
 def run_with(slope, headline="epsilon = 1, pure differential privacy", events=1_000_000):
     """A run whose regret grows by `slope` per event, where never learning costs 0.4."""
@@ -122,7 +124,19 @@ def test_an_interrupted_run_ends_where_it_ended():
     assert sorted(line.get_xdata()[-1] for line in axes.lines if len(line.get_xdata()) > 2) == [300_000, 1e6, 1e6]
 
 
+@pytest.mark.parametrize("slopes", [[0.0], [0.4, 0.0], [-0.4], [1e-12, 1e12], [0.0, -1e-300]])
+def test_odd_regrets_are_drawn(slopes, tmp_path):
+    """Nothing lost at all, less than nothing, and values that are many powers apart."""
+    runs = [run_with(slope) for slope in slopes]
+    assert regret_figure(runs, tmp_path / "regret.png").stat().st_size > 10_000
+    single = replace(runs[0], **{name: getattr(runs[0], name)[-1:] for name in CURVES})
+    assert regret_figure(single, tmp_path / "regret.png").is_file()
+
+
 def test_runs_and_labels_must_fit(tmp_path):
+    never_began = replace(run_with(0.1), **{name: getattr(run_with(0.1), name)[:0] for name in CURVES})
+    with pytest.raises(ValueError, match="at least one event"):
+        regret_figure([run_with(0.1), never_began], tmp_path / "regret.png")
     with pytest.raises(ValueError, match="at least one run"):
         regret_figure([], tmp_path / "regret.png")
     with pytest.raises(ValueError, match="as many as runs"):

@@ -18,7 +18,7 @@ NOTHING_TO_SIGN = 1
 
 
 def statement_command(
-    study: Annotated[str | None, typer.Argument(metavar="[STUDY]", help="A study; without it, a ledger.")] = None,
+    study: Annotated[str | None, typer.Argument(metavar="STUDY", help="A study; without it, a ledger.")] = None,
     storage: Url = None,
     ledger: Annotated[
         Path | None, typer.Option(help="The ledger that the study is charged to; alone: one page for all its charges.")

@@ -70,6 +70,8 @@ def regret_figure(
     runs = [runs] if isinstance(runs, Run) else list(runs)
     if not runs:
         raise ValueError("runs must hold at least one run")
+    if not all(run.events_finished for run in (*runs, *(beside or ()))):
+        raise ValueError("runs must hold runs of at least one event: nothing is known of a run that never began")
     labels = [run.details.privacy_headline for run in runs] if labels is None else list(labels)
     if len(labels) != len(runs):
         raise ValueError(f"labels must be as many as runs, got {len(labels)} for {len(runs)}")
