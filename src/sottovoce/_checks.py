@@ -15,6 +15,8 @@ from sottovoce._arrays import Vector as Vector
 
 def number(name: str, value: Any, *, above: float = -math.inf, at_most: float = math.inf) -> float:
     """Return `value` as a float with above < value <= at_most, or say what is wrong with it."""
+    if isinstance(value, str | bytes | bool | np.bool_):  # float() would take them, and nobody means them
+        raise TypeError(f"{name} must be a number, got {value!r}")
     try:
         result = float(value)
     except (TypeError, ValueError):
@@ -29,6 +31,8 @@ def number(name: str, value: Any, *, above: float = -math.inf, at_most: float = 
 
 def whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> int:
     """Return `value` as an int with least <= value <= most, or say what is wrong with it."""
+    if isinstance(value, bool):
+        raise TypeError(f"{name} must be a whole number, got {value!r}")
     try:
         result = operator.index(value)
     except TypeError:
@@ -57,3 +61,10 @@ def choice(name: str, value: Any, options: tuple[str, ...]) -> str:
     if value not in options:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, options))}, got {value!r}")
     return str(value)
+
+
+def generator(name: str, value: Any) -> np.random.Generator:
+    """Return `value` if it is a generator of random numbers, or say how to make one."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(f"{name} must be a generator of numpy, such as np.random.default_rng(0), got {value!r}")
+    return value

@@ -1,8 +1,9 @@
 """What a feasible set must offer (a linear oracle), and what follows from it."""
 
+import functools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Floats, Vector
-from sottovoce._checks import number, vector, whole
+from sottovoce._checks import generator, number, vector, whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull, affine_hull, is_point, mean_of_vertices
@@ -69,6 +70,9 @@ class Domain(Named, ABC):
         own = vars(cls).get("extreme_point")
         if own is not None and not isinstance(own, staticmethod | classmethod):
             setattr(cls, "extreme_point", counted(own if _is_ours(cls) else from_any_scale(own)))  # noqa: B010
+        drawing = vars(cls).get("round")
+        if drawing is not None:
+            setattr(cls, "round", _with_a_generator(drawing))  # noqa: B010
 
     @abstractmethod
     def extreme_point(self, cost: Vector) -> Vector:
@@ -279,6 +283,7 @@ class Domain(Named, ABC):
         size
             How many vertices; None for one, without the leading axis.
         """
+        generator("rng", rng)
         count = how_many(size)
         atoms, weights = self.decompose(x)
         picks = rng.choice(len(atoms), p=weights, size=count)
@@ -322,6 +327,16 @@ class Domain(Named, ABC):
     @staticmethod
     def _drawn(rows: Floats, size: int | None) -> Floats:
         return rows[0] if size is None else rows
+
+
+def _with_a_generator(method: Callable[..., Floats]) -> Callable[..., Floats]:
+    """Return a set's `round`, which says so if it is handed no generator."""
+
+    @functools.wraps(method)
+    def round(self: Domain, x: ArrayLike, rng: np.random.Generator, *size: Any, **named: Any) -> Floats:
+        return method(self, x, generator("rng", rng), *size, **named)
+
+    return round
 
 
 def _is_ours(family: type[Domain]) -> bool:

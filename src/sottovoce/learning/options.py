@@ -7,10 +7,11 @@ line of `PlanChoices`. Tests compare both with what is asked at run time.
 """
 
 import difflib
+import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
 from sottovoce._checks import choice, number
 from sottovoce.exploration.posterior import Features, Posterior
@@ -29,6 +30,16 @@ __all__ = [
 
 PLANS = ("auto", "worst-case", "paper")
 """Plans that have a name."""
+
+# What people call a budget, and where it goes:
+_BUDGETS = {
+    "epsilon": "sv.PureDP(epsilon={})",
+    "eps": "sv.PureDP(epsilon={})",
+    "budget": "sv.PureDP(epsilon={})",
+    "delta": "sv.ApproxDP(epsilon=..., delta={})",
+    "rho": "sv.ZCDP(rho={})",
+    "contributions": "sv.PureDP(epsilon=..., contributions={})",
+}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -200,7 +211,7 @@ def meant(name: str, others: Iterable[str] = ()) -> str:
 
 
 def spelled_out(function: Function) -> Function:
-    """Show every argument by name in `help`, in place of ``**options``."""
+    """Show every argument by name in `help`, in place of ``**options``; answer what is misspelled with the name."""
     shown = inspect.signature(function)
     before = list(shown.parameters.values())[:-1]
     types = OptimizerOptions.__annotations__
@@ -209,9 +220,28 @@ def spelled_out(function: Function) -> Function:
         for name, default in _ARGUMENTS.items()
     ]
     choices = inspect.Parameter("choices", inspect.Parameter.VAR_KEYWORD, annotation=PlanChoices)
-    spelled: Any = function
-    spelled.__signature__ = shown.replace(parameters=[*before, *named, choices])
-    return function
+    own = [one.name for one in before]
+
+    @functools.wraps(function)
+    def spelled(*given: Any, **passed: Any) -> Any:
+        for name, value in passed.items():
+            if name not in own and name not in types:
+                _point_to(name, value, own)
+        return function(*given, **passed)
+
+    shown_to_all: Any = spelled
+    shown_to_all.__signature__ = shown.replace(parameters=[*before, *named, choices])
+    return cast(Function, spelled)
+
+
+def _point_to(name: str, value: Any, own: Sequence[str]) -> None:
+    """Refuse a name that is another way to say one of the arguments that come first; single choices come later."""
+    if name in _BUDGETS:
+        shown = f"{value!r}" if isinstance(value, int | float) else "..."
+        raise TypeError(f"unknown argument {name}; did you mean privacy={_BUDGETS[name].format(shown)}?")
+    close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
+    if close:
+        raise TypeError(f"unknown argument {name}; did you mean {close[0]}?")
 
 
 _ARGUMENTS: dict[str, Any] = {"plan": "auto", **{one.name: one.default for one in fields(DecisionFacts)}}

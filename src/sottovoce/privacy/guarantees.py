@@ -17,6 +17,9 @@ from sottovoce.privacy import gaussian
 __all__ = ["GDP", "ZCDP", "ApproxDP", "Guarantee", "LocalDP", "NoPrivacy", "PureDP", "guarantee_from_dict"]
 
 
+_LARGEST_DELTA = 0.01  # a promise that fails for one person in a hundred protects nobody
+
+
 class Guarantee:
     """Base of the guarantees; use one of its subclasses."""
 
@@ -70,7 +73,8 @@ class ApproxDP(Guarantee):
     epsilon
         The privacy budget; smaller is more private.
     delta
-        The probability that the promise may fail; keep it far below one over the number of people.
+        The probability that the promise may fail; keep it far below one over the number of people. More than 0.01 is
+        refused: a mechanism that publishes one person in a hundred would keep such a promise.
     contributions
         How many events one person may take part in (K).
 
@@ -87,8 +91,11 @@ class ApproxDP(Guarantee):
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0, at_most=100))
         object.__setattr__(self, "delta", number("delta", self.delta, above=0))
-        if self.delta >= 1:
-            raise ValueError(f"delta must be below 1 (at 1 it promises nothing), got {self.delta!r}")
+        if self.delta > _LARGEST_DELTA:
+            raise ValueError(
+                f"delta must be at most {_LARGEST_DELTA:g}, got {self.delta!r}: publishing everything of one person in "
+                f"{1 / self.delta:.3g} would keep such a promise. Take far less than one over the number of people"
+            )
         object.__setattr__(self, "contributions", whole("contributions", self.contributions))
 
     @property

@@ -42,6 +42,7 @@ __all__ = [
     "SimulatedNoise",
     "add",
     "laplace_for",
+    "noise_source",
     "within",
 ]
 
@@ -113,6 +114,25 @@ class NoiseSource(Protocol):
             Its family and scale.
         """
         ...
+
+
+def noise_source(noise: Any) -> "NoiseSource":
+    """Return the source that `noise=` names, the secure one for None, or say what it may be.
+
+    Examples
+    --------
+    >>> noise_source(None)
+    SecureNoise()
+    >>> noise_source(5)
+    Traceback (most recent call last):
+    TypeError: noise must be sv.SecureNoise() or, for simulations, sv.SimulatedNoise(seed), got 5
+    """
+    if noise is None:
+        return SecureNoise()
+    if isinstance(noise, type) or not (hasattr(noise, "simulated") and callable(getattr(noise, "sampler", None))):
+        raise TypeError(f"noise must be sv.SecureNoise() or, for simulations, sv.SimulatedNoise(seed), got {noise!r}")
+    source: NoiseSource = noise
+    return source
 
 
 class SecureNoise:

@@ -103,6 +103,8 @@ def minimize(
     >>> bool(np.linalg.norm(found.point - [0.5, 0.0]) < 0.3)
     True
     """
+    if not callable(loss):
+        raise TypeError(f"loss must be a function from an action to its loss, got {loss!r}")
     optimizer = PrivateBandit(
         domain,
         horizon=horizon,

@@ -28,7 +28,8 @@ from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, misfit_of
 from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.plan import Plan
-from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement, SecureNoise
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.privacy.noise import noise_source
 
 __all__ = ["PrivateBandit"]
 
@@ -127,7 +128,7 @@ class PrivateBandit(AskTell):
         made = BanditConfiguration(
             domain, horizon, loss_range, privacy, patience=patience, choices=choices, **arguments
         )
-        self._prepare(made, SecureNoise() if noise is None else noise, seed)
+        self._prepare(made, noise_source(noise), seed)
         self._epochs = self._next_epoch(None)
         self._current = self._open_block()
         # Last of all: what cannot be built is not charged.

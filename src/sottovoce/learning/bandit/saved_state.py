@@ -16,7 +16,8 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.recommendation import Recommendation, in_names
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem, forget_rounded
-from sottovoce.privacy import NoiseSource, SecureNoise
+from sottovoce.privacy import NoiseSource
+from sottovoce.privacy.noise import noise_source
 
 __all__ = [
     "SavedState",
@@ -125,9 +126,10 @@ def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> 
 
 def source_for(noise: NoiseSource | None, *, simulated: bool) -> NoiseSource:
     """Return the noise to go on with: a run whose noise was simulated cannot become private half-way."""
-    if simulated and (noise is None or not noise.simulated):
+    source = noise_source(noise)
+    if simulated and not source.simulated:
         raise StateRefused("its noise was simulated: pass noise=SimulatedNoise(seed) again, it is NOT PRIVATE")
-    return SecureNoise() if noise is None else noise
+    return source
 
 
 def refuse_secrets(epoch: Epoch) -> None:

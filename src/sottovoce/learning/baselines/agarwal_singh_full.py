@@ -40,12 +40,12 @@ from sottovoce.privacy import (
     PrivacyStatement,
     PureDP,
     ScaleRefused,
-    SecureNoise,
     SimulatedNoise,
     grids_for,
     levels,
     state,
 )
+from sottovoce.privacy.noise import noise_source
 
 __all__ = ["AgarwalSinghFull"]
 
@@ -108,7 +108,7 @@ class AgarwalSinghFull:
         problem = Problem(domain, whole("horizon", horizon), loss_range, privacy, lipschitz=lipschitz, losses="linear")
         self.domain, self.horizon = domain, problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)
-        self._source = SecureNoise() if noise is None else noise
+        self._source = noise_source(noise)
         self._longest = problem.lipschitz_in(problem.stage("plain"))
         self._grid, self._moves, self._noise = _calibrated(problem)
         self._tree = TREE.start(self._moves, self._source.sampler(self._noise), padding=True)

@@ -2,10 +2,13 @@
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
+import numpy as np
+
 from sottovoce._checks import choice
-from sottovoce._losses import as_float
+from sottovoce._losses import as_float, as_floats
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy.guarantees import LocalDP
 from sottovoce.privacy.local.laplace import LaplaceChannel
@@ -143,22 +146,40 @@ def channel_from_dict(plain: Mapping[str, Any]) -> Channel:
     return CHANNELS[choice("kind", plain.get("kind"), tuple(CHANNELS))].from_dict(plain)
 
 
-def privatise(loss: float, channel: Channel) -> int:
+def privatise(loss: Any, channel: Channel) -> Any:
     """Return the report of a loss, on its owner's side: the raw loss goes no further than this call.
 
     Parameters
     ----------
     loss
-        A number; it is clipped to the channel's range.
+        A number; it is clipped to the channel's range. Of an array of them (a device that sends several) each gets a
+        report of its own, with randomness of its own, as if it had been privatised alone: for the privacy of a person
+        whose losses are several of them, see `LocalDP(contributions=...)`. One that is not finite stops them all.
     channel
         What the owner's side was given: `optimizer.channel`.
 
     Examples
     --------
-    >>> privatise(0.7, OneBitChannel((0.0, 1.0), epsilon=1.0)) in (-1, 1)
+    >>> channel = OneBitChannel((0.0, 1.0), epsilon=1.0)
+    >>> privatise(0.7, channel) in (-1, 1)
     True
+    >>> privatise([0.7, 0.1], channel).shape
+    (2,)
     """
-    value = as_float(loss)
-    if not math.isfinite(value):
-        raise InvalidLoss("the loss is not a finite number; nothing was reported. Fix it, and privatise again")
-    return channel.privatise(value)
+    if not _are_many(loss):
+        value = as_float(loss)
+        if not math.isfinite(value):
+            raise InvalidLoss("the loss is not a finite number; nothing was reported. Fix it, and privatise again")
+        return channel.privatise(value)
+    values = as_floats(loss)
+    if not np.isfinite(values).all():
+        raise InvalidLoss("a loss is not a finite number; nothing was reported. Fix it, and privatise again")
+    reports = [channel.privatise(value) for value in values.ravel().tolist()]
+    return np.array(reports, dtype=np.int64).reshape(values.shape)
+
+
+def _are_many(loss: Any) -> bool:
+    """Say whether this is more than one loss; whatever the type of an owner's loss raises is not repeated."""
+    with suppress(Exception):
+        return isinstance(loss, list | tuple) or bool(getattr(loss, "ndim", 0))
+    return False

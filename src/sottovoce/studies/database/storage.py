@@ -6,6 +6,7 @@ secure_delete, so that deleted losses are overwritten. PostgreSQL is any URL tha
 
 import logging
 import os
+import re
 import sqlite3
 import time
 import weakref
@@ -289,10 +290,19 @@ def _parsed(url: str) -> URL:
         backend = "unknown"
     if backend not in ("sqlite", "postgresql"):
         raise ValueError(
-            "url must be like 'sqlite:///pricing.db' or 'postgresql://user@host/database', "
-            f"got {url.split('@')[-1] if isinstance(url, str) else type(url).__name__!r}"
+            f"url must be like 'sqlite:///pricing.db' or 'postgresql://user@host/database', got {_kind_of(url)}"
         )
     return parsed
+
+
+def _kind_of(url: Any) -> str:
+    """Return what can be said of a URL that is none of ours: its kind, and nothing that may be a password."""
+    if not isinstance(url, str):
+        return f"something of type {type(url).__name__}"
+    kind, mark, _ = url.strip().partition("://")
+    if mark and re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", kind):
+        return f"one of kind {kind!r}, which is not supported"
+    return "a text without '://'" if set(url) & set("@:=?&%") else repr(url)
 
 
 def _path_of(url: URL) -> Path:

@@ -14,7 +14,8 @@ from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import next_epoch, public_coins
 from sottovoce.learning.bandit.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.learning.planning.plan import Plan
-from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SecureNoise, SimulatedNoise
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise
+from sottovoce.privacy.noise import noise_source
 from sottovoce.studies.calls.waiting import checked_waiting, in_words
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
@@ -76,7 +77,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
             f"name={wish.name!r}: no such study at {storage.name} ({known})", f"to create it, pass {', '.join(missing)}"
         )
     configuration = BanditConfiguration(**wish.given)
-    source = SecureNoise() if wish.noise is None else wish.noise
+    source = noise_source(wish.noise)
     waiting = {"patience": AUTO, **checked_waiting(wish.waiting)}
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), first=0, previous=None)
     refuse_secrets(trial)  # before anything is written
@@ -136,7 +137,7 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     different += changeable
     if wish.seed is not None and wish.seed != record["seed"]:
         different.append(f"seed is {record['seed']!r}, not {wish.seed!r}")
-    if wish.noise is not None and wish.noise.simulated and not record["simulated"]:
+    if noise_source(wish.noise).simulated and not record["simulated"]:
         different.append(f"noise is real, not {wish.noise!r}")
     if different:
         raise ConfigurationMismatch(
