@@ -30,7 +30,8 @@ class _SingleThreaded(AbstractContextManager[None]):
         self._inside = 0
         self._limit: Any = None
         self._renew_lock()
-        os.register_at_fork(after_in_child=self._renew_lock)  # a lock that another thread held is held for ever
+        if hasattr(os, "register_at_fork"):  # absent where there is no fork
+            os.register_at_fork(after_in_child=self._renew_lock)  # a lock that another thread held is held for ever
 
     def _renew_lock(self) -> None:
         self._lock = threading.Lock()

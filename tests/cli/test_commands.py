@@ -149,7 +149,7 @@ def test_an_output_folder_that_is_a_file_is_refused_before_anything_is_run(comma
 
 def test_a_result_that_cannot_be_written_is_one_line_and_code_1(command, tmp_path):
     (tmp_path / "here" / "regret.png").mkdir(parents=True)
-    code, out, err = command("run", "moving-target", *SMALL, "--out", "here")
+    code, out, err = command("run", "moving-target", *SMALL, "--out", "here", "--force")
     assert code == 1
     assert "regret.png" in err
     assert err.count("\n") == 1

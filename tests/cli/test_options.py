@@ -155,7 +155,7 @@ def test_a_variant_may_choose_and_its_errors_come_before_anything_is_run(command
         "no privacy",
     ]
     monkeypatch.setattr("sottovoce.cli.execute.simulate", lambda *_, **__: pytest.fail("was run"))
-    assert "unknown choice speed" in command(*RUN, *SMALL, "--also", "choose=speed=2")[2]
+    assert "unknown choice speed" in command(*RUN, *SMALL, "--force", "--also", "choose=speed=2")[2]
 
 
 def test_a_file_says_what_options_say(command, tmp_path):

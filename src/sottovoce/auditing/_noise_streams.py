@@ -107,6 +107,8 @@ def _at_once(draw: Callable[[], int], draws: int) -> Integers:
 
 def _forks(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     """One sampler on both sides of a fork: a child that is refused, as it should be, takes one of its own."""
+    if not hasattr(os, "fork"):  # nothing to look at, where nothing forks
+        return []
     noise = Noise("laplace", _FINE)
     source = SecureNoise() if make_source is None else make_source()
     sampler = source.sampler(noise)

@@ -11,6 +11,7 @@ from sottovoce import __version__
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.audit import audit_command
 from sottovoce.cli.compare import compare_command
+from sottovoce.cli.folders import check_free, check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.plan import plan_command
 from sottovoce.cli.reproduce import reproduce_command
@@ -96,16 +97,17 @@ def run_command(
         typer.Option(help="A variant to run beside it, such as no-privacy or epsilon=0.1,plan=paper. May be repeated."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the results; by default results/NAME.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
 ) -> None:
     """Simulate a private bandit, and write its regret curve beside that of never learning."""
-    if out is not None and out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder, and {out} is a file")
     own = {"simulated_noise": simulated_noise, "also": tuple(also) if also else None}
     given = {**options.given(), **{key: value for key, value in own.items() if value is not None}}
     short, settings = ready.find(name)
     settings = with_values(settings, given)
     command = execute.command_line(name, given, out)
     every, folder = execute.all_settings(settings), out or Path("results") / short
+    check_writable(folder)
+    check_free(folder, every, force=force)
     played = _run_all(every, folder, command)
     other = settings.in_other_world()
     if other is not None and played:

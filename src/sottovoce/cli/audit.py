@@ -15,6 +15,7 @@ from rich.table import Table
 from sottovoce import __version__
 from sottovoce.auditing import Audit, Check, Findings, audit_everything, findings_record, summary
 from sottovoce.cli import parsing
+from sottovoce.cli.folders import check_writable
 
 __all__ = ["audit_command", "audit_table", "check_table", "show_and_write", "write_findings"]
 
@@ -41,8 +42,7 @@ def audit_command(
     out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("results/audit"),
 ) -> None:
     """Attack the privacy claim of everything that ships; ends with code 1 if a claim is refuted."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder, and {out} is a file")
+    check_writable(out)
     console = Console()
     columns = BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
     with Progress(*columns, console=console) as bar:

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from sottovoce.cli import parsing
 from sottovoce.cli.compare_tables import failures, slope_tables, summary_tables
+from sottovoce.cli.folders import check_writable
 from sottovoce.errors import SweepStopped
 from sottovoce.experiments import ALGORITHMS, Cell, Standing, Sweep, grid, run_sweep
 from sottovoce.experiments.naming import listed, split_names
@@ -59,8 +60,7 @@ def compare_command(
 ) -> None:
     """Run algorithms on problems, over processes or machines, and compare; what is finished is not run again."""
     out = default_folder(problems) if out is None else out
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder, and {out} is a file")
+    check_writable(out)
     names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in listed(horizon)]
     epsilons = parsing.numbers("epsilon", epsilon)
     if seeds < 1:

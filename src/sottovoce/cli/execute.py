@@ -151,14 +151,15 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
 
     folder.mkdir(parents=True, exist_ok=True)
     runs = [one.run for one in played]
-    every = every[: len(runs)]
+    asked, every = every, every[: len(runs)]
     labels = labels_of(every)
     figure = regret_figure(runs, folder / "regret.png", labels=labels)
     names = _file_names(labels)
     paths = [run.save(folder / name) for run, name in zip(runs, names, strict=True)]
     summary = folder / "summary.json"
     entries = [_summary(*entry) for entry in zip(labels, names, every, runs, strict=True)]
-    content = json.dumps({"sottovoce": __version__, "runs": entries}, indent=2, default=str)  # a path is its text
+    about = {"sottovoce": __version__, "runs": entries, "settings": [asdict(one) for one in asked]}
+    content = json.dumps(about, indent=2, default=str)  # a path is its text
     summary.write_text(content + "\n", encoding="utf-8")
     problem = every[0].make_problem()
     report = run_report(

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Self, TypeVar, get_type_hints
 
 import typer
 
-from sottovoce._checks import choice, number, whole
+from sottovoce._checks import choice, whole
 from sottovoce.cli import parsing
 from sottovoce.cli.making import domain_of, features_of, guarantee_of, labelled, labels_of, prior_of
 from sottovoce.domains import Domain
@@ -158,7 +158,7 @@ class Options:
     def __post_init__(self) -> None:
         for name in _NUMBERS:
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, number(name, getattr(self, name)))
+                object.__setattr__(self, name, parsing.one_number(name, getattr(self, name)))
         for name in SWITCHES:
             if not isinstance(getattr(self, name), bool | None):
                 raise TypeError(f"{name.replace('_', '-')} must be true or false, got {getattr(self, name)!r}")

@@ -3,10 +3,11 @@
 import re
 from typing import Any
 
+from sottovoce._checks import number
 from sottovoce.domains import Domain, all_domains
 from sottovoce.experiments.naming import listed, split
 
-__all__ = ["count", "domain", "numbers", "pair", "patience", "whole"]
+__all__ = ["count", "domain", "numbers", "one_number", "pair", "patience", "whole"]
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -24,13 +25,13 @@ def count(name: str, value: Any) -> int:
     try:
         if match is None:
             raise ValueError
-        number = float(match[1]) * _SUFFIXES[match[2]]
-        if not 1 <= number <= 2**53 or number != int(number):
+        found = float(match[1]) * _SUFFIXES[match[2]]
+        if not 1 <= found <= 2**53 or found != int(found):
             raise ValueError
     except ValueError:
         message = f"{name} must be a whole number of at least 1, such as 1000000, 1e6, 100k or 1M, got {value!r}"
         raise ValueError(message) from None
-    return int(number)
+    return int(found)
 
 
 def pair(name: str, text: Any) -> tuple[float, float]:
@@ -47,6 +48,23 @@ def pair(name: str, text: Any) -> tuple[float, float]:
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be two numbers such as 0,1, got {text!r}") from None
     return low, high
+
+
+def one_number(name: str, value: Any) -> float:
+    """Read a number: a file has it as such, a command line as text.
+
+    Examples
+    --------
+    >>> from sottovoce.cli.parsing import one_number
+    >>> one_number("epsilon", "0.1"), one_number("epsilon", 2)
+    (0.1, 2.0)
+    """
+    if isinstance(value, str):
+        try:
+            value = float(value)
+        except ValueError:
+            raise TypeError(f"{name} must be a number, got {value!r}") from None
+    return number(name, value)
 
 
 def numbers(name: str, text: str) -> list[float]:

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from sottovoce import __version__
+from sottovoce.cli.folders import check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
 from sottovoce.learning.options import separate
@@ -30,8 +31,7 @@ def plan_command(
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("results/plan"),
 ) -> None:
     """Show the plan that would be followed, what it promises and what privacy costs, and draw it."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder, and {out} is a file")
+    check_writable(out)
     options = options.or_else(horizon="1M", domain=None if options.domain_json else "ball:10")
     arguments, choices = separate(options.arguments)
     wanted = arguments.pop("plan", "auto")

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
+from sottovoce.cli.folders import check_writable
 from sottovoce.experiments.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
 
 __all__ = ["claim_tables", "reproduce_command"]
@@ -37,8 +38,9 @@ def reproduce_command(
     command = ["sottovoce", "reproduce", *(["--large"] if large else [])]
     places = [*(["--out", str(out)] if out else []), *(["--page", str(page)] if page else [])]
     out = out or Path("results") / ("reproduction-large" if large else "reproduction")  # their grids differ
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"out must be a folder, and {out} is a file")
+    check_writable(out)
+    if page is not None:
+        check_writable(page.parent, "the folder of page")
     scale = LARGE if large else SMALL
     console = Console()
     sweep = run_with_progress(

@@ -9,7 +9,7 @@ import typer
 from sottovoce.cli.making import domain_of
 from sottovoce.cli.options import Deadline, Options, with_options
 from sottovoce.cli.study_ask import ask_command
-from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
+from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
 from sottovoce.cli.study_tell import tell_command
 from sottovoce.cli.study_waiting import (
     deadline_of,
@@ -19,7 +19,7 @@ from sottovoce.cli.study_waiting import (
 )
 from sottovoce.errors import StorageError, StudyNotFound
 from sottovoce.learning.options import DecisionFacts
-from sottovoce.studies import Study, export_lines, verify_stored
+from sottovoce.studies import Study, export_lines, list_studies, verify_stored
 
 __all__ = ["study_app"]
 
@@ -73,10 +73,19 @@ study_app.command("set")(set_command)
 study_app.command("tell", context_settings={"ignore_unknown_options": True})(tell_command)
 
 
+@study_app.command("list")
+def list_all(storage: Url = None, as_json: AsJson = None) -> None:
+    """List the studies of a storage: how far each has come, and what it promises."""
+    url = storage_url(storage)
+    entries = list_studies(url)
+    words = "\n".join(map(str, entries)) or "There are no studies yet; see `sottovoce study create`."
+    show(as_json, {"studies": [one.to_dict() for one in entries]}, words)
+
+
 @study_app.command("status")
 def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Show where a study stands: counts and released values only."""
-    with Study.open(storage_url(storage), name=name) as study:
+    with look_at(storage, name) as study:
         found = study.status()
     show(as_json, found.to_dict(), str(found))
 
@@ -84,7 +93,7 @@ def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
 @study_app.command("recommend")
 def recommend(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
     """Show the decision to take home, how sure it is, and what it rests on: released values only."""
-    with Study.open(storage_url(storage), name=name) as study:
+    with look_at(storage, name) as study:
         found = study.recommend()
     show(as_json, found.to_dict(), str(found))
 
@@ -102,7 +111,7 @@ def export(
     as_json: AsJson = None,
 ) -> None:
     """Write all released and public values as JSON; no loss is among them."""
-    with Study.open(storage_url(storage), name=name) as study:
+    with look_at(storage, name) as study:
         if posterior is not None:
             if out is not None or lines:
                 raise ValueError("--posterior writes a file of its own: leave --out and --lines out")
@@ -160,7 +169,7 @@ def restore(
 
 def _exists(url: str, name: str) -> bool:
     try:
-        Study.open(url, name=name).close()
+        look_at(url, name).close()
     except (StudyNotFound, StorageError):
         return False
     return True

@@ -5,19 +5,23 @@ all buffers, and each piece is counted; a pipe is waited for until its reader ha
 """
 
 import errno
-import fcntl
 import os
 import select
 import signal
 import stat
 import struct
 import sys
-import termios
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, NamedTuple, Self
+
+try:
+    import fcntl
+    import termios
+except ImportError:  # where there are none, nobody can tell what a pipe's reader has taken
+    fcntl = termios = None  # type: ignore[assignment]
 
 __all__ = ["BROKEN_PIPE", "INTERRUPTED", "Output", "Written"]
 
@@ -121,7 +125,7 @@ class Output:
             sys.stdout.write(piece.decode())
             sys.stdout.flush()
             return len(piece)
-        if self._is_pipe:
+        if self._is_pipe and fcntl is not None:
             with self._interruptible():
                 select.select([], [self._descriptor], [])
         return os.write(self._descriptor, piece)
@@ -130,7 +134,7 @@ class Output:
         """Wait until the reader of a pipe has taken what was written, or has gone away. Files are not waited for."""
         try:
             with self._interruptible():
-                if self._is_pipe and self._descriptor is not None:
+                if self._is_pipe and self._descriptor is not None and fcntl is not None:
                     self._wait(self._descriptor)
         except (OSError, KeyboardInterrupt) as stopped:
             return Written(0, True, stopped)

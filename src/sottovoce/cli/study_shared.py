@@ -7,7 +7,10 @@ from typing import Annotated, Any, TextIO
 import typer
 from rich.console import Console
 
-__all__ = ["AsJson", "Name", "Url", "show", "storage_url"]
+from sottovoce.privacy.noise import WithheldNoise
+from sottovoce.studies import Study
+
+__all__ = ["AsJson", "Name", "Url", "look_at", "show", "storage_url"]
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Of the study.")]
 Url = Annotated[
@@ -26,6 +29,11 @@ def storage_url(storage: str | None) -> str:
     if not storage:
         raise ValueError("no storage: pass --storage sqlite:///FILE, or set SOTTOVOCE_STORAGE")
     return storage
+
+
+def look_at(storage: str | None, name: str) -> Study:
+    """Open a study to look at it: one whose noise is simulated as well, of which nothing is released then."""
+    return Study.open(storage_url(storage), name=name, noise=WithheldNoise())
 
 
 def show(as_json: bool | None, facts: dict[str, Any], words: str) -> None:

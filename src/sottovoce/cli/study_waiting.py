@@ -12,7 +12,7 @@ import typer
 from sottovoce.cli import parsing
 from sottovoce.cli.options import Deadline, Patience
 from sottovoce.cli.study_output import Output
-from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
+from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
 from sottovoce.cli.study_stream import LineError, read_ids
 from sottovoce.errors import UnknownAction
 from sottovoce.studies import Study
@@ -30,7 +30,7 @@ def outstanding_command(
     as_json: AsJson = None,
 ) -> None:
     """List actions that were asked and have no loss: id, round, and how many were asked since (age)."""
-    with Study.open(storage_url(storage), name=name) as study:
+    with look_at(storage, name) as study:
         found, total = study.outstanding(limit), study.status().outstanding
     actions = [{"id": one, "round": number, "age": age} for one, number, age in found]
     if not lines:

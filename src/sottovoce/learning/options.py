@@ -239,8 +239,8 @@ def _point_to(name: str, value: Any, own: Sequence[str]) -> None:
     if name in _BUDGETS:
         shown = f"{value!r}" if isinstance(value, int | float) else "..."
         raise TypeError(f"unknown argument {name}; did you mean privacy={_BUDGETS[name].format(shown)}?")
-    close = difflib.get_close_matches(name, own, n=1, cutoff=0.75)
-    if close:
+    close = difflib.get_close_matches(name, [*own, *OptimizerOptions.__annotations__], n=1, cutoff=0.75)
+    if close and close[0] in own:
         raise TypeError(f"unknown argument {name}; did you mean {close[0]}?")
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sottovoce import _fork
+from sottovoce._disk import sync_folder
 from sottovoce.errors import ForkRefused, LedgerConflict
 
 __all__ = ["LedgerFile"]
@@ -170,12 +171,9 @@ def _create(path: Path) -> None:
     except FileExistsError:
         return
     try:
-        os.fchmod(descriptor, 0o600)
+        if hasattr(os, "fchmod"):
+            os.fchmod(descriptor, 0o600)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync_folder(path.parent)

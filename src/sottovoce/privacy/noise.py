@@ -30,7 +30,7 @@ import numpy as np
 from sottovoce import _fork
 from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
-from sottovoce.errors import CopyRefused, ForkRefused
+from sottovoce.errors import CopyRefused, ForkRefused, StateRefused
 
 __all__ = [
     "LARGEST_SUM",
@@ -40,6 +40,7 @@ __all__ = [
     "ScaleRefused",
     "SecureNoise",
     "SimulatedNoise",
+    "WithheldNoise",
     "add",
     "laplace_for",
     "noise_source",
@@ -199,6 +200,26 @@ class SimulatedNoise:
 
     def __repr__(self) -> str:
         return f"SimulatedNoise(seed={self.seed})"
+
+
+class WithheldNoise:
+    """The noise of somebody who only looks: it is not there, and nothing can be released.
+
+    A study with simulated noise does not store its seed. With this in its place, it can be read.
+    """
+
+    simulated = True
+
+    def sampler(self, noise: Noise) -> Sampler:
+        """Return a sampler that refuses to draw."""
+        return self
+
+    def draw(self, size: int) -> Integers:
+        """Refuse."""
+        raise StateRefused("its noise was simulated, and its seed is not stored: pass noise=SimulatedNoise(seed)")
+
+    def __repr__(self) -> str:
+        return "WithheldNoise()"
 
 
 class _SecureSampler:

@@ -1,5 +1,6 @@
 """Durable ask and tell: studies that survive."""
 
+from sottovoce.studies.catalogue import StudyEntry, list_studies
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.stating import StudyStatement, state_stored
 from sottovoce.studies.status import Status
@@ -9,10 +10,12 @@ from sottovoce.studies.verifying.verification import Verification, verify_stored
 __all__ = [
     "Status",
     "Study",
+    "StudyEntry",
     "StudyStatement",
     "Verification",
     "export",
     "export_lines",
+    "list_studies",
     "state_stored",
     "verify",
     "verify_stored",

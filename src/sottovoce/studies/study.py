@@ -22,6 +22,7 @@ from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, s
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
+from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.studies.calls.asking import Asker, Order
 from sottovoce.studies.calls.closing import tend, tend_to
 from sottovoce.studies.calls.ids import Place, places_of
@@ -278,7 +279,8 @@ class Study:
         self._tend_quietly()
 
     def _tend(self) -> None:
-        tend(self._session)
+        if not isinstance(self._found.source, WithheldNoise):  # whoever only looks closes nothing
+            tend(self._session)
 
     def _tend_quietly(self) -> None:
         """After a call that is on record: should this fail, the call has not; what is due is tried again later."""

@@ -1,10 +1,11 @@
 """The folder of a sweep: begun, continued, cleared, and kept to one sweep at a time."""
 
-import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 import sottovoce
 from sottovoce.experiments.sweeps.cell import Cell
@@ -58,9 +59,12 @@ def _words(cell: Cell) -> str:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep a second sweep out of the folder; the lock goes when the process does, however it ends."""
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ValueError(f"another sweep is running in {folder}: wait for it, or choose another folder") from None
+    lock = FileLock(folder / ".lock", blocking=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ValueError(f"another sweep is running in {folder}: wait for it, or choose another folder") from None
+    try:
         yield
+    finally:
+        lock.release()

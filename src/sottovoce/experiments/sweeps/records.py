@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from sottovoce._disk import sync_folder
 from sottovoce.experiments.sweeps.cell import Cell, Result
 
 __all__ = [
@@ -106,14 +107,7 @@ def write_atomically(path: Path, content: bytes | Callable[[Path], Any]) -> None
         content(partial)
     else:
         partial.write_bytes(content)
-    _sync(partial)
+    with partial.open("r+b") as written:
+        os.fsync(written.fileno())
     partial.replace(path)
-    _sync(path.parent)  # the new name, too, must outlive a crash
-
-
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)  # the new name, too, must outlive a crash

@@ -174,6 +174,8 @@ def privatise(loss: Any, channel: Channel) -> Any:
     values = as_floats(loss)
     if not np.isfinite(values).all():
         raise InvalidLoss("a loss is not a finite number; nothing was reported. Fix it, and privatise again")
+    if isinstance(channel, LaplaceChannel):
+        return channel.privatise_block(values)
     reports = [channel.privatise(value) for value in values.ravel().tolist()]
     return np.array(reports, dtype=np.int64).reshape(values.shape)
 

@@ -21,11 +21,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from sottovoce import _fork
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce._losses import as_float
 from sottovoce.privacy.grid import LossGrid
-from sottovoce.privacy.noise import Noise, Sampler, SecureNoise, laplace_for
+from sottovoce.privacy.noise import Noise, Sampler, SecureNoise, add, laplace_for
 
 __all__ = ["LaplaceChannel"]
 
@@ -116,6 +119,18 @@ class LaplaceChannel:
         exact = self.grid.quantiser()(as_float(loss))
         noise = int(_sampler(self.noise, _fork.generation()).draw(1)[0])
         return min(max(exact + noise, self.least_report), self.most_report)
+
+    def privatise_block(self, losses: Floats) -> Integers:
+        """Return the reports of several losses, each with noise of its own: what `privatise` does, one by one.
+
+        Parameters
+        ----------
+        losses
+            Finite numbers, of any shape.
+        """
+        exact = self.grid.quantise(losses)
+        noise = _sampler(self.noise, _fork.generation()).draw(exact.size).reshape(exact.shape)
+        return np.asarray(np.clip(add(exact, noise), self.least_report, self.most_report))
 
     def decode(self, report: Any) -> Any:
         """Return the estimate of the loss behind a report, or behind each of an array of them."""

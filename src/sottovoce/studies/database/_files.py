@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from sottovoce import _fork
+from sottovoce._disk import sync_folder
 from sottovoce.errors import StorageError
 
 __all__ = ["DatabaseFile", "FileReplaced"]
@@ -138,8 +139,4 @@ def _prepare(path: Path, create: bool) -> None:
     except OSError as problem:
         raise StorageError(f"{path} cannot be created: {problem.strerror}") from None
     os.close(descriptor)
-    folder = os.open(real.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    sync_folder(real.parent)

@@ -8,14 +8,14 @@ from sqlalchemy import Connection, insert, select
 
 from sottovoce._records import checksum, pack, part
 from sottovoce.domains import Domain
-from sottovoce.errors import ConfigurationMismatch, StudyNotFound
+from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
 from sottovoce.exploration import Record
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.epoch import next_epoch, public_coins
 from sottovoce.learning.bandit.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise
-from sottovoce.privacy.noise import noise_source
+from sottovoce.privacy.noise import WithheldNoise, noise_source
 from sottovoce.studies.calls.waiting import checked_waiting, in_words
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
@@ -137,7 +137,8 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     different += changeable
     if wish.seed is not None and wish.seed != record["seed"]:
         different.append(f"seed is {record['seed']!r}, not {wish.seed!r}")
-    if noise_source(wish.noise).simulated and not record["simulated"]:
+    only_looks = isinstance(wish.noise, WithheldNoise)
+    if noise_source(wish.noise).simulated and not record["simulated"] and not only_looks:
         different.append(f"noise is real, not {wish.noise!r}")
     if different:
         raise ConfigurationMismatch(
@@ -146,7 +147,14 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
         )
     if domain is not None and stored.domain.labels is None:
         stored = replace(stored, domain=domain)  # the study was created without names: this process may have its own
-    source = source_for(wish.noise, simulated=record["simulated"])
+    if record["simulated"] and not noise_source(wish.noise).simulated:
+        raise StateRefused(
+            f"the noise of study {wish.name!r} is simulated, and its seed is not stored: to ask or tell, open it in "
+            "Python with noise=sv.SimulatedNoise(seed); it is NOT PRIVATE. From the command line it can be looked at: "
+            "study status, outstanding, recommend, export and verify"
+        )
+    real = only_looks and not record["simulated"]
+    source = source_for(None if real else wish.noise, simulated=record["simulated"])
     right = _right(wish, record["identity"], stored.privacy, source)
     if right is not None:
         right.present(storage, row.id)

@@ -1,0 +1,53 @@
+"""Where commands write: looked at before anything is simulated, so that no work is lost and no other run's is."""
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from sottovoce.cli.settings import Settings
+
+__all__ = ["check_free", "check_writable"]
+
+_OWN = ("summary.json", "report.html", "regret.png")  # what `run` writes in any case
+
+
+def check_writable(out: Path, what: str = "out") -> None:
+    """Refuse a folder that cannot be written to, or cannot be made; leave no trace."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"{what} must be a folder, and {out} is a file")
+    there = out.absolute()
+    while not there.exists():
+        there = there.parent
+    if not there.is_dir():
+        raise ValueError(f"{what} must be a folder, and {there} is a file")
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as problem:
+        raise OSError(f"{what}: {out} cannot be written to: {problem.strerror}") from None
+
+
+def check_free(out: Path, every: list[Settings], *, force: bool) -> None:
+    """Refuse a folder that holds other runs than these, unless that is wished for; the same ones may be run again."""
+    there = [name for name in _OWN if (out / name).exists()]
+    if force or not there or _settings_in(out) == [_plain(one) for one in every]:
+        return
+    raise ValueError(
+        f"{out} holds {'another run' if 'summary.json' in there else there[0]}, which would be overwritten: "
+        "choose another folder (--out), or pass --force"
+    )
+
+
+def _plain(settings: Settings) -> Any:
+    return json.loads(json.dumps(asdict(settings), default=str))
+
+
+def _settings_in(out: Path) -> list[Any] | None:
+    """Return the settings of the runs in a folder, those that were never reached included; None if there are none."""
+    try:
+        written = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+        return list(written["settings"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

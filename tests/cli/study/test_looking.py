@@ -1,0 +1,87 @@
+"""Looking at studies from a shell: what there is, and studies whose noise is simulated."""
+
+import pytest
+
+import sottovoce as sv
+
+MAKING = {"domain": sv.domains.Hypersimplex(6, 2), "horizon": 400, "loss_range": (0, 1), "losses": "linear"}
+URL = "sqlite:///study.db"
+
+
+@pytest.fixture
+def simulated(place):
+    """A study with simulated noise, 300 losses told and 20 outstanding."""
+    noise = sv.SimulatedNoise(5)
+    with sv.Study.open(URL, name="played", privacy=sv.PureDP(1.0), noise=noise, seed=1, **MAKING) as study:
+        actions = study.ask(300)
+        study.tell(actions.ids, actions.x[:, 0])
+        study.ask(20)
+        return study.status()
+
+
+def test_a_study_with_simulated_noise_is_looked_at(simulated, found, command):
+    stands = found("status", "played")
+    assert (stands["told"], stands["round"]) == (simulated.told, simulated.round)
+    assert stands["round"] > 0
+    assert "NOT PRIVATE" in stands["privacy"]
+    assert found("outstanding", "played")["outstanding"] == 20
+    assert len(found("export", "played")["rounds"]) >= stands["round"]
+    assert found("recommend", "played")["rounds"] > 0
+    assert found("verify", "played")["ok"]
+    assert found("status", "played") == stands  # and looking has changed nothing
+
+
+@pytest.mark.parametrize("call", [("ask",), ("tell", "--file", "-"), ("forget", "--older-than", "0")], ids=str)
+def test_asking_and_telling_need_its_noise(call, simulated, command):
+    code, _, err = command(call[0], "played", *call[1:])
+    assert code == 2
+    assert "noise of study 'played' is simulated" in err
+    assert "study status, outstanding, recommend, export and verify" in " ".join(err.split())
+
+
+def test_creating_it_again_from_a_shell_is_refused(simulated, command):
+    code, _, err = command("create", "played", "--domain", "hypersimplex:6,2", "--horizon", "400")
+    assert code == 2
+    assert "simulated" in err or "created otherwise" in err
+
+
+def test_whoever_only_looks_closes_no_round(place, found):
+    """A round that is overdue is left to those who have the noise."""
+    noise = sv.SimulatedNoise(5)
+    with sv.Study.open(URL, name="late", privacy=sv.PureDP(1.0), noise=noise, patience=0, **MAKING) as study:
+        ids = study.ask_round().ids
+        study.tell(ids[:-1], [0.5] * (len(ids) - 1))
+        before = study.status().round
+    assert found("status", "late")["round"] == before
+
+
+def test_what_a_storage_holds_is_listed(simulated, found, command):
+    found("create", "alpha", "--domain", "ball:3", "--horizon", "1k", "--epsilon", "0.5")
+    found("create", "ever", "--domain", "ball:3", "--horizon", "unknown", "--no-privacy")
+    found("ask", "alpha")
+    listed = {one["name"]: one for one in found("list")["studies"]}
+    assert [*listed] == ["alpha", "ever", "played"]
+    assert listed["alpha"]["privacy"] == "epsilon = 0.5, pure differential privacy"
+    assert (listed["alpha"]["horizon"], listed["alpha"]["asked"], listed["alpha"]["simulated"]) == (1000, 1, False)
+    assert listed["ever"]["horizon"] is None
+    assert (listed["played"]["asked"], listed["played"]["rounds"]) == (320, simulated.round)
+    assert listed["played"]["simulated"]
+    _, out, _ = command("list", "--text")
+    assert (
+        out.splitlines()[0]
+        == "alpha: 1 of 1,000 events, 0 rounds closed; Ball(3, radius=1); epsilon = 0.5, pure differential privacy"
+    )
+    assert out.splitlines()[2].endswith("(simulated noise: NOT PRIVATE)")
+
+
+def test_a_set_that_cannot_be_stored_is_listed_all_the_same(place, found):
+    making = {**MAKING, "domain": sv.domains.Custom(sv.domains.Simplex(3).extreme_point, 3)}
+    sv.Study.open(URL, name="own", privacy=sv.PureDP(1.0), **making).close()
+    assert found("list")["studies"][0]["domain"].startswith("Custom(")
+
+
+def test_a_storage_that_is_not_there_is_not_made(place, command):
+    code, _, err = command("list")
+    assert code == 2
+    assert "there is no file" in err
+    assert not (place / "study.db").exists()

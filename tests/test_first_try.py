@@ -1,0 +1,192 @@
+"""What people get wrong at first is answered with the argument, the value, and what to do."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.domains import all_domains
+from sottovoce.errors import InvalidLoss
+from sottovoce.privacy import GDP
+
+BALL = sv.domains.Ball(3)
+SETTINGS = {"horizon": 100, "loss_range": (0, 1), "privacy": sv.PureDP(1.0)}
+
+
+def opened(tmp_path, **changes):
+    return sv.Study.open(f"sqlite:///{tmp_path / 'one.db'}", name="one", domain=BALL, **{**SETTINGS, **changes})
+
+
+def makers(tmp_path):
+    """Return everything that takes the arguments of an optimizer, by name."""
+    return {
+        "PrivateBandit": lambda **changes: sv.PrivateBandit(BALL, **{**SETTINGS, **changes}),
+        "plan": lambda **changes: sv.plan(BALL, **{**SETTINGS, **changes}),
+        "minimize": lambda **changes: sv.minimize(lambda x: 0.0, BALL, **{**SETTINGS, **changes}),
+        "Study.open": lambda **changes: opened(tmp_path, **changes),
+    }
+
+
+@pytest.mark.parametrize("maker", makers(None))
+class TestEveryMaker:
+    @pytest.mark.parametrize(
+        ("given", "answer"),
+        [
+            ({"epsilon": 1.0}, r"unknown argument epsilon; did you mean privacy=sv.PureDP\(epsilon=1.0\)\?"),
+            ({"delta": 1e-6}, r"did you mean privacy=sv.ApproxDP\(epsilon=..., delta=1e-06\)\?"),
+            ({"rho": 0.5}, r"did you mean privacy=sv.ZCDP\(rho=0.5\)\?"),
+            ({"horizn": 3}, "unknown argument horizn; did you mean horizon"),
+            ({"lossrange": (0, 1)}, "did you mean loss_range"),
+            ({"loses": "linear"}, "did you mean losses"),
+        ],
+        ids=str,
+    )
+    def test_misspelled_arguments_are_pointed_to(self, maker, given, answer, tmp_path):
+        with pytest.raises(TypeError, match=answer):
+            makers(tmp_path)[maker](**given)
+
+    @pytest.mark.parametrize(
+        ("loss_range", "answer"),
+        [
+            ((0, 1e-300), "too narrow"),
+            ((0, 1e300), "too wide"),
+            ((1e70, 1.1e70), "too wide|too far out"),
+            (("0", "1"), r"loss_range\[0\] must be a number, got '0'"),
+            ((False, True), r"loss_range\[0\] must be a number, got False"),
+        ],
+        ids=str,
+    )
+    def test_ranges_that_cannot_be_squared_are_refused(self, maker, loss_range, answer, tmp_path):
+        with pytest.raises((ValueError, TypeError), match=answer):
+            makers(tmp_path)[maker](loss_range=loss_range)
+
+
+@pytest.mark.parametrize("noise", [5, "simulated", sv.SecureNoise, lambda: 5], ids=["5", "text", "class", "function"])
+@pytest.mark.parametrize("maker", ["PrivateBandit", "minimize", "Study.open"])
+def test_noise_that_is_none_is_refused(maker, noise, tmp_path):
+    with pytest.raises(TypeError, match=r"noise must be sv.SecureNoise\(\) or, for simulations"):
+        makers(tmp_path)[maker](noise=noise)
+
+
+def test_a_missing_argument_is_misspelled_first():
+    with pytest.raises(TypeError, match="did you mean horizon"):
+        sv.PrivateBandit(BALL, horizn=100, loss_range=(0, 1), privacy=sv.PureDP(1.0))
+    with pytest.raises(TypeError, match=r"did you mean privacy=sv\.PureDP"):
+        sv.PrivateBandit(BALL, horizon=100, loss_range=(0, 1), eps=1.0)
+
+
+def test_what_is_no_function_is_not_minimised():
+    with pytest.raises(TypeError, match="loss must be a function from an action to its loss, got 5"):
+        sv.minimize(5, BALL, **SETTINGS)
+
+
+@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+@pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)], ids=["0", "None", "legacy"])
+def test_round_asks_for_a_generator(family, rng):
+    domain = family.examples()[0]
+    with pytest.raises(TypeError, match=r"rng must be a generator of numpy, such as np.random.default_rng\(0\)"):
+        domain.round(domain.center, rng)
+
+
+class TestGuarantees:
+    KINDS = (
+        sv.PureDP,
+        sv.ZCDP,
+        sv.LocalDP,
+        GDP,
+        lambda value: sv.ApproxDP(value, 1e-6),
+        lambda value: sv.ApproxDP(1.0, value),
+    )
+
+    @pytest.mark.parametrize("make", KINDS)
+    @pytest.mark.parametrize("value", ["1", True, False, np.True_, b"1", None, 1j, [1.0]], ids=repr)
+    def test_a_budget_is_a_number(self, make, value):
+        with pytest.raises(TypeError, match="must be a number"):
+            make(value)
+
+    @pytest.mark.parametrize("make", KINDS)
+    @pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.array])
+    def test_numbers_of_any_kind_are_fine(self, make, kind):
+        made = make(kind(0.0078125))
+        assert 0.0078125 in (getattr(made, name, None) for name in ("epsilon", "rho", "mu", "delta"))
+
+    @pytest.mark.parametrize("contributions", [True, "2", 1.5, 0])
+    def test_contributions_are_whole(self, contributions):
+        with pytest.raises((TypeError, ValueError), match="contributions must be"):
+            sv.PureDP(1.0, contributions)
+
+    @pytest.mark.parametrize("delta", [0.5, 0.011, 1.0, 2.0])
+    def test_a_delta_that_allows_publishing_people_is_refused(self, delta):
+        with pytest.raises(
+            ValueError, match=r"delta must be at most 0.01, got .*publishing everything of one person in"
+        ):
+            sv.ApproxDP(1.0, delta)
+
+    def test_a_small_delta_passes_without_a_word(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert sv.ApproxDP(1.0, 0.01).delta == 0.01
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://me:hush@host/db",
+        "redis://me:h@ush@host",
+        "oracle+cx://u:hush@h?password=hush",
+        " mysql://u:hush@h",
+        "mysql:u:hush",
+        "postgresql:u:hush@h",
+        "hush@host/db",
+        "password=hush",
+    ],
+)
+def test_a_storage_of_another_kind_is_named_without_its_password(url):
+    with pytest.raises(ValueError, match="url must be like") as caught:
+        sv.Study.open(url, name="one", domain=BALL, **SETTINGS)
+    assert "hush" not in str(caught.value)
+    if "://" in url:
+        assert f"one of kind {url.strip().partition(':')[0]!r}, which is not supported" in str(caught.value)
+
+
+class TestPrivatisingSeveral:
+    CHANNELS = (sv.local.OneBitChannel((0.0, 2.0), 1.0), sv.local.LaplaceChannel((0.0, 2.0), 1.0))
+
+    @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: channel.kind)
+    def test_each_loss_has_a_report_of_its_own(self, channel):
+        """Means of 20,000 reports each, within 6 standard errors: a false alarm in 10^8."""
+        losses = np.repeat([[0.0], [0.5], [2.0], [7.0]], 20_000, axis=1)
+        reports = sv.local.privatise(losses, channel)
+        assert reports.shape == losses.shape
+        assert reports.dtype == np.int64
+        assert channel.valid(reports)
+        means = channel.decode(reports).mean(axis=1)
+        error = np.sqrt(channel.second_moment / 20_000)
+        assert np.abs(means - [0.0, 0.5, 2.0, 2.0]).max() < 6 * error
+        assert abs(np.corrcoef(reports[1, :-1], reports[1, 1:])[0, 1]) < 6 / np.sqrt(20_000)
+
+    @pytest.mark.parametrize("channel", CHANNELS, ids=lambda channel: channel.kind)
+    def test_lists_empty_arrays_and_scalars(self, channel):
+        assert sv.local.privatise([0.1, 0.2], channel).shape == (2,)
+        assert sv.local.privatise(np.zeros((0, 3)), channel).shape == (0, 3)
+        assert isinstance(sv.local.privatise(np.array(0.3), channel), int)
+        assert isinstance(sv.local.privatise(np.float64(0.3), channel), int)
+
+    @pytest.mark.parametrize(
+        "losses",
+        [[0.1, np.nan], [0.1, np.inf], [0.1234567, "secret"], [[0.1234567], [1, 2]]],
+        ids=["nan", "inf", "text", "ragged"],
+    )
+    def test_one_that_is_no_number_stops_all_and_none_is_shown(self, losses):
+        with pytest.raises(InvalidLoss) as caught:
+            sv.local.privatise(losses, self.CHANNELS[0])
+        assert "0.1234567" not in str(caught.value)
+        assert "secret" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+    def test_reports_are_told_in_blocks(self):
+        optimizer = sv.PrivateBandit(BALL, horizon=100, loss_range=(0, 1), privacy=sv.LocalDP(1.0))
+        actions = optimizer.ask(50)
+        optimizer.tell(actions.ids, report=sv.local.privatise(np.full(50, 0.3), optimizer.channel))
+        assert optimizer.outstanding().ids.size == 0
