@@ -31,6 +31,8 @@ __all__ = [
 PLANS = ("auto", "worst-case", "paper")
 """Plans that have a name."""
 
+_ALIKE = 0.9  # names that differ by a letter: one is meant though the other was passed as well
+
 # What people call a budget, and where it goes:
 _BUDGETS = {
     "epsilon": "sv.PureDP(epsilon={})",
@@ -226,7 +228,7 @@ def spelled_out(function: Function) -> Function:
     def spelled(*given: Any, **passed: Any) -> Any:
         for name, value in passed.items():
             if name not in own and name not in types:
-                _point_to(name, value, own)
+                _point_to(name, value, own, passed)
         return function(*given, **passed)
 
     shown_to_all: Any = spelled
@@ -234,13 +236,14 @@ def spelled_out(function: Function) -> Function:
     return cast(Function, spelled)
 
 
-def _point_to(name: str, value: Any, own: Sequence[str]) -> None:
+def _point_to(name: str, value: Any, own: Sequence[str], passed: Mapping[str, Any]) -> None:
     """Refuse a name that is another way to say one of the arguments that come first; single choices come later."""
     if name in _BUDGETS:
         shown = f"{value!r}" if isinstance(value, int | float) else "..."
         raise TypeError(f"unknown argument {name}; did you mean privacy={_BUDGETS[name].format(shown)}?")
     close = difflib.get_close_matches(name, [*own, *OptimizerOptions.__annotations__], n=1, cutoff=0.75)
-    if close and close[0] in own:
+    likely = bool(close) and difflib.SequenceMatcher(None, name, close[0]).ratio() > _ALIKE
+    if close and close[0] in own and (likely or close[0] not in passed):
         raise TypeError(f"unknown argument {name}; did you mean {close[0]}?")
 
 

@@ -30,7 +30,7 @@ import numpy as np
 from sottovoce import _fork
 from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
-from sottovoce.errors import CopyRefused, ForkRefused, StateRefused
+from sottovoce.errors import CopyRefused, ForkRefused
 
 __all__ = [
     "LARGEST_SUM",
@@ -40,7 +40,6 @@ __all__ = [
     "ScaleRefused",
     "SecureNoise",
     "SimulatedNoise",
-    "WithheldNoise",
     "add",
     "laplace_for",
     "noise_source",
@@ -200,26 +199,6 @@ class SimulatedNoise:
 
     def __repr__(self) -> str:
         return f"SimulatedNoise(seed={self.seed})"
-
-
-class WithheldNoise:
-    """The noise of somebody who only looks: it is not there, and nothing can be released.
-
-    A study with simulated noise does not store its seed. With this in its place, it can be read.
-    """
-
-    simulated = True
-
-    def sampler(self, noise: Noise) -> Sampler:
-        """Return a sampler that refuses to draw."""
-        return self
-
-    def draw(self, size: int) -> Integers:
-        """Refuse."""
-        raise StateRefused("its noise was simulated, and its seed is not stored: pass noise=SimulatedNoise(seed)")
-
-    def __repr__(self) -> str:
-        return "WithheldNoise()"
 
 
 class _SecureSampler:

@@ -22,7 +22,6 @@ from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, s
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.studies.calls.asking import Asker, Order
 from sottovoce.studies.calls.closing import tend, tend_to
 from sottovoce.studies.calls.ids import Place, places_of
@@ -35,6 +34,7 @@ from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.exporting import exported
 from sottovoce.studies.opening.creating import Found, Wish, create_or_resume
 from sottovoce.studies.opening.names import study_name
+from sottovoce.studies.opening.withheld import WithheldNoise
 from sottovoce.studies.session.restoration import begin_new_life
 from sottovoce.studies.session.rights import refuse_without_ledger
 from sottovoce.studies.session.session import Session

@@ -15,12 +15,13 @@ from sottovoce.learning.bandit.epoch import next_epoch, public_coins
 from sottovoce.learning.bandit.saved_state import coins_record, refuse_secrets, source_for
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise
-from sottovoce.privacy.noise import WithheldNoise, noise_source
+from sottovoce.privacy.noise import noise_source
 from sottovoce.studies.calls.waiting import checked_waiting, in_words
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.database.tables import heads
+from sottovoce.studies.opening.withheld import WithheldNoise
 from sottovoce.studies.session.counters import AUTO, Counters
 from sottovoce.studies.session.rights import LedgerRight, keep
 
