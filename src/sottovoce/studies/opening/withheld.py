@@ -1,5 +1,8 @@
 """Opening a study to look at it, without its noise."""
 
+from collections.abc import Sequence
+from typing import Self
+
 from sottovoce._arrays import Integers
 from sottovoce.errors import StateRefused
 from sottovoce.privacy.noise import Noise, Sampler
@@ -14,6 +17,11 @@ class WithheldNoise:
     """
 
     simulated = True
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test: none, since nothing comes of it."""
+        return []
 
     def sampler(self, noise: Noise) -> Sampler:
         """Return a sampler that refuses to draw."""
