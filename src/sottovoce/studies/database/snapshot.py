@@ -32,19 +32,24 @@ class Snapshot:
         return f"Snapshot(<{len(self.rounds)} rounds>)"
 
 
-def take_snapshot(connection: Connection, name: str, *, losses: bool = True) -> Snapshot:
-    """Read a study; within a transaction, so that nothing changes meanwhile."""
+def take_snapshot(
+    connection: Connection, name: str, *, losses: bool = True, numbers_and_states: bool = False
+) -> Snapshot:
+    """Read a study; within a transaction, so that nothing changes meanwhile.
+
+    With `numbers_and_states`, of rounds nothing but these is read, and of actions nothing: a study may have millions.
+    """
     if not 0 < version_of(connection) < VERSION:
-        return _read(connection, name, losses)
+        return _read(connection, name, losses, numbers_and_states)
     with connection.begin_nested() as attempt:  # an older storage is read as if it were led up, and left as it is
         one_at_a_time(connection)
         migrate(connection)
-        snapshot = _read(connection, name, losses)
+        snapshot = _read(connection, name, losses, numbers_and_states)
         attempt.rollback()
     return snapshot
 
 
-def _read(connection: Connection, name: str, losses: bool) -> Snapshot:
+def _read(connection: Connection, name: str, losses: bool, brief: bool) -> Snapshot:
     study = None
     if version_of(connection):
         locked = select(heads).where(heads.c.name == name).with_for_update()  # SQLite has the lock already
@@ -52,14 +57,15 @@ def _read(connection: Connection, name: str, losses: bool) -> Snapshot:
     if study is None:
         raise StudyNotFound(f"name={name!r}: no such study here")
 
-    def rows(table: Table, *order: Any) -> list[Any]:
-        return list(connection.execute(select(table).where(table.c.study == study.id).order_by(*order)))
+    def rows(table: Table, *order: Any, columns: tuple[Any, ...] = ()) -> list[Any]:
+        wanted = select(*columns) if columns else select(table)
+        return list(connection.execute(wanted.where(table.c.study == study.id).order_by(*order)))
 
     return Snapshot(
         study,
         rows(epochs, epochs.c.number),
-        rows(rounds, rounds.c.number),
-        rows(blocks, blocks.c.first),
+        rows(rounds, rounds.c.number, columns=(rounds.c.number, rounds.c.state) if brief else ()),
+        [] if brief else rows(blocks, blocks.c.first),
         rows(cells, cells.c.round, cells.c.first) if losses else [],
         connection.execute(select(rights.c.entry).where(rights.c.study == study.id)).scalar_one_or_none(),
     )
