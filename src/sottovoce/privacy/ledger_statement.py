@@ -67,12 +67,24 @@ class LedgerStatement:
         return left_of(self.budget, self.entries)
 
     def entry(self, name: str) -> Entry | None:
-        """Return a charge by its name; None if there is none."""
+        """Return a charge by its name; None if there is none.
+
+        Parameters
+        ----------
+        name
+            Under which it was charged.
+        """
         return next((one for one in self.entries if one.name == name), None)
 
 
 def state_ledger(ledger: Ledger) -> LedgerStatement:
-    """Return what a ledger that is open says."""
+    """Return what a ledger that is open says.
+
+    Parameters
+    ----------
+    ledger
+        In a file, or in memory.
+    """
     return LedgerStatement(None if ledger.path is None else str(ledger.path), ledger.budget, ledger.entries)
 
 
