@@ -29,6 +29,9 @@ def test_epsilon_and_delta_choose_the_guarantee():
         ({"seed": -1}, "seed"),
         ({"no_privacy": "yes"}, "no-privacy"),
         ({"also": "no-privacy"}, "also"),
+        ({"labels": 5}, "labels must be a list of texts"),
+        ({"labels": ["tea", 5]}, "labels must be a list of texts"),
+        ({"labels": ["tea", "milk, cold"]}, "labels must be two texts at least, without commas"),
     ],
 )
 def test_bad_values_are_refused_by_name(values, words):
@@ -167,3 +170,13 @@ def test_a_name_that_is_neither_ready_nor_a_file_is_refused():
         ready.find("nothing")
     with pytest.raises(ValueError, match=r"no file nothing\.toml"):
         ready.find("nothing.toml")
+
+
+def test_a_file_of_settings_may_list_names(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('domain = "simplex:3"\nlabels = ["tea", "coffee", "cocoa"]\n')
+    settings = from_file(path, Settings())
+    assert settings.feasible_set.labels == ("tea", "coffee", "cocoa")
+    assert with_values(settings, {"domain": "simplex:4"}).feasible_set.labels is None
+    assert with_values(settings, {"epsilon": 0.5}).feasible_set.labels == ("tea", "coffee", "cocoa")
+    assert variant(settings, "no-privacy").feasible_set.labels == ("tea", "coffee", "cocoa")

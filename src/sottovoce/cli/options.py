@@ -167,6 +167,8 @@ class Options:
         for name in ("domain_json", *_FILES):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, Path(getattr(self, name)))
+        if self.labels is not None and not isinstance(self.labels, str):  # a list, in a file of settings
+            object.__setattr__(self, "labels", _joined(self.labels))
         if self.channel is not None and not self.local:
             raise ValueError("--channel is how owners privatise their losses: it needs --local")
         object.__setattr__(self, "choose", texts("choose", self.choose or (), "'batch_size=64'"))
@@ -260,6 +262,16 @@ def texts(name: str, given: Any, such_as: str) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _joined(labels: Any) -> str:
+    """Return a list of names as they are written on a command line."""
+    if not isinstance(labels, list | tuple):
+        raise TypeError(f"labels must be a list of texts such as 'tea', or a file with one a line, got {labels!r}")
+    names = texts("labels", labels, "'tea'")
+    if len(names) < 2 or any("," in name for name in names):
+        raise ValueError("labels must be two texts at least, without commas; others stand in a file, one a line")
+    return ",".join(names)
+
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -311,8 +323,8 @@ def displaced(values: Mapping[str, Any]) -> dict[str, Any]:
         "rho": ("epsilon", "delta", "local", "channel", "no_privacy"),
         "no_privacy": ("epsilon", "delta", "rho", "local", "channel", "contributions"),
         "contributions": ("no_privacy",),
-        "domain": ("domain_json",),
-        "domain_json": ("domain",),
+        "domain": ("domain_json", "labels"),
+        "domain_json": ("domain", "labels"),
     }
     found = [name for given, value in values.items() if value for name in others.get(given, ())]
     return dict.fromkeys(name for name in found if name not in values)
