@@ -18,6 +18,7 @@ from sottovoce.learning.planning import outlook
 from sottovoce.learning.planning.plan import Options, Plan
 from sottovoce.privacy import MECHANISMS, Mechanism, ProbeSums, PureDP
 from sottovoce.privacy.noise import laplace_for
+from sottovoce.rehearsal import rehearsing
 
 
 class TwiceProbeSums(ProbeSums):
@@ -54,7 +55,7 @@ def test_a_mechanism_that_is_registered_is_planned_run_and_stated(twice):
     optimizer = sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), mechanism="twice", noise=sv.SimulatedNoise(0), **box())
     assert isinstance(optimizer._epoch._mechanism, TwiceProbeSums)
     assert optimizer.plan.mechanism == "twice"
-    usual = sv.plan(sv.domains.Box(0.0, 1.0, 2), 200, (0.0, 1.0), sv.PureDP(1.0), mechanism="probe-sums")
+    usual = sv.plan(sv.domains.Box(0.0, 1.0, 2), **box(), rehearse=False, mechanism="probe-sums")
     assert optimizer.plan.noise.scale == 2 * usual.noise.scale
     assert "with twice" in str(optimizer.privacy)
     assert played(optimizer).round > 1
@@ -81,6 +82,7 @@ def command(monkeypatch, tmp_path, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
     monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
+    monkeypatch.setattr(rehearsing, "WORK", 50.0)
 
     def call(*arguments):
         with pytest.raises(SystemExit) as ended:

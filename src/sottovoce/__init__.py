@@ -18,7 +18,6 @@ from sottovoce.learning import (
     PrivateBandit,
     Recommendation,
     baselines,
-    plan,
 )
 from sottovoce.privacy import (
     ZCDP,
@@ -32,6 +31,7 @@ from sottovoce.privacy import (
     SimulatedNoise,
     local,
 )
+from sottovoce.rehearsal import plan
 from sottovoce.simulation import Environment, Run, minimize, simulate
 from sottovoce.studies import Study
 

@@ -11,6 +11,7 @@ from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.options import Options
 from sottovoce.learning.planning import outlook
+from sottovoce.rehearsal import rehearsing
 
 PLAN = ("plan", "--out", "here")
 RUN = ("run", "moving-target", "--out", "here")
@@ -25,6 +26,7 @@ def place(monkeypatch, tmp_path):
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
+    monkeypatch.setattr(rehearsing, "WORK", 50.0)
 
 
 @pytest.fixture

@@ -73,7 +73,7 @@ with sv.Study.open("sqlite:///a.db", name="a") as study:  # made again from what
     assert actions.x.shape == (100, 6) and study.verify().ok
 
 options = {"horizon": 20, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
-plan = sv.plan(domain, **options, plan="worst-case", batch_size=10)
+plan = sv.plan(domain, **options, rehearse=False, plan="worst-case", batch_size=10)
 
 def optimizer(seed, noise):
     return sv.PrivateBandit(domain, plan=plan, seed=seed, noise=noise, **options)

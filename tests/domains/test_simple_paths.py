@@ -187,7 +187,8 @@ def test_a_ready_plan_for_another_set_and_baselines_are_refused_too():
     options = {"horizon": 1000, "loss_range": (0, 1), "privacy": sv.NoPrivacy()}
     streets = two_way_grid(3)
     domain = SimplePaths(streets, source=(0, 0), target=(2, 2))
-    ready = sv.plan(Paths.toward(streets, source=(0, 0), target=(2, 2)), plan="worst-case", losses="linear", **options)
+    toward = Paths.toward(streets, source=(0, 0), target=(2, 2))
+    ready = sv.plan(toward, plan="worst-case", losses="linear", rehearse=False, **options)
     with pytest.raises(DomainError, match="non-negative costs only"):
         sv.PrivateBandit(domain, plan=ready, losses="linear", **options)
     for name in ("LinUCB", "FKM", "UniformRandom", "GarberKretzu"):

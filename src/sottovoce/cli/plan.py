@@ -1,6 +1,8 @@
-"""`sottovoce plan`: what can be expected, before anything is run."""
+"""`sottovoce plan`: what to expect, before anything is run."""
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +21,7 @@ from sottovoce.learning.options import separate
 from sottovoce.learning.planning.choosing import make_plan
 from sottovoce.learning.planning.outlook import Outlook, horizon_needed, outlook, too_short
 from sottovoce.learning.planning.problem import Problem
+from sottovoce.rehearsal import Hints, NotRehearsed, Prices, Rehearsal, hints_of, prices_of
 
 __all__ = ["considered", "plan_command"]
 
@@ -28,26 +31,38 @@ UNIT = (0.0, 1.0)  # the usual range of losses
 @with_options(without=("patience", "seed"))
 def plan_command(
     options: Options,
+    contrast: Annotated[
+        float | None,
+        typer.Option(help="If you know it: how much better the best decision is than an average one, of the range."),
+    ] = None,
+    scatter: Annotated[
+        float | None, typer.Option(help="If you know it: deviation of people's losses at one decision, of the range.")
+    ] = None,
+    rehearse: Annotated[bool, typer.Option(help="Play the plan in invented worlds, and say what to expect.")] = True,
     out: Annotated[Path, typer.Option(help="Folder for the figure.")] = Path("results/plan"),
 ) -> None:
-    """Show the plan that would be followed, what it promises and what privacy costs, and draw it."""
+    """Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed, and draw it."""
     check_writable(out)
     options = options.or_else(horizon="1M", domain=None if options.domain_json else "ball:10")
     arguments, choices = separate(options.arguments)
     wanted = arguments.pop("plan", "auto")
+    hints = hints_of(contrast, scatter)
     problem = Problem(
         options.feasible_set, options.events_needed, options.clipping or UNIT, options.guarantee, **arguments
     )
     console = Console()
-    if not problem.privacy.private:  # there is no budget to draw a curve over, and no price
-        _show(console, make_plan(problem, wanted, **choices))
-        return
-    found = _look(console, problem, wanted, choices)
-    made = found.plan
+    made, prices = make_plan(problem, wanted, **choices), None
+    if rehearse:
+        made, prices = _rehearsed(console, made, problem, wanted, choices, hints)
     _show(console, made)
-    needed = horizon_needed(problem, wanted, **choices) if made.vacuous else None
-    console.print(_verdict(found, needed), soft_wrap=True, highlight=False)
-    for path in _write(out, found, needed, _title(problem)):
+    if not problem.privacy.private:  # there is no budget to draw a curve over, and no price
+        return
+    found = replace(_look(console, problem, wanted, choices), plan=made)
+    needed = None
+    if made.vacuous and not made.options.order_only:
+        needed = horizon_needed(problem, wanted, **choices)
+        console.print(f"[yellow]{made.horizon:,} events:[/] {too_short(needed)}.", soft_wrap=True, highlight=False)
+    for path in _write(out, found, prices, needed, _title(problem)):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
@@ -58,43 +73,49 @@ def _show(console: Console, made: Plan) -> None:
         console.print(considered(made))
 
 
+def _rehearsed(
+    console: Console, made: Plan, problem: Problem, plan: str, choices: dict[str, Any], hints: Hints
+) -> tuple[Plan, Prices | None]:
+    """Rehearse the plan, and with other budgets, with progress; a plan that is not rehearsed says why."""
+    try:
+        rehearsal = Rehearsal(problem, plan, choices, hints=hints)
+        with _progress(console, "rehearsing in invented worlds") as show:
+            rehearsal.play(show)
+        forecast = rehearsal.forecast()
+    except NotRehearsed as why:
+        return replace(made, notes=(*made.notes, str(why))), None
+    prices = None
+    if problem.privacy.private:
+        with _progress(console, "rehearsing with other budgets") as show:
+            prices = prices_of(rehearsal, forecast, progress=show)
+    return replace(made, forecast=forecast), prices
+
+
 def _look(console: Console, problem: Problem, plan: str, choices: dict[str, Any]) -> Outlook:
     """Plan for other budgets and horizons too, with progress."""
+    with _progress(console, "planning for other budgets and horizons") as show:
+        return outlook(problem, plan, progress=show, **choices)
+
+
+@contextmanager
+def _progress(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
     columns = TextColumn("{task.description}"), BarColumn(bar_width=12), TaskProgressColumn()
     with Progress(*columns, console=console, transient=True) as bars:
-        task = bars.add_task("planning for other budgets and horizons", total=None)
-
-        def show(done: int, total: int) -> None:
-            bars.update(task, completed=done, total=total)
-
-        return outlook(problem, plan, progress=show, **choices)
+        task = bars.add_task(what, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 def considered(plan: Plan) -> Table:
     """Return a table of what was considered; the first is what was chosen."""
     table = Table(title="Considered: bounds on the regret per event", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("", overflow="fold")
-    for name in ("private", "without privacy", "price of privacy"):
+    for name in ("private", "without privacy", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
     for number, other in enumerate(plan.alternatives):
-        price = f"{other.bound / other.bound_without_privacy:.2f}"
-        row = (other.what, f"{other.bound:.4g}", f"{other.bound_without_privacy:.4g}", price)
+        ratio = f"{other.bound / other.bound_without_privacy:.2f}"
+        row = (other.what, plan.shown(other.bound), plan.shown(other.bound_without_privacy), ratio)
         table.add_row(*row, style="bold" if number == 0 else None)
     return table
-
-
-def _verdict(found: Outlook, needed: int | None) -> str:
-    plan = found.plan
-    if plan.vacuous:
-        return f"[yellow]{plan.horizon:,} events:[/] {too_short(needed)}."
-    words, measure = "is promised to stay below", "The bound"
-    if plan.order_only:
-        words, measure = "should be of the order of", "It"
-    return (
-        f"[green]{plan.horizon:,} events:[/] regret {words} {plan.bound / plan.no_learning:.0%} of what never "
-        f"learning can cost. {measure} is {plan.price_of_privacy:.2f} times that of the same plan without "
-        f"noise, and {found.bound / found.without_privacy_here:.2f} times that of the best plan without privacy."
-    )
 
 
 def _title(problem: Problem) -> str:
@@ -102,16 +123,18 @@ def _title(problem: Problem) -> str:
     return ", ".join(words)
 
 
-def _write(folder: Path, found: Outlook, needed: int | None, title: str) -> list[Path]:
+def _write(folder: Path, found: Outlook, prices: Prices | None, needed: int | None, title: str) -> list[Path]:
     from sottovoce.report import plan_figure  # figures are slow to import, and most commands draw none
 
     folder.mkdir(parents=True, exist_ok=True)
-    figure = plan_figure(found, folder / "plan.png", title=title)
+    figure = plan_figure(found, folder / "plan.png", title=title, prices=prices)
     content: dict[str, Any] = {
         "sottovoce": __version__,
         "decision": title,
         "privacy": str(found.privacy),
-        "plan": found.plan.to_dict(),
+        "forecast": None if found.plan.forecast is None else found.plan.forecast.to_dict(),
+        "price_forecast": None if prices is None else prices.to_dict(),
+        "plan": replace(found.plan, forecast=None).to_dict(),
         "vacuous": found.plan.vacuous,
         "horizon_needed": needed,
         found.budget_name: found.budgets.tolist(),

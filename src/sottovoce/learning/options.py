@@ -15,7 +15,7 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from sottovoce._checks import choice, number
 from sottovoce.exploration.posterior import Features, Posterior
-from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.plan import PLANS, Plan
 
 __all__ = [
     "NOT_PASSED",
@@ -27,9 +27,6 @@ __all__ = [
     "separate",
     "spelled_out",
 ]
-
-PLANS = ("auto", "worst-case", "paper")
-"""Plans that have a name."""
 
 _ALIKE = 0.9  # names that differ by a letter: one is meant though the other was passed as well
 

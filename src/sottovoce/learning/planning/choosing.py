@@ -223,8 +223,8 @@ def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
         )
     if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.stage("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
-    if plan.vacuous:
-        notes.append("the bound is above the cost of never learning: expect little or nothing to be learned")
+    if plan.vacuous and not plan.options.order_only:
+        notes.append("a bound above the cost of never learning says nothing: a rehearsal says what to expect")
     if plan.name == "paper" and problem.privacy.private:
         notes.append("the paper's noise scales are far above what privacy needs; plan='auto' uses what it needs")
     return tuple(notes)

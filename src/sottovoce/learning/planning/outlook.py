@@ -1,4 +1,4 @@
-"""What can be expected before anything is run: plans for the asking, and how they change with budget and horizon."""
+"""Bounds before anything is run: plans for the asking, and how their bounds change with budget and horizon."""
 
 import math
 from collections.abc import Callable
@@ -16,7 +16,16 @@ from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 
-__all__ = ["Outlook", "horizon_needed", "horizon_that_learns", "outlook", "plan", "too_short"]
+__all__ = [
+    "Outlook",
+    "budget_name",
+    "horizon_needed",
+    "horizon_that_learns",
+    "outlook",
+    "plan",
+    "too_short",
+    "with_budget",
+]
 
 Progress = Callable[[int, int], None]
 LONGEST = 10**15
@@ -33,9 +42,9 @@ def plan(
     privacy: Guarantee,
     **options: Unpack[OptimizerOptions],
 ) -> Plan:
-    """Return the plan that `PrivateBandit` would follow, without running anything; `print` it.
+    """Return the plan that `PrivateBandit` would follow, without running anything; `sv.plan` rehearses it as well.
 
-    Where the horizon is too short for anything to be learned, the plan's notes say how long it would have to be.
+    Where the horizon is too short for its bound to say anything, the plan's notes say how long it would have to be.
 
     Parameters
     ----------
@@ -49,22 +58,22 @@ def plan(
     >>> chosen = plan(sv.domains.Ball(3), 1_000_000, (0.0, 1.0), sv.PureDP(epsilon=1.0))
     >>> chosen.exploration, chosen.vacuous, round(chosen.price_of_privacy, 1)
     ('posterior', False, 1.0)
-    >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0), plan="worst-case").notes[-1][:68])
-    too few events to learn anything, by this bound: it would take about
+    >>> print(plan(sv.domains.Ball(3), 100, (0.0, 1.0), sv.PureDP(epsilon=1.0), plan="worst-case").notes[-1][:66])
+    too few events for this bound to say anything: it would take about
     """
     arguments, choices = separate(options)
     wanted = arguments.pop("plan", "auto")
     problem = Problem(domain, horizon, loss_range, privacy, **arguments)
     made = make_plan(problem, wanted, **choices)
-    if not made.vacuous:
+    if not made.vacuous or made.options.order_only:
         return made
     return replace(made, notes=(*made.notes, too_short(horizon_needed(problem, wanted, **choices))))
 
 
 def too_short(needed: int | None) -> str:
-    """Say in words that the horizon is too short, and how long it would have to be."""
+    """Say in words that the horizon is too short for a bound, and how long it would have to be."""
     enough = f"not even {LONGEST:.0e} would do" if needed is None else f"it would take about {needed:,}"
-    return f"too few events to learn anything, by this bound: {enough}"
+    return f"too few events for this bound to say anything: {enough}"
 
 
 def horizon_needed(problem: Problem, plan: str = "auto", **choices: Any) -> int | None:
@@ -117,14 +126,14 @@ def _two_digits(count: int) -> int:
 class Outlook:
     """How the bound changes with the budget, at the plan's horizon, and with the horizon, at the plan's budget.
 
-    All values are per event.
+    All values are per event, and none is above the range of the losses: nothing can cost more.
 
     Attributes
     ----------
     plan, privacy
         The plan itself and the guarantee.
     budget_name, budgets, by_budget
-        "epsilon" or "rho", its values, and the bounds.
+        "epsilon" or "rho", its values, and the bounds; these never rise with the budget, because less may be used.
     horizons, by_horizon
         Horizons, and the bounds.
     without_privacy
@@ -146,7 +155,7 @@ class Outlook:
     @property
     def bound(self) -> float:
         """The plan's own bound, per event."""
-        return self.plan.bound / self.plan.horizon
+        return float(self.by_horizon[self.horizons == self.plan.horizon][0])
 
     @property
     def without_privacy_here(self) -> float:
@@ -187,14 +196,14 @@ def outlook(
     >>> bool((np.diff(found.by_budget) < 0).all() and (np.diff(found.by_horizon) < 0).all())
     True
     """
-    name = _budget_name(problem.privacy)
+    name = budget_name(problem.privacy)
     factors = 10.0 ** np.linspace(-_DECADES, _DECADES, whole("points", points))
     budgets = getattr(problem.privacy, name) * factors
     lengths = np.clip(np.rint(problem.horizon * factors), 1, LONGEST).astype(np.int64)
     lengths = np.unique(np.append(lengths, problem.horizon))
     own = make_plan(problem, plan, **choices)
     wanted = [
-        *(replace(problem, privacy=_with_budget(problem.privacy, name, float(budget))) for budget in budgets),
+        *(replace(problem, privacy=with_budget(problem.privacy, name, float(budget))) for budget in budgets),
         *(replace(problem, horizon=int(length)) for length in lengths),
         *(replace(problem, privacy=NoPrivacy(), horizon=int(length)) for length in lengths),
     ]
@@ -203,9 +212,14 @@ def outlook(
         bounds[done] = _bound(one, plan, choices)
         if progress is not None:
             progress(done + 1, len(wanted))
+    bounds = np.minimum(bounds, problem.width)  # nothing can cost more
     by_budget, by_horizon, free = np.split(bounds, [len(budgets), len(budgets) + len(lengths)])
+    # Designs explore as little as does well in simulation, less than the bound would ask for, and the less the larger
+    # the budget: their bound has its least value at some budget, and a plan for that one serves all larger ones.
+    by_budget = np.where(np.isnan(by_budget), np.nan, np.fmin.accumulate(by_budget))
+    here = lengths == problem.horizon
     free = np.minimum(free, by_horizon)  # what can be done in private can be done without
-    free[lengths == problem.horizon] = np.nanmin([*free[lengths == problem.horizon], *by_budget])
+    free[here] = np.nanmin([*free[here], *by_budget])
     made, known = ~np.isnan(by_budget), ~np.isnan(free)
     return Outlook(
         own,
@@ -216,7 +230,7 @@ def outlook(
         lengths[known],
         by_horizon[known],
         free[known],
-        own.no_learning / own.horizon,
+        min(own.no_learning / own.horizon, problem.width),
     )
 
 
@@ -228,12 +242,14 @@ def _bound(problem: Problem, plan: str, choices: dict[str, Any]) -> float:
         return math.nan
 
 
-def _with_budget(privacy: Any, name: str, budget: float) -> Guarantee:
+def with_budget(privacy: Any, name: str, budget: float) -> Guarantee:
+    """Return the guarantee with another budget, and all else as it was."""
     changed: Guarantee = replace(privacy, **{name: budget})
     return changed
 
 
-def _budget_name(privacy: Guarantee) -> str:
+def budget_name(privacy: Guarantee) -> str:
+    """Return what the budget of a guarantee is called."""
     for name in ("epsilon", "rho"):
         if hasattr(privacy, name):
             return name

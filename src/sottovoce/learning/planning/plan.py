@@ -1,13 +1,17 @@
 """A plan: the parameters of a run, what they should cost, and what else was considered."""
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 from sottovoce._checks import choice
+from sottovoce.learning.planning.forecast import NO_FORECAST, Forecast
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
-__all__ = ["UNKNOWN_LIPSCHITZ", "Alternative", "Options", "Plan"]
+__all__ = ["PLANS", "UNKNOWN_LIPSCHITZ", "Alternative", "Options", "Plan"]
+
+PLANS = ("auto", "worst-case", "paper")
+"""Plans that have a name."""
 
 UNKNOWN_LIPSCHITZ = "lipschitz was not given"
 """How the note begins of a plan whose bound rests on a Lipschitz constant that nobody vouches for."""
@@ -108,6 +112,8 @@ class Plan:
         What else was considered; what a user should know.
     reach_from_start
         R, how far the set reaches from where an epoch starts, if that is not the centre: the adaptive step needs it.
+    forecast
+        What rehearsals say that it will do, with its spread; None for plans that were not rehearsed (`sv.plan` does).
     """
 
     name: str
@@ -132,6 +138,7 @@ class Plan:
     alternatives: tuple[Alternative, ...] = ()
     notes: tuple[str, ...] = ()
     reach_from_start: float | None = None
+    forecast: Forecast | None = field(default=None, compare=False)  # known or not, the plan is the same
 
     @property
     def exploration(self) -> str:
@@ -158,7 +165,9 @@ class Plan:
 
     @property
     def price_of_privacy(self) -> float:
-        """The bound, relative to that of the same plan without noise."""
+        """What privacy multiplies the regret by: as forecast, or, if the plan was not rehearsed, in the bounds."""
+        if self.forecast is not None and self.forecast.price is not None:
+            return self.forecast.price.central
         return self.bound / self.bound_without_privacy
 
     @property
@@ -182,7 +191,8 @@ class Plan:
         plain = {**asdict(self), "exploration": self.exploration, "options": self.options.to_dict()}
         if self.reach_from_start is None:  # as plans were written down before there was any
             del plain["reach_from_start"]
-        return plain
+        del plain["forecast"]
+        return plain if self.forecast is None else {**plain, "forecast": self.forecast.to_dict()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
@@ -205,6 +215,7 @@ class Plan:
                 "noise": None if plain["noise"] is None else Noise(**plain["noise"]),
                 "alternatives": tuple(Alternative(**other) for other in plain["alternatives"]),
                 "notes": tuple(plain["notes"]),
+                "forecast": None if plain.get("forecast") is None else Forecast.from_dict(plain["forecast"]),
             }
         )
 
@@ -223,14 +234,17 @@ class Plan:
             *((("step", self._stepping()),) if self.options.steps else ()),
             ("noise", self._noising()),
             *((("point", f"{self.method}, to a gap of {self.gap:.3g}"),) if self.options.steps else ()),
-            ("regret", self._costing()),
             ("rests on", self.options.rests_on),
+            ("bound", self._costing()),
             *(("note", note) for note in self.notes),
         )
 
     def __str__(self) -> str:
+        expected = [f"Forecast: {NO_FORECAST}"] if self.name in PLANS else []  # baselines are not for sv.plan
+        if self.forecast is not None:
+            expected = [str(self.forecast)]
         lines = [f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in self.rows)]
-        return "\n".join(lines + self._considered())
+        return "\n".join(expected + lines + self._considered())
 
     def _stepping(self) -> str:
         law = "adapted to what is released" if self.step is None else f"{self.step:.4g}"
@@ -244,22 +258,31 @@ class Plan:
         return f"{self.noise.family}, scale {self.noise_in_loss_units:.4g} in units of loss{padded}"
 
     def _costing(self) -> str:
-        price = f"; {self.price_of_privacy:.2f} times that without privacy" if self.noise is not None else ""
-        word = "of the order of" if self.order_only else "at most"
-        return (
-            f"{word} {self.bound / self.horizon:.4g} per event{price}; "
-            f"never learning costs at most {self.no_learning / self.horizon:.4g}"
-        )
+        never = f"never learning costs at most {self.no_learning / self.horizon:.4g}"
+        if self.vacuous:
+            return f"none that says anything at this horizon; {never} per event"
+        here = f"{self.bound / self.horizon:.4g} per event"
+        if self.options.order_only:
+            return f"none against every sequence of losses; the order of magnitude where worlds stay is {here}; {never}"
+        ratio = self.bound / self.bound_without_privacy
+        price = f", {ratio:.2f} times the bound without privacy" if self.noise is not None else ""
+        word = "regret is of the order of" if self.order_only else "regret is at most"
+        return f"{word} {here} whatever the losses{price}; {never}"
 
     def _considered(self) -> list[str]:
         if not self.alternatives:
             return []
         width = max(len(other.what) for other in self.alternatives)
         rows = [
-            f"    {other.what:<{width}}  {other.bound:>10.4g}  {other.bound_without_privacy:>10.4g}"
+            f"    {other.what:<{width}}  {self.shown(other.bound):>10}  {self.shown(other.bound_without_privacy):>10}"
             for other in self.alternatives
         ]
-        return ["  considered (bound per event; without privacy)", *rows]
+        return ["  considered (bounds per event: in private; without privacy)", *rows]
+
+    def shown(self, bound: float) -> str:
+        """A bound per event as it is printed: one above what never learning can cost says nothing."""
+        never = self.no_learning / self.horizon
+        return f"{bound:.4g}" if bound < never else f"over {never:.3g}"
 
 
 _FLAT_OPTIONS = {

@@ -1,4 +1,4 @@
-"""A picture of what a plan promises: the bound on the regret against the privacy budget and against the horizon."""
+"""The picture of a plan: what to expect of it, or, if it was not rehearsed, its bounds by budget and by horizon."""
 
 import itertools
 import os
@@ -12,8 +12,10 @@ from matplotlib.ticker import LogLocator, NullFormatter
 
 from sottovoce._arrays import Floats
 from sottovoce.learning.planning.outlook import Outlook
+from sottovoce.rehearsal import Prices
 from sottovoce.report import _palette
 from sottovoce.report.figures._canvas import GREY, NEVER, canvas, plain, short_ticks
+from sottovoce.report.figures._forecast import draw_forecast
 
 __all__ = ["draw_plan", "plan_figure"]
 
@@ -22,8 +24,10 @@ _LETTER = 1.12  # the ratio that the height of a letter makes on the axis, about
 _FAR = 30.0  # times never learning: what is higher is out of the picture
 
 
-def plan_figure(outlook: Outlook, path: str | os.PathLike[str], *, title: str = "") -> Path:
-    """Draw predicted regret against budget and horizon, and write it as an image.
+def plan_figure(
+    outlook: Outlook, path: str | os.PathLike[str], *, title: str = "", prices: Prices | None = None
+) -> Path:
+    """Draw what to expect of a plan by length and budget, or its bounds if it has no forecast; write it as an image.
 
     Parameters
     ----------
@@ -33,6 +37,8 @@ def plan_figure(outlook: Outlook, path: str | os.PathLike[str], *, title: str = 
         The kind of image follows from its ending, such as ``.png``.
     title
         The decision, in words.
+    prices
+        What privacy is forecast to cost at other budgets.
 
     Returns
     -------
@@ -50,12 +56,14 @@ def plan_figure(outlook: Outlook, path: str | os.PathLike[str], *, title: str = 
     'plan.png'
     """
     path = Path(path)
-    draw_plan(outlook, title).savefig(path)
+    draw_plan(outlook, title, prices).savefig(path)
     return path
 
 
-def draw_plan(outlook: Outlook, title: str = "") -> Figure:
+def draw_plan(outlook: Outlook, title: str = "", prices: Prices | None = None) -> Figure:
     """Return the figure that `plan_figure` writes."""
+    if outlook.plan.forecast is not None:
+        return draw_forecast(outlook, outlook.plan.forecast, prices, title)
     figure = canvas(11, 5.6)
     left, right = figure.subplots(1, 2, sharey=True)
     low, high = _limits(outlook)
@@ -63,13 +71,13 @@ def draw_plan(outlook: Outlook, title: str = "") -> Figure:
         axes.set_ylim(low, high)
     _against_budget(left, outlook)
     _against_horizon(right, outlook)
-    headline = "What the plan promises" + (f": {title}" if title else "")
+    headline = "Bounds, not forecasts" + (f": {title}" if title else "")
     figure.suptitle(headline, x=0.01, horizontalalignment="left", fontsize=15, fontweight="bold")
     return figure
 
 
 def _limits(outlook: Outlook) -> tuple[float, float]:
-    """From the lowest curve to the plan itself; but how vacuous a bound is says nothing."""
+    """From the lowest curve to the plan itself; but how far above never learning a bound is says nothing."""
     level = outlook.never_learning
     values = np.concatenate([outlook.by_budget, outlook.by_horizon, outlook.without_privacy, [level]])
     return float(values.min()) / 2.5, float(np.clip(1.6 * outlook.bound, 3 * level, _FAR * level))
@@ -113,7 +121,7 @@ def _dress(axes: Axes, label: str, title: str, outlook: Outlook) -> None:
     level = outlook.never_learning
     axes.axhspan(level, axes.get_ylim()[1], color="#f1f1f1", zorder=0)
     axes.axhline(level, **NEVER)
-    _write(axes, "nothing is promised here", (0.99, 0.99), (0, -4), "axes fraction", "right", vertical="top")
+    _write(axes, "bounds here say nothing", (0.99, 0.99), (0, -4), "axes fraction", "right", vertical="top")
 
 
 def _name_level(axes: Axes, level: float, curves: list[Floats]) -> None:

@@ -1,0 +1,99 @@
+"""How much is rehearsed: lengths of runs and worlds that fit a budget of work.
+
+Work is counted, not timed, so that the same plan is rehearsed in the same way on every machine. One unit is about a
+millisecond on the machine that it was measured on.
+"""
+
+import math
+from dataclasses import dataclass
+
+from sottovoce.learning import Plan
+from sottovoce.learning.bandit.doubling import FIRST_EPOCH
+from sottovoce.learning.planning.problem import Problem
+
+__all__ = ["LONGEST_RUN", "WORK", "Scope", "lengths", "scope_of", "work_of"]
+
+WORK = 10_000.0
+"""Units that a rehearsal may take, about."""
+
+LONGEST_RUN = 250_000
+"""Events of a run that is simulated; what is longer is extrapolated."""
+
+SHORTEST_RUN = 150
+STEP = 8  # a run is so many times as long as the next shorter one
+WORLDS = 4
+_PER_COORDINATE = 2.5e-5  # of an event
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Lengths of the runs to rehearse, ascending, and in how many worlds."""
+
+    lengths: tuple[int, ...]
+    worlds: int
+
+
+def lengths(horizon: int, longest: int = LONGEST_RUN) -> tuple[int, ...]:
+    """Return lengths of runs up to the horizon, or some quarter of it that can be simulated.
+
+    Examples
+    --------
+    >>> lengths(1_000_000)
+    (488, 3906, 31250, 250000)
+    >>> lengths(100)
+    (100,)
+    """
+    while horizon > longest:
+        horizon = max(1, horizon // 4)
+    found = [horizon]
+    while found[-1] // STEP >= SHORTEST_RUN:
+        found.append(found[-1] // STEP)
+    return tuple(reversed(found))
+
+
+def scope_of(problem: Problem, plans: dict[int, Plan], budget: float, *, endless: bool = False) -> Scope | None:
+    """Return what fits into a budget of work, as long runs as possible first; None if nothing does.
+
+    Parameters
+    ----------
+    problem
+        At any horizon.
+    plans
+        By length: those that there is a plan for.
+    budget
+        In units of work.
+    endless
+        Whether runs are made of epochs.
+    """
+    each = {length: work_of(problem, plan, endless=endless) for length, plan in plans.items()}
+    known = tuple(sorted(plans))
+    while known:
+        for count, kept in ((WORLDS, known), (3, known), (2, known), (2, known[-2:]), (1, known[-2:])):
+            if 2 * count * sum(each[length] for length in kept) <= budget:
+                return Scope(kept, count)
+        known = known[:-1]
+    return None
+
+
+def work_of(problem: Problem, plan: Plan, *, endless: bool = False) -> float:
+    """Return about how much work a run is, of one epoch or of many."""
+    if endless:
+        epochs, last = [], plan.horizon
+        while last >= FIRST_EPOCH:
+            last //= 2
+            epochs.append(_work(problem, plan, max(1, last)))
+        return sum(epochs) or _work(problem, plan, plan.horizon)
+    return _work(problem, plan, plan.horizon)
+
+
+def _work(problem: Problem, plan: Plan, events: int) -> float:
+    dimension = problem.domain.dimension
+    formula = problem.domain.nearest(problem.domain.middle) is not None
+    if plan.options.steps:
+        rounds, each = plan.rounds * events / plan.horizon, 0.3 + dimension / 300 + (0.0 if formula else 2.0)
+    else:
+        rounds = min(plan.rounds, 5 + 12 * math.log2(1 + events / 200))
+        linear = getattr(plan.options, "model", "") == "linear"
+        each = 1.3 + min(dimension / 15, 40) + dimension / 1000 if linear else 3.5 + dimension / 80
+        each += 0.0 if linear or formula else 6.0
+    return rounds * each + events * dimension * _PER_COORDINATE

@@ -1,0 +1,263 @@
+"""Generic worlds to rehearse in: what people's losses may look like over a set, when nothing is known of them.
+
+Linear losses are made of coordinates that cost something or nothing by lot, each with odds of its own, as items fail,
+streets jam and clicks do not come. Convex ones grow with the distance from a decision that people would have wanted, or
+along a slope. A world fills the range that losses are clipped to as far as its kind naturally does, or as far as a
+caller knows it to (`contrast`). What is seen of a decision is one number within the range, with the mean and the
+variance that the world has there. Means are in units of the range: 0 is the least that a loss can be, 1 the most.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Matrix, Vector
+from sottovoce.domains import Domain
+
+__all__ = ["World", "convex_worlds", "linear_worlds"]
+
+_VERTICES = 32  # that say how far a set reaches
+_SEASONS = 16  # of a year, in a world that has them
+_YEARS = 8.0  # of a run
+_MOST = 0.95  # of the range that means use, at most
+_ALIKE = 0.06  # how much coordinates of one kind differ, still
+_FEATURES = 0.7  # share of what costs differ by that features explain, as plans take it
+_SHARPNESS = 0.15  # how near to what people want, of the whole reach, losses stop to grow like a distance
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Losses over a set, in units of the range.
+
+    Attributes
+    ----------
+    mean
+        From actions, a row each, and how far the run has come, between 0 and 1, to the mean of each.
+    variance
+        From actions to the variance of what is seen of each.
+    best, middle
+        The mean of the best fixed decision, and that of never learning.
+    changes
+        Whether means depend on how far the run has come.
+    """
+
+    mean: Callable[[Floats, float], Vector]
+    variance: Callable[[Floats], Vector]
+    best: float
+    middle: float
+    changes: bool = False
+
+    @property
+    def contrast(self) -> float:
+        """How much better the best decision is than never learning, as a share of the range."""
+        return self.middle - self.best
+
+    def seen(self, actions: Floats, means: Vector, rng: np.random.Generator) -> Vector:
+        """Draw what is seen of actions: one of two numbers in [0, 1], with the world's mean and variance there."""
+        variance = np.minimum(self.variance(actions), means * (1 - means))
+        down = np.minimum(np.sqrt(variance), means)
+        up = np.divide(variance, down, out=np.zeros_like(down), where=down > 0)
+        far = up > 1 - means  # then it goes up to 1, and down by less
+        up = np.where(far, 1 - means, up)
+        down = np.divide(variance, up, out=down, where=far)
+        falls = rng.random(len(means)) * (up + down) < up
+        return np.where(falls, means - down, means + up)
+
+
+@dataclass(frozen=True)
+class _Lots:
+    """How coordinates come to their odds: how far these differ, whether by kinds, and what else varies.
+
+    Attributes
+    ----------
+    spread
+        Deviation of the logarithms of the odds.
+    kinds
+        Whether there are two kinds of coordinates, instead of a bell curve.
+    levels
+        Whether what costs all decisions the same is part of the range.
+    swing
+        How far the logarithms of the odds swing to either side with the seasons.
+    """
+
+    spread: float
+    kinds: bool = False
+    levels: bool = True
+    swing: float = 0.0
+
+
+LOTS = (  # the first few are about as hard as all of them together
+    _Lots(1.4),
+    _Lots(1.5, kinds=True, levels=False),
+    _Lots(1.5, swing=1.0),
+    _Lots(1.4, levels=False),
+)
+
+
+def linear_worlds(
+    domain: Domain,
+    seed: int,
+    count: int = len(LOTS),
+    *,
+    contrast: float | None = None,
+    scatter: float | None = None,
+    features: Matrix | None = None,
+) -> list[World]:
+    """Return worlds of linear losses over a set.
+
+    Parameters
+    ----------
+    domain
+        The feasible set.
+    seed
+        Fixes all of them.
+    count
+        How many, of these that there are.
+    contrast, scatter
+        How much better the best decision is than never learning, and the standard deviation of losses at one decision,
+        as shares of the range, if they are known.
+    features
+        A row for each coordinate: then costs follow from these, for the most part.
+    """
+    return [
+        _linear(domain, lots, np.random.default_rng([seed, number]), contrast, scatter, features)
+        for number, lots in enumerate(LOTS[:count])
+    ]
+
+
+def _linear(
+    domain: Domain,
+    lots: _Lots,
+    rng: np.random.Generator,
+    contrast: float | None,
+    scatter: float | None,
+    features: Matrix | None,
+) -> World:
+    middle = domain.middle
+    tastes = _tastes(domain.dimension, lots, rng, features)
+    phases = rng.uniform(0, 2 * np.pi, domain.dimension)
+    seasons = 2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS
+    swings = lots.swing * np.cos(seasons + phases) if lots.swing else np.zeros((1, domain.dimension))
+    odds = 1 / (1 + np.exp(-(lots.spread * tastes + swings)))
+    usual = odds.mean(axis=0)
+    width = _width(domain, usual, rng, levels=lots.levels)
+    best = domain.extreme_point(usual)
+    gain = float(usual @ (middle - best)) / width
+    stretch = 1.0 if contrast is None else contrast / max(gain, 1e-12)
+    slopes = stretch * odds / width
+    offsets = _placed(gain * stretch) - slopes @ middle
+    spread = usual * (1 - usual) / width**2
+    centre = 0.0 if lots.levels else middle
+
+    def mean(actions: Floats, passed: float) -> Vector:
+        season = int(passed * _YEARS * len(slopes)) % len(slopes)
+        return np.asarray(np.clip(actions @ slopes[season] + offsets[season], 0.0, 1.0))
+
+    def variance(actions: Floats) -> Vector:
+        if scatter is not None:
+            return np.full(len(actions), scatter**2)
+        return np.asarray(np.square(actions - centre) @ spread)
+
+    at = _placed(gain * stretch)
+    return World(mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
+
+
+def _placed(gain: float) -> float:
+    """Where never learning lies in the range: in its middle, or higher if the best decision is far below."""
+    return max(0.5, min(_MOST, gain + (1 - _MOST)))
+
+
+def _tastes(dimension: int, lots: _Lots, rng: np.random.Generator, features: Matrix | None) -> Vector:
+    own: Vector = rng.standard_normal(dimension)
+    if lots.kinds:
+        own = np.where(own < np.median(own), -1.0, 1.0) + _ALIKE * rng.standard_normal(dimension)
+    if features is None:
+        return own
+    explained = features @ rng.standard_normal(features.shape[1])
+    explained = (explained - explained.mean()) / max(float(explained.std()), 1e-12)
+    mixed: Vector = np.sqrt(_FEATURES) * explained + np.sqrt(1 - _FEATURES) * own
+    return mixed
+
+
+def _width(domain: Domain, odds: Vector, rng: np.random.Generator, *, levels: bool) -> float:
+    """How wide a range the total costs of decisions need, by lots that are drawn here."""
+    lots = (rng.random((_VERTICES, domain.dimension)) < odds).astype(np.float64)
+    if domain.oracle_costs == "any":
+        lows = np.array([cost @ domain.extreme_point(cost) for cost in lots])
+        highs = np.array([cost @ domain.extreme_point(-cost) for cost in lots])
+    else:
+        totals = _vertices(domain, rng) @ lots.T
+        lows, highs = totals.min(axis=0), totals.max(axis=0)
+    return max(float(highs.max() - lows.min() if levels else (highs - lows).max()), 1e-12)
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """How losses grow from what people want: how far that is from the middle, how they grow, how they scatter."""
+
+    depth: float
+    shape: str
+    scatter: float
+    reach: float = 0.9
+
+
+WISHES = (  # the first two are about as hard as all of them together
+    _Wish(0.5, "distance", 0.06),
+    _Wish(1.0, "slope", 0.04, reach=0.5),
+    _Wish(0.7, "square", 0.08),
+    _Wish(0.7, "distance", 0.02),
+)
+
+
+def convex_worlds(
+    domain: Domain,
+    seed: int,
+    count: int = len(WISHES),
+    *,
+    contrast: float | None = None,
+    scatter: float | None = None,
+) -> list[World]:
+    """Return worlds of convex losses over a set; as `linear_worlds`."""
+    return [
+        _convex(domain, wish, np.random.default_rng([seed, number]), contrast, scatter)
+        for number, wish in enumerate(WISHES[:count])
+    ]
+
+
+def _convex(
+    domain: Domain, wish: _Wish, rng: np.random.Generator, contrast: float | None, scatter: float | None
+) -> World:
+    middle, vertices = domain.middle, _vertices(domain, rng)
+    deviation = wish.scatter if scatter is None else scatter
+    if wish.shape == "slope":
+        cost = domain.believable(rng.standard_normal(domain.dimension))
+        least = float(cost @ domain.extreme_point(cost))
+        reach = max(float((vertices @ cost).max()) - least, 1e-12)
+
+        def height(actions: Floats) -> Vector:
+            return np.asarray((actions @ cost - least) / reach)
+    else:
+        target = middle + wish.depth * (vertices[0] - middle)
+        far = max(float(np.linalg.norm(vertices - target, axis=1).max()), 1e-12)
+
+        def height(actions: Floats) -> Vector:
+            apart = actions - target
+            squares = np.einsum("ij,ij->i", apart, apart) / far**2
+            return np.asarray(squares if wish.shape == "square" else np.sqrt(squares + _SHARPNESS**2) - _SHARPNESS)
+
+    gain = float(height(middle[None])[0])
+    scale = wish.reach if contrast is None else min(_MOST, contrast) / max(gain, 1e-12)
+
+    def mean(actions: Floats, passed: float) -> Vector:
+        return np.clip((1 - _MOST) + scale * height(actions), 0.0, 1.0)
+
+    def variance(actions: Floats) -> Vector:
+        return np.full(len(actions), deviation**2)
+
+    return World(mean, variance, 1 - _MOST, float(mean(middle[None], 0.0)[0]))
+
+
+def _vertices(domain: Domain, rng: np.random.Generator) -> Matrix:
+    costs = rng.standard_normal((_VERTICES, domain.dimension))
+    return np.stack([domain.extreme_point(domain.believable(cost)) for cost in costs])

@@ -1,0 +1,107 @@
+"""`sv.plan`: the plan that an optimizer would follow, rehearsed."""
+
+from dataclasses import replace
+from typing import Any, Unpack
+
+from sottovoce._checks import number
+from sottovoce._waiting import Waiting
+from sottovoce.domains import Domain
+from sottovoce.learning import Plan
+from sottovoce.learning import plan as unrehearsed
+from sottovoce.learning.bandit.doubling import FIRST_EPOCH
+from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.privacy import Guarantee
+from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, NotRehearsed, rehearse
+
+__all__ = ["hints_of", "plan"]
+
+_EPOCHS = "no horizon: this is the first epoch; each later one is about as long as all before it"
+
+
+@spelled_out
+def plan(
+    domain: Domain,
+    horizon: int | None,
+    loss_range: tuple[float, float],
+    privacy: Guarantee,
+    *,
+    rehearse: bool | float = True,
+    contrast: float | None = None,
+    scatter: float | None = None,
+    **options: Unpack[OptimizerOptions],
+) -> Plan:
+    """Return the plan that `PrivateBandit` would follow, and what to expect of it, before anything is run; `print` it.
+
+    The plan is rehearsed: played in a few invented worlds over the same set, with simulated noise, in private and
+    without privacy. `plan.forecast` says what came of it, with its spread: how much is learned, what privacy costs, how
+    long a run must be. That takes a few seconds, is the same on every call, reads no data and costs no privacy. A bound
+    is something else: `plan.bound` holds for the worst losses there are.
+
+    Parameters
+    ----------
+    domain, horizon, loss_range, privacy, **options
+        As for `PrivateBandit`.
+    rehearse
+        False leaves the rehearsal out. A number multiplies the work that it may take.
+    contrast, scatter
+        What you know of your world, as shares of the loss range; a forecast that knows it is surer. How much better
+        the best decision is than an average one; and the standard deviation of people's losses at one decision.
+
+    Returns
+    -------
+    Plan
+        With `forecast`, unless that was left out or would take too long: then a note says so.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> arms = sv.domains.Simplex(4)
+    >>> facts = {"losses": "linear", "integral": True}
+    >>> chosen = sv.plan(arms, 3_000, (0.0, 1.0), sv.PureDP(epsilon=1.0), rehearse=0.1, **facts)
+    >>> chosen.forecast.share.central < 0.5  # of the regret of never learning
+    True
+    >>> print(str(chosen).splitlines()[0])
+    Forecast for 3,000 events (and where four worlds of five should lie)
+    """
+    hints, times = hints_of(contrast, scatter), _times(rehearse)
+    made = unrehearsed(domain, FIRST_EPOCH if horizon is None else horizon, loss_range, privacy, **options)
+    if horizon is None:
+        made = replace(made, notes=(*made.notes, _EPOCHS))
+    if not rehearse:
+        return made
+    arguments, choices = separate(options)
+    wanted: Any = arguments.pop("plan", "auto")
+    problem = Problem(domain, OPEN_ENDED if horizon is None else horizon, loss_range, privacy, **arguments)
+    return _rehearsed(made, problem, wanted, choices, hints, times, endless=horizon is None)
+
+
+def _rehearsed(
+    made: Plan, problem: Problem, wanted: Any, choices: dict[str, Any], hints: Hints, times: float, *, endless: bool
+) -> Plan:
+    waiting = Waiting("rehearsing the plan in invented worlds; rehearse=False leaves it out")
+
+    def say(done: int, total: int) -> None:
+        waiting.say(f"run {done} of {total}")
+
+    try:
+        found = rehearse(problem, wanted, choices, hints=hints, endless=endless, times=times, progress=say)
+    except NotRehearsed as why:
+        return replace(made, notes=(*made.notes, str(why)))
+    finally:
+        waiting.over()
+    return replace(made, forecast=found)
+
+
+def _times(rehearse: Any) -> float:
+    if isinstance(rehearse, bool):
+        return 1.0
+    return number("rehearse", rehearse, above=0.0, at_most=1000.0)
+
+
+def hints_of(contrast: float | None, scatter: float | None) -> Hints:
+    """Return what is known of a world, checked."""
+    return Hints(
+        None if contrast is None else number("contrast", contrast, above=0.0, at_most=0.9),
+        None if scatter is None else number("scatter", scatter, above=0.0, at_most=0.5),
+    )

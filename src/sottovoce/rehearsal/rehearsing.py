@@ -1,0 +1,254 @@
+"""Rehearse a plan: play it, and the same without privacy, in generic worlds, and say what to expect of it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sottovoce.learning import Plan
+from sottovoce.learning.planning.choosing import make_plan
+from sottovoce.learning.planning.forecast import Forecast
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.privacy import Guarantee, NoPrivacy
+from sottovoce.rehearsal._playing import play
+from sottovoce.rehearsal._reading import Shares, price_between
+from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, scope_of, work_of
+from sottovoce.rehearsal._worlds import World, convex_worlds, linear_worlds
+
+__all__ = ["OPEN_ENDED", "Hints", "NotRehearsed", "Rehearsal", "rehearse"]
+
+Progress = Callable[[int, int], None]
+OPEN_ENDED = 100_000
+"""Events that are forecast where no horizon is given."""
+
+_SEED = 19_540_311
+"""Of all worlds and runs: the same plan is forecast alike on every call."""
+
+_MOST_LEARNED = 0.1  # share at which longer runs than were asked about have no more to say
+_FAR, _BARELY = 4, 0.7  # from runs so many times as short that learn so little, nothing is extrapolated
+_MORE = "rehearse=10 takes ten times as long; or rehearse a smaller set of the same kind"
+
+
+class NotRehearsed(ValueError):
+    """There is no forecast, and the message says why."""
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What a caller knows of the world beforehand, as shares of the loss range.
+
+    Attributes
+    ----------
+    contrast
+        How much better the best decision is than never learning (always playing the middle).
+    scatter
+        The standard deviation of people's losses at one decision.
+    """
+
+    contrast: float | None = None
+    scatter: float | None = None
+
+
+def rehearse(
+    problem: Problem,
+    plan: str | Plan = "auto",
+    choices: dict[str, Any] | None = None,
+    *,
+    hints: Hints | None = None,
+    endless: bool = False,
+    times: float = 1.0,
+    progress: Progress | None = None,
+) -> Forecast:
+    """Play a plan in generic worlds, and return what to expect of it.
+
+    Parameters
+    ----------
+    problem
+        What is given; at the horizon that is asked about.
+    plan, choices
+        As for `PrivateBandit`.
+    hints
+        What is known of the world.
+    endless
+        Whether the optimizer is not told the horizon.
+    times
+        What the work that it may take is multiplied by.
+    progress
+        Called with the runs that are done, and about how many there are in all.
+
+    Returns
+    -------
+    Forecast
+
+    Raises
+    ------
+    NotRehearsed
+        If even a short rehearsal would take long; says what to do instead.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> problem = Problem(sv.domains.Simplex(3), 2_000, (0.0, 1.0), sv.PureDP(1.0), losses="linear", integral=True)
+    >>> forecast = rehearse(problem, times=0.1)
+    >>> forecast.share.central < 0.5, forecast.price.low >= 1.0
+    (True, True)
+    """
+    rehearsal = Rehearsal(problem, plan, choices or {}, hints=hints or Hints(), endless=endless, times=times)
+    rehearsal.play(progress)
+    return rehearsal.forecast()
+
+
+class Rehearsal:
+    """The runs of a rehearsal, in private and without privacy, by length and world."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan: str | Plan,
+        choices: dict[str, Any],
+        *,
+        hints: Hints,
+        endless: bool = False,
+        times: float = 1.0,
+    ) -> None:
+        self.notes: tuple[str, ...] = ()
+        if problem.prior is not None:
+            problem = replace(problem, prior=None)
+            self.notes = ("rehearsed without the prior: if that fits the world, expect to be ahead of this",)
+        self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
+        self._hints, self._left, self._made = hints, times * WORK, dict[int, Plan]()
+        plans = self._plans(lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,))
+        scope = scope_of(problem, plans, self._left, endless=endless)
+        if scope is None:
+            raise NotRehearsed(self._too_large())
+        self.scope: Scope = scope
+        self.worlds = self._worlds()
+        self.private: dict[int, list[float]] = {}
+        self.free: dict[int, list[float]] = {}
+        self._events = 0
+
+    def _plans(self, wanted: Sequence[int]) -> dict[int, Plan]:
+        """Return plans for these lengths; choices may not fit short ones."""
+        found = self._made
+        for length in wanted:
+            if length in found:
+                continue
+            try:
+                made = make_plan(replace(self.problem, horizon=length), self.plan, **self.choices)
+            except ValueError:
+                if length == self.problem.horizon:
+                    raise
+                continue
+            if length <= LONGEST_RUN:
+                found[length] = made
+        return {length: found[length] for length in wanted if length in found}
+
+    def _too_large(self) -> str:
+        if not isinstance(self.plan, str):
+            events = f"{self.problem.horizon:,} events"
+            return f"not rehearsed: a ready Plan is played at its own horizon alone, and {events} would take long"
+        many = f"{self.problem.domain.dimension:,} coordinates"
+        return f"not rehearsed: decisions have {many}, and runs would take long; {_MORE}"
+
+    def _worlds(self) -> list[World]:
+        problem, known = self.problem, {"contrast": self._hints.contrast, "scatter": self._hints.scatter}
+        if problem.losses == "linear" or problem.integral:
+            rows = None if problem.features is None else problem.features.rows
+            return linear_worlds(problem.domain, _SEED, self.scope.worlds, features=rows, **known)
+        return convex_worlds(problem.domain, _SEED, self.scope.worlds, **known)
+
+    def play(self, progress: Progress | None = None) -> None:
+        """Play runs up to the horizon; and longer ones, while there is room and most is not learned."""
+        steps = list(self.scope.lengths)
+        sides = [self.problem.privacy, NoPrivacy()] if self.problem.privacy.private else [self.problem.privacy]
+        done, worlds = 0, len(self.worlds)
+        while steps:
+            length = steps.pop(0)
+            for guarantee in sides:
+                found = []
+                for number in range(worlds):
+                    found.append(self.run(number, length, guarantee))
+                    done += 1
+                    if progress is not None:
+                        progress(done, done + worlds * len(sides) * len(steps) + worlds - number - 1)
+                self._keep(length, guarantee, found)
+            self._left -= self._work(length)
+            steps = steps or self._further()
+
+    def _keep(self, length: int, guarantee: Guarantee, found: list[float]) -> None:
+        side = self.private if guarantee == self.problem.privacy else self.free
+        side[length] = _not_easier(found, self.worlds)
+
+    def _work(self, length: int) -> float:
+        made = self._plans((length,)).get(length)
+        if made is None:
+            return float("inf")
+        return 2 * len(self.worlds) * work_of(self.problem, made, endless=self.endless)
+
+    def _further(self) -> list[int]:
+        """Return the next longer run, if it would say more."""
+        longest = max(self.private)
+        length = STEP * longest
+        learned = self.shares(self.private).at(longest).central <= _MOST_LEARNED
+        if learned or not isinstance(self.plan, str) or length > LONGEST_RUN or longest < self.problem.horizon:
+            return []
+        return [length] if self._work(length) <= self._left else []
+
+    def run(self, number: int, length: int, guarantee: Guarantee) -> float:
+        """Play one run in one of the worlds, and return its share."""
+        problem, plan = self.problem, self.plan
+        if not isinstance(plan, str) and guarantee != problem.privacy:
+            plan = plan.name  # the noise of a ready plan is its own
+        self._events += length
+        return play(
+            problem.domain,
+            self.worlds[number],
+            length,
+            horizon=None if self.endless else length,
+            loss_range=problem.loss_range,
+            privacy=guarantee,
+            seed=_SEED + number,
+            plan=plan,
+            **problem.facts(),
+            **self.choices,
+        )
+
+    def shares(self, found: dict[int, list[float]]) -> Shares:
+        """Return what some runs have in common: a share for each of the first worlds, by length."""
+        worlds = len(next(iter(found.values())))
+        steady = [not world.changes for world in self.worlds[:worlds]]
+        return Shares(sorted(found), [found[length] for length in sorted(found)], steady)
+
+    def forecast(self) -> Forecast:
+        """Return what the runs say; refuse to say what they do not."""
+        horizon, private = self.problem.horizon, self.shares(self.private)
+        if private.longest * _FAR < horizon and private.at(private.longest).central > _BARELY:
+            raise NotRehearsed(
+                f"not rehearsed to the end: runs of {private.longest:,} events, for which there was room, learn too "
+                f"little to tell from them what {horizon:,} events do; {_MORE}"
+            )
+        free = self.shares(self.free) if self.free else None
+        contrasts = [world.contrast for world in self.worlds]
+        return Forecast(
+            horizon=horizon,
+            share=private.at(horizon),
+            share_without_privacy=None if free is None else free.at(horizon),
+            price=None if free is None else price_between(private, free, horizon),
+            half=private.length_for(0.5),
+            most=private.length_for(0.1),
+            contrasts=(min(contrasts), max(contrasts)),
+            curve=private.curve(horizon),
+            curve_without_privacy=None if free is None else free.curve(horizon),
+            worlds=len(self.worlds),
+            longest=max(length for length in self.private if length <= horizon),
+            events=self._events,
+            notes=self.notes,
+        )
+
+
+def _not_easier(shares: list[float], worlds: list[World]) -> list[float]:
+    """In a world that changes one may do better than its best fixed decision; nothing is promised from that."""
+    still = [share for share, world in zip(shares, worlds, strict=True) if not world.changes]
+    usual = float(np.exp(np.mean(np.log(np.maximum(still, 1e-6)))))
+    return [max(share, usual) if world.changes else share for share, world in zip(shares, worlds, strict=True)]

@@ -1,0 +1,154 @@
+"""A picture of what to expect of a plan: what is learned by runs of any length, and what privacy costs at any budget.
+
+The two panels stand one above the other, so that they can be read on a telephone.
+"""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
+
+from sottovoce._arrays import Floats
+from sottovoce.learning.planning.forecast import Curve, Forecast, Spread, percent
+from sottovoce.learning.planning.outlook import Outlook
+from sottovoce.rehearsal import Prices
+from sottovoce.report import _palette
+from sottovoce.report.figures._canvas import GREY, canvas, plain, short_ticks
+
+__all__ = ["draw_forecast"]
+
+PRIVATE, FREE = _palette.colour(_palette.PRIVATE), _palette.colour(_palette.NO_PRIVACY)
+_STEPS = 200  # points of a curve
+_TIMES = (1, 1.5, 2, 3, 5, 10, 20, 30, 50, 100, 200, 500, 1000)
+_BAND = 0.16  # how much of its colour a spread has
+_EXPECTED: dict[str, Any] = {"linewidth": 2.4, "solid_capstyle": "round"}
+_BOUND: dict[str, Any] = {"color": GREY, "linewidth": 1.0}
+_GUESSED = (0, (2, 1.5))  # dashes of what was extrapolated
+
+
+def draw_forecast(outlook: Outlook, forecast: Forecast, prices: Prices | None, title: str = "") -> Figure:
+    """Return the figure; bounds are thin lines beside what is expected."""
+    figure = canvas(6.6, 4.6 if prices is None else 8.8, dpi=200)
+    panels = figure.subplots(1 if prices is None else 2, 1, squeeze=False)[:, 0]
+    _learning(panels[0], outlook, forecast)
+    if prices is not None:
+        _paying(panels[1], outlook, forecast, prices)
+    headline = "What to expect" + (f": {title}" if title else "")
+    figure.suptitle(_wrapped(headline), x=0.01, horizontalalignment="left", fontsize=13, fontweight="bold")
+    return figure
+
+
+def _wrapped(words: str, width: int = 62) -> str:
+    """Break a line before what would not fit."""
+    lines = [""]
+    for word in words.split():
+        if lines[-1] and len(lines[-1]) + len(word) >= width:
+            lines.append("")
+        lines[-1] = f"{lines[-1]} {word}".strip()
+    return "\n".join(lines)
+
+
+def _learning(axes: Axes, outlook: Outlook, forecast: Forecast) -> None:
+    """What is learned, against the length of the run."""
+    axes.set_xscale("log")
+    axes.set_ylim(-0.03, 1.03)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.0%}"))
+    guessed = "; dashes: extrapolated" if forecast.longest < forecast.horizon else ""
+    _dress(
+        axes,
+        f"{forecast.horizon:,} events: {forecast.learned.words(percent)} learned",
+        f"events of a run (bands: four worlds of five{guessed})",
+        "learned, of what can be learned",
+    )
+    if forecast.curve_without_privacy is not None:
+        _expected(axes, forecast.curve_without_privacy, forecast, FREE, "no privacy")
+    _expected(axes, forecast.curve, forecast, PRIVATE, str(outlook.privacy).split(",")[0])
+    if not outlook.plan.options.order_only:
+        first, last = forecast.curve.horizons[0], forecast.curve.horizons[-1]
+        seen = (outlook.horizons >= first) & (outlook.horizons <= last)
+        sure = np.clip(1 - outlook.by_horizon / outlook.never_learning, 0, 1)
+        axes.plot(outlook.horizons[seen], sure[seen], label="at least, by the bound", **_BOUND)
+    _mark(axes, float(forecast.horizon), forecast.learned.central)
+    _legend(axes)
+
+
+def _expected(axes: Axes, curve: Curve, forecast: Forecast, colour: str, words: str) -> None:
+    x, low, central, high = _learned(curve)
+    axes.fill_between(x, low, high, color=colour, alpha=_BAND, linewidth=0)
+    guessed = (x > forecast.longest * 1.001) & (forecast.longest < forecast.horizon)
+    axes.plot(x[~guessed], central[~guessed], color=colour, label=words, **_EXPECTED)
+    axes.plot(x[guessed], central[guessed], color=colour, linewidth=2.4, linestyle=_GUESSED)
+
+
+def _learned(curve: Curve) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return lengths, and what is learned there: least, central, most; as the forecast interpolates."""
+    knots = np.log(np.array(curve.horizons, dtype=np.float64))
+    x = np.linspace(knots[0], knots[-1], _STEPS) if len(knots) > 1 else knots
+
+    def between(values: list[float]) -> Floats:
+        return np.asarray(np.clip(1 - np.exp(np.interp(x, knots, np.log(values))), 0.0, 1.0))
+
+    worst, usual, best = (between([getattr(one, end) for one in curve.shares]) for end in ("high", "central", "low"))
+    return np.exp(x), worst, usual, best
+
+
+def _paying(axes: Axes, outlook: Outlook, forecast: Forecast, prices: Prices) -> None:
+    """What privacy multiplies the regret by, against the budget."""
+    assert forecast.price is not None
+    name, budgets = prices.budget_name, np.array(prices.budgets)
+    low, central, high = (np.array([getattr(one, end) for one in prices.prices]) for end in ("low", "central", "high"))
+    own, top = float(getattr(outlook.privacy, name)), 1.15 * float(max(high.max(), 2.0))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylim(0.93, top)
+    axes.yaxis.set_major_locator(FixedLocator([one for one in _TIMES if one <= top and (one != 1.5 or top < 10)]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} ×"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    _dress(
+        axes,
+        f"{name} = {own:g}: {_times(forecast.price)} the regret without privacy",
+        f"privacy budget {name} (smaller is more private)",
+        f"regret over {forecast.horizon:,} events",
+    )
+    axes.axhline(1.0, color=FREE, linewidth=2.4, label="no privacy")
+    axes.fill_between(budgets, low, high, color=PRIVATE, alpha=_BAND, linewidth=0)
+    axes.plot(budgets, central, color=PRIVATE, marker="o", markersize=4, label="private", **_EXPECTED)
+    _mark(axes, own, forecast.price.central)
+    if not outlook.plan.options.order_only:
+        inside = (outlook.budgets >= 0.99 * budgets[0]) & (outlook.budgets <= 1.01 * budgets[-1])
+        ratio = np.clip(outlook.by_budget[inside] / outlook.without_privacy_here, 1.0, top)
+        axes.plot(outlook.budgets[inside], ratio, label="of the bounds", **_BOUND)
+    _legend(axes)
+
+
+def _times(price: Spread) -> str:
+    """Say a price.
+
+    Examples
+    --------
+    >>> _times(Spread(2.5, 1.2, 4.0))
+    '2.5 times (1.2 to 4)'
+    """
+    return price.words("{:.2g}".format).replace(" (", " times (", 1)
+
+
+def _dress(axes: Axes, title: str, below: str, beside: str) -> None:
+    plain(axes)
+    axes.set_title(title, loc="left", fontsize=11.5, fontweight="bold", color=PRIVATE)
+    axes.set_xlabel(below, fontsize=10.5)
+    axes.set_ylabel(beside, fontsize=10.5)
+    axes.xaxis.set_major_formatter(short_ticks())
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _legend(axes: Axes) -> None:
+    """Name the lines, each in its colour, where they leave most room."""
+    axes.legend(loc="best", frameon=False, labelcolor="linecolor", fontsize=11)
+
+
+def _mark(axes: Axes, x: float, y: float) -> None:
+    """Show the plan itself."""
+    axes.axvline(x, color=GREY, linewidth=0.9, linestyle=":")
+    axes.plot([x], [y], marker="o", markersize=9, markerfacecolor="white", color=PRIVATE, markeredgewidth=2.2)

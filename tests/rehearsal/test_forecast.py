@@ -1,0 +1,269 @@
+"""Forecasts: the same on every call, true of runs that they did not see, and said in words that follow from them."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.learning.planning.forecast import Curve, Forecast, Spread
+from sottovoce.learning.planning.outlook import outlook
+from sottovoce.learning.planning.plan import Plan
+from sottovoce.learning.planning.problem import Problem
+from sottovoce.rehearsal import Hints, Rehearsal, prices_of
+from sottovoce.rehearsal._scope import lengths, work_of
+
+ARMS, RANGE, ONE = sv.domains.Simplex(4), (0.0, 1.0), sv.PureDP(1.0)
+LINEAR = {"losses": "linear", "integral": True}
+QUICK = {"rehearse": 0.03}
+
+
+def planned(horizon=2000, privacy=ONE, domain=ARMS, **options):
+    return sv.plan(domain, horizon, RANGE, privacy, **{**LINEAR, **QUICK, **options})
+
+
+@pytest.fixture(scope="module")
+def usual():
+    return planned(rehearse=0.05)
+
+
+def test_it_is_the_same_on_every_call(usual):
+    assert planned(rehearse=0.05).forecast == usual.forecast
+    np.random.default_rng().random(7)
+    assert str(planned(rehearse=0.05)) == str(usual)
+
+
+def test_runs_that_it_did_not_see_come_out_as_it_says(usual):
+    """Items that fail by lot, with odds that are spread evenly; played and scored by `simulate`."""
+
+    class Lots(sv.simulation.FiniteEnvironment):
+        name, loss_range, lipschitz = "lots", RANGE, 2.0
+
+        def __init__(self, seed):
+            super().__init__(ARMS, seed)
+            odds = self._design_rng().permutation([0.2, 0.4, 0.6, 0.8])
+            costs = (self._design_rng().random((512, 4)) < odds).astype(float)
+            self.library = sv.simulation.LinearLosses(costs, 0.0)
+
+        def schedule(self, start, size, rng):
+            return rng.integers(0, 512, size=size)
+
+    def share(privacy, seed):
+        optimizer = sv.PrivateBandit(
+            ARMS, horizon=2000, loss_range=RANGE, privacy=privacy, seed=seed, noise=sv.SimulatedNoise(seed), **LINEAR
+        )
+        run = sv.simulate(optimizer, Lots(seed), record=2)
+        return run.final_regret / run.final_no_learning
+
+    private = np.mean([share(ONE, seed) for seed in range(6)])
+    free = np.mean([share(sv.NoPrivacy(), seed) for seed in range(6)])
+    said = usual.forecast
+    assert said.share.low < private < said.share.high
+    assert said.share_without_privacy.low < free < said.share_without_privacy.high
+    assert said.price.low < private / free < said.price.high
+
+
+def test_more_budget_is_forecast_to_learn_more():
+    shares = [planned(privacy=sv.PureDP(epsilon), rehearse=0.03).forecast.share for epsilon in (0.03, 0.3, 10.0)]
+    assert shares[0].central > shares[1].central > shares[2].central
+
+
+def test_longer_runs_are_forecast_to_learn_more_and_the_lengths_say_when(usual):
+    said = usual.forecast
+    shares = [one.central for one in said.curve.shares]
+    assert shares == sorted(shares, reverse=True)
+    assert said.half.central < said.most.central
+    again = planned(round(said.half.central), rehearse=0.05).forecast.share
+    assert again.low < 0.5 < again.high
+
+
+def test_a_long_run_is_extrapolated_and_says_so():
+    said = planned(10**8).forecast
+    assert said.longest < 10**8
+    assert "extrapolated from" in str(said)
+    assert said.share.central < 0.05
+
+
+class TestNothingToLearn:
+    def test_a_run_that_is_too_short_says_so(self):
+        made = planned(60, sv.PureDP(0.01))
+        assert made.forecast.hopeless
+        assert "expect little or nothing to be learned" in str(made)
+        assert made.forecast.half.central > 60
+
+    def test_it_is_not_said_of_a_bound(self):
+        """The bound says nothing, and most is learned."""
+        made = planned(500, plan="worst-case", domain=sv.domains.Ball(2), losses="convex", integral=False)
+        assert made.vacuous
+        assert not made.forecast.hopeless
+        assert "expect little" not in str(made)
+        assert "expect little" not in str(replace(made, forecast=None))
+
+    def test_so_little_contrast_is_hopeless(self):
+        assert planned(200, contrast=0.0005).forecast.hopeless
+
+
+class TestKinds:
+    @pytest.mark.parametrize(
+        ("privacy", "options"),
+        [
+            (sv.NoPrivacy(), {}),
+            (sv.ApproxDP(1.0, 1e-6), {}),
+            (sv.ZCDP(0.5), {}),
+            (sv.LocalDP(2.0), {}),
+            (sv.LocalDP(2.0), {"channel": "laplace"}),
+            (sv.PureDP(1.0, contributions=3), {}),
+            (ONE, {"integral": False, "losses": "convex"}),
+            (ONE, {"plan": "worst-case"}),
+            (ONE, {"plan": "paper", "integral": False, "play": "around"}),
+            (ONE, {"features": np.eye(4)[:, :2]}),
+            (ONE, {"plan": "worst-case", "mechanism": "tree", "exploration": "sphere", "integral": False}),
+            (ONE, {"plan": "worst-case", "probe_events": 100}),
+        ],
+        ids=str,
+    )
+    def test_all_are_rehearsed(self, privacy, options):
+        said = planned(200, privacy, **options).forecast
+        assert (said.price is None) == (not privacy.private)
+        assert 0 < said.share.low <= said.share.central <= said.share.high
+
+    def test_a_horizon_may_be_unknown(self):
+        made = planned(None)
+        assert (
+            made.horizon == sv.PrivateBandit(ARMS, horizon=None, loss_range=RANGE, privacy=ONE, **LINEAR).plan.horizon
+        )
+        assert made.forecast.horizon == 100_000
+        assert "first epoch" in made.notes[-1]
+
+    def test_a_prior_is_left_out_and_that_is_said(self):
+        optimizer = sv.PrivateBandit(ARMS, horizon=300, loss_range=RANGE, privacy=ONE, **LINEAR)
+        actions = optimizer.ask_round()
+        optimizer.tell(actions.ids, actions.x[:, 0])
+        made = planned(400, prior=optimizer.posterior())
+        assert "rehearsed without the prior" in str(made)
+        assert replace(made.forecast, notes=()) == planned(400).forecast
+
+    def test_a_ready_plan_is_rehearsed_at_its_own_horizon(self):
+        ready = planned(400, rehearse=False)
+        made = planned(400, plan=ready)
+        assert made.forecast.curve.horizons == (400,)
+        long = planned(10**6, rehearse=False)
+        assert "own horizon" in planned(10**6, plan=long).notes[-1]
+
+    def test_other_ranges_are_forecast_alike(self):
+        one = planned(400).forecast
+        other = sv.plan(ARMS, 400, (-3.0, 5.0), ONE, **LINEAR, **QUICK).forecast
+        assert other.share.central == pytest.approx(one.share.central, rel=0.2)
+
+
+class TestLarge:
+    def test_many_coordinates_are_not_rehearsed_and_that_is_said(self):
+        made = planned(10**6, domain=sv.domains.Hypersimplex(100_000, 50))
+        assert made.forecast is None
+        assert "not rehearsed" in made.notes[-1]
+        assert "100,000 coordinates" in made.notes[-1]
+
+    def test_what_learned_too_little_is_not_extrapolated(self):
+        made = planned(10**6, sv.PureDP(0.01), domain=sv.domains.Hypersimplex(40, 5), rehearse=0.03)
+        assert made.forecast is None
+        assert "learn too little to tell" in made.notes[-1]
+
+    def test_work_is_bounded_by_what_is_allowed(self):
+        for dimension in (5, 50, 500, 5000):
+            problem = Problem(sv.domains.Hypersimplex(dimension, 2), 10**7, RANGE, ONE, **LINEAR)
+            rehearsal = Rehearsal(problem, "auto", {}, hints=Hints())
+            plans = rehearsal._plans(rehearsal.scope.lengths)
+            work = sum(work_of(problem, plan) for plan in plans.values())
+            assert 2 * rehearsal.scope.worlds * work <= 10_000
+
+    def test_lengths_reach_the_horizon_or_a_quarter_of_a_quarter_of_it(self):
+        assert lengths(7) == (7,)
+        assert lengths(10**5)[-1] == 10**5
+        assert lengths(16 * 10**5)[-1] == 10**5
+
+
+def test_prices_never_rise_with_the_budget():
+    problem = Problem(ARMS, 800, RANGE, ONE, **LINEAR)
+    rehearsal = Rehearsal(problem, "auto", {}, hints=Hints(), times=0.03)
+    rehearsal.play()
+    found = prices_of(rehearsal, rehearsal.forecast(), factors=(0.03, 0.3, 1.0, 3.0))
+    central = [one.central for one in found.prices]
+    assert central == sorted(central, reverse=True)
+    assert central[0] > central[-1] >= 1.0
+    assert found.budgets == (0.03, 0.3, 1.0, 3.0)
+
+
+class TestBounds:
+    @pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
+    def test_none_is_above_the_range_and_none_rises_with_the_budget(self, plan):
+        options = {} if plan == "paper" else LINEAR
+        found = outlook(Problem(sv.domains.Hypersimplex(6, 2), 10_000, (0.0, 2.0), ONE, **options), plan, points=7)
+        for bounds in (found.by_budget, found.by_horizon, found.without_privacy):
+            assert bounds.max() <= 2.0
+        assert (np.diff(found.by_budget) <= 0).all()
+
+    def test_one_above_the_range_is_not_printed(self):
+        made = sv.plan(sv.domains.Ball(10), 1000, RANGE, ONE, plan="paper", rehearse=False)
+        assert made.bound / 1000 > 1
+        assert f"{made.bound / 1000:.4g}" not in str(made)
+        assert "none that says anything" in dict(made.rows)["bound"]
+
+
+class TestRecord:
+    def test_it_goes_through_json(self, usual):
+        again = Plan.from_dict(json.loads(json.dumps(usual.to_dict())))
+        assert again.forecast == usual.forecast
+        assert again == usual == replace(usual, forecast=None)
+
+    def test_infinity_goes_through_json(self, usual):
+        endless = replace(usual.forecast, most=Spread(math.inf, 1e6, math.inf))
+        assert Forecast.from_dict(json.loads(json.dumps(endless.to_dict(), allow_nan=False))) == endless
+        assert "more events than anybody has (1,000,000 at least)" in str(endless)
+
+    def test_a_plan_without_one_says_how_to_get_one(self):
+        optimizer = sv.PrivateBandit(ARMS, horizon=400, loss_range=RANGE, privacy=ONE, **LINEAR)
+        assert str(optimizer.plan).splitlines()[0].startswith("Forecast: none was asked for; sv.plan(")
+        assert "forecast" not in optimizer.plan.to_dict()
+
+    def test_an_optimizer_follows_a_plan_that_was_rehearsed(self, usual):
+        optimizer = sv.PrivateBandit(ARMS, horizon=2000, loss_range=RANGE, privacy=ONE, plan=usual, **LINEAR)
+        assert optimizer.plan is usual
+
+    def test_the_price_is_the_forecast_one(self, usual):
+        assert usual.price_of_privacy == usual.forecast.price.central
+        bare = replace(usual, forecast=None)
+        assert bare.price_of_privacy == bare.bound / bare.bound_without_privacy
+
+
+def test_the_words_are_those_of_the_numbers():
+    spread = Spread(0.2, 0.1, 0.4)
+    curve = Curve((1000,), (spread,))
+    said = Forecast(
+        1000, spread, Spread(0.1, 0.05, 0.2), Spread(2.0, 1.5, 3.0), Spread(210, 100, 450), Spread(4100, 2000, 9000),
+        (0.1, 0.3), curve, curve, 4, 1000, 8000,
+    )  # fmt: skip
+    words = str(said)
+    assert "80% (60% to 90%) of what a fixed decision can gain" in words
+    assert "multiplies the regret by 2 (1.5 to 3); without it 90% would be learned" in words
+    assert "half of it takes 210 (100 to 450) events, 90% of it 4,100 (2,000 to 9,000) events" in words
+    assert "extrapolated" not in words
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"contrast": 0.0}, "contrast must be"),
+        ({"contrast": 2.0}, "contrast must be"),
+        ({"contrast": "much"}, "contrast"),
+        ({"scatter": 0.7}, "scatter must be"),
+        ({"rehearse": -1.0}, "rehearse must be"),
+        ({"rehearse": "yes"}, "rehearse"),
+        ({"rehearse": math.nan}, "rehearse"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused(options, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        planned(**options)

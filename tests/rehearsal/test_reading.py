@@ -1,0 +1,65 @@
+"""From runs to a forecast: laws that are known are read off, and extrapolated."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sottovoce.rehearsal._reading import Shares, price_between
+
+LENGTHS = [400, 3200, 25_600]
+
+
+def law(exponent, at=0.2, worlds=(0.8, 1.0, 1.25)):
+    """Shares that fall as a power of the length; `at` is that of the longest, in the middle world."""
+    return [[one * at * (length / LENGTHS[-1]) ** exponent for one in worlds] for length in LENGTHS]
+
+
+def test_a_power_law_is_continued():
+    shares = Shares(LENGTHS, law(-0.7))
+    for length in (*LENGTHS, 10**6):
+        expected = 0.2 * (length / LENGTHS[-1]) ** -0.7
+        assert shares.at(length).central == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_spread_covers_the_worlds_and_grows_with_what_is_not_known():
+    shares = Shares(LENGTHS, law(-0.7, worlds=(0.5, 1.0, 2.0)))
+    here, far = shares.at(LENGTHS[-1]), shares.at(10**8)
+    assert here.low < 0.5 * 0.2
+    assert here.high > 2.0 * 0.2
+    assert far.high / far.low > 1.5 * here.high / here.low
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.01])
+def test_the_length_for_a_share_is_where_the_share_is(share):
+    shares = Shares(LENGTHS, law(-0.7))
+    length = shares.length_for(share)
+    assert shares.at(length.central).central == pytest.approx(share, rel=1e-3)
+    assert shares.at(length.low).low == pytest.approx(share, rel=1e-3)
+    assert shares.at(length.high).high == pytest.approx(share, rel=1e-3)
+
+
+def test_what_never_falls_is_never_learned():
+    flat = Shares(LENGTHS, [[1.1, 1.0]] * 3)
+    assert math.isinf(flat.length_for(0.5).central)
+
+
+def test_a_share_that_rose_by_chance_is_not_taken_to_rise_for_ever():
+    assert Shares([100, 800], [[0.9, 0.8], [1.0, 1.0]]).exponent == 0.0
+
+
+def test_nothing_falls_faster_than_one_over_the_events():
+    assert Shares([100, 200], [[0.9], [0.01]]).exponent >= -1.0
+
+
+def test_worlds_that_change_say_nothing_of_longer_runs():
+    values = np.array(law(-0.7))
+    values[-1, 2] *= 5
+    assert Shares(LENGTHS, values, [True, True, False]).exponent == pytest.approx(-0.7)
+    assert Shares(LENGTHS, values).exponent > -0.65
+
+
+def test_a_price_is_a_ratio_and_never_less_than_one():
+    private, free = Shares(LENGTHS, law(-0.7)), Shares(LENGTHS, law(-0.7, at=0.05))
+    assert price_between(private, free, LENGTHS[-1]).central == pytest.approx(4.0)
+    assert price_between(free, private, LENGTHS[-1]).central == 1.0

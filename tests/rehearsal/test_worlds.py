@@ -1,0 +1,74 @@
+"""Worlds to rehearse in: what is drawn has the mean and the variance it should, and the best decision is the best."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.rehearsal._worlds import convex_worlds, linear_worlds
+
+SETS = (sv.domains.Hypersimplex(8, 3), sv.domains.Ball(4), sv.domains.Birkhoff(3))
+KINDS = {"linear": linear_worlds, "convex": convex_worlds}
+
+
+@pytest.fixture(params=[(name, domain) for name in KINDS for domain in SETS], ids=str)
+def made(request):
+    name, domain = request.param
+    return domain, KINDS[name](domain, 5)
+
+
+def decisions(domain, rng, count=200):
+    """Vertices and points between them."""
+    vertices = np.stack([domain.extreme_point(rng.standard_normal(domain.dimension)) for _ in range(count)])
+    return np.concatenate([vertices, (vertices + vertices[::-1]) / 2, domain.middle[None]])
+
+
+def test_no_decision_is_better_than_the_best_and_the_middle_is_never_learning(made):
+    domain, worlds = made
+    points = decisions(domain, np.random.default_rng(0))
+    for world in worlds:
+        moments = np.linspace(0, 1, 1000, endpoint=False)
+        means = np.mean([world.mean(points, moment) for moment in moments[:: 1 if world.changes else 1000]], axis=0)
+        assert means.min() >= world.best - 0.01
+        assert means[-1] == pytest.approx(world.middle, abs=0.01)
+        assert world.contrast > 0.02
+
+
+def test_what_is_seen_lies_in_the_range_and_has_the_mean_and_the_variance(made):
+    domain, worlds = made
+    rng = np.random.default_rng(1)
+    for world in worlds:
+        for point in decisions(domain, rng, 3):
+            rows = np.repeat(point[None], 20_000, axis=0)
+            mean = world.mean(rows, 0.0)
+            seen = world.seen(rows, mean, rng)
+            assert seen.min() >= -1e-12
+            assert seen.max() <= 1 + 1e-12
+            variance = min(world.variance(rows)[0], mean[0] * (1 - mean[0]))
+            assert seen.mean() == pytest.approx(mean[0], abs=5 * (variance / 20_000) ** 0.5 + 1e-9)
+            assert seen.var() == pytest.approx(variance, rel=0.1, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("contrast", [0.05, 0.2])
+def test_what_a_caller_knows_is_kept(kind, contrast):
+    for domain in SETS:
+        for world in KINDS[kind](domain, 5, contrast=contrast, scatter=0.07):
+            assert world.contrast == pytest.approx(contrast, rel=1e-6)
+            assert world.variance(domain.middle[None])[0] == pytest.approx(0.07**2)
+
+
+def test_costs_follow_features():
+    """Coordinates of like features cost alike: most of what costs differ by is a linear function of these."""
+    rng = np.random.default_rng(2)
+    features = rng.standard_normal((200, 3))
+    domain = sv.domains.Hypersimplex(200, 20)
+    world = linear_worlds(domain, 5, 1, features=features)[0]
+    costs = world.mean(np.eye(200) * 0.2, 0.0)  # small, so that nothing is clipped
+    fit = features @ np.linalg.lstsq(features, costs - costs.mean(), rcond=None)[0]
+    assert np.corrcoef(fit, costs)[0, 1] ** 2 > 0.5
+
+
+def test_a_set_whose_oracle_takes_no_negative_costs_is_not_asked_for_any():
+    streets = [((x, y), (x + dx, y + dy)) for x in range(2) for y in range(2) for dx, dy in ((0, 1), (1, 0))]
+    paths = sv.domains.SimplePaths(streets + [(b, a) for a, b in streets], source=(0, 0), target=(2, 1))
+    assert all(world.contrast >= 0 for world in linear_worlds(paths, 1))
