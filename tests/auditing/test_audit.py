@@ -42,14 +42,14 @@ def test_owners_with_several_reports_keep_their_privacy():
     assert audit(several, runs=1000, confidence=SURE).passed
 
 
-GAUSSIAN = [one for one in shipped(EPSILON, 0.05, exploration="sphere") if one.plan.noise.family == "gaussian"]
+GAUSSIAN = [one for one in shipped(EPSILON, 0.01, exploration="sphere") if one.plan.noise.family == "gaussian"]
 
 
 @pytest.mark.parametrize("configuration", GAUSSIAN, ids=ids(GAUSSIAN))
 def test_the_real_optimizer_with_real_noise_keeps_approximate_privacy(configuration):
     found = audit(configuration, runs=400, confidence=SURE)
     assert found.passed
-    assert found.delta == 0.05
+    assert found.delta == 0.01
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def test_these_audits_would_see_that_noise_is_missing(configuration):
 
 
 def test_every_mechanism_is_among_the_configurations():
-    audited = {one.plan.mechanism for one in shipped(1.0, 0.05) + shipped(1.0)}
+    audited = {one.plan.mechanism for one in shipped(1.0, 0.01) + shipped(1.0)}
     assert audited == set(MECHANISMS) - {"none"}
     assert {one.plan.exploration for one in shipped()} == set(EXPLORATIONS)
 
