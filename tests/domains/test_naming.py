@@ -47,7 +47,7 @@ def rebuilt(domain, said):
     if isinstance(domain, domains.Product):
         parts = said if domain.part_names is None else [said[name] for name in domain.part_names]
         return np.concatenate([rebuilt(part, own) for part, own in zip(domain.domains, parts, strict=True)])
-    place = {name: number for number, name in enumerate(domain.names)}
+    place = {name: number for number, name in enumerate(domain.coordinate_names)}
     x = np.zeros(domain.dimension)
     if isinstance(said, dict):
         for name, value in said.items():
@@ -277,6 +277,17 @@ def test_a_set_of_ones_own_just_sets_labels():
     wrong.dimension = 3
     with pytest.raises(sv.errors.DomainError, match="3 names"):
         wrong.chosen([0.0, 0.0, 1.0])
+
+
+def test_a_set_of_ones_own_says_how_it_speaks():
+    class Prices(sv.domains.Domain):
+        chosen_as = "amounts"
+        dimension = 2
+        extreme_point = sv.domains.Box(0, 1, 2).extreme_point
+
+    assert Prices().chosen([1.0, 0.0]) == {0: 1.0, 1: 0.0}
+    with pytest.raises(ValueError, match="chosen_as of Wrong must be one of 'choices', 'amounts'"):
+        type("Wrong", (Prices,), {"chosen_as": "amount"})
 
 
 def test_names_are_set_once():

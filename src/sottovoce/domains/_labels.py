@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sottovoce._arrays import Integers, Vector
-from sottovoce._checks import vector, whole
+from sottovoce._checks import choice, vector, whole
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.errors import DomainError
 
@@ -28,6 +28,7 @@ Count = int | Iterable[Hashable]
 Sides = tuple[Labels, Labels]
 """Names of rows and of columns."""
 
+_WAYS = ("choices", "amounts", "amounts that are not 0")
 _ROUNDING = 1e-9  # of the largest entry: less than that is 0
 
 
@@ -146,9 +147,13 @@ class Named(RemembersArguments):
 
     dimension: int
 
-    amounts: ClassVar[str] = ""
-    """What `chosen` answers. "": what is chosen, by name, if all coordinates are 0 or 1, and otherwise the shares of
-    those that are not 0; "all": every coordinate's number by its name; "some": those that are not 0."""
+    chosen_as: ClassVar[str] = "choices"
+    """How `chosen` answers. "choices": what is chosen, by name, if all coordinates are 0 or 1, and otherwise the shares
+    of those that are not 0; "amounts": every coordinate's number by its name; "amounts that are not 0": those only."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        choice(f"chosen_as of {cls.__name__}", cls.chosen_as, _WAYS)
 
     @property
     def labels(self) -> Labels | None:
@@ -247,7 +252,7 @@ class Named(RemembersArguments):
         return self._said(where, np.ones(len(where)) if entries is None else vector("entries", entries, len(where)))
 
     def _said(self, places: Integers, entries: Vector) -> Any:
-        if entries.size and not (entries == 1.0).all() and self.amounts != "all":
+        if entries.size and not (entries == 1.0).all() and self.chosen_as != "amounts":
             sizes = np.abs(entries)  # what rounding has left of a 0 or of a 1 is none of these
             seen = sizes > _ROUNDING * float(sizes.max())
             places, entries = places[seen], entries[seen]
@@ -256,17 +261,17 @@ class Named(RemembersArguments):
 
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return what is said of a decision; a family with words of its own says them here."""
-        names = self.names
-        if self.amounts == "all":
+        names = self.coordinate_names
+        if self.chosen_as == "amounts":
             numbers = dict.fromkeys(names, 0.0)
             numbers.update(zip((names[i] for i in places.tolist()), entries.tolist(), strict=True))
             return numbers
-        if not self.amounts and (entries == 1.0).all():
+        if self.chosen_as == "choices" and (entries == 1.0).all():
             return [names[i] for i in places.tolist()]
         return self._shares(places, entries)
 
     def _shares(self, places: Integers, entries: Vector) -> dict[Hashable, float]:
-        names = self.names
+        names = self.coordinate_names
         return {names[i]: entry for i, entry in zip(places.tolist(), entries.tolist(), strict=True)}
 
     def _written(self, places: Integers, entries: Vector) -> Vector:
@@ -275,7 +280,7 @@ class Named(RemembersArguments):
         return x
 
     @property
-    def names(self) -> Sequence[Hashable]:
+    def coordinate_names(self) -> Sequence[Hashable]:
         """What coordinates are called: their `labels`, or their numbers if they have none."""
         labels = self.labels
         return range(self.dimension) if labels is None else labels
@@ -317,7 +322,7 @@ class TwoSided(Named):
         return self._pairs_of_names
 
     @property
-    def names(self) -> Sequence[Hashable]:
+    def coordinate_names(self) -> Sequence[Hashable]:
         """The names of the pairs, or the numbers of row and column in their place."""
         return self.labels or tuple(self._cells())
 

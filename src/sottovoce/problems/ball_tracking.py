@@ -107,7 +107,7 @@ class BallTracking(DecisionProblem):
         """Return how far the decision is from the best fixed point, how far out it is, and its largest coordinates."""
         point = vector("point", point, self.domain.dimension)
         largest = np.argsort(-np.abs(point), kind="stable").tolist()
-        said = [(str(self.domain.names[i]), f"{point[i]:+.3f}, best {self.best[i]:+.3f}") for i in largest]
+        said = [(str(self.domain.coordinate_names[i]), f"{point[i]:+.3f}, best {self.best[i]:+.3f}") for i in largest]
         return [
             ("distance to the best fixed point", f"{float(np.linalg.norm(point - self.best)):.3f}"),
             ("distance from the centre", f"{float(np.linalg.norm(point)):.3f} of 1"),

@@ -70,7 +70,7 @@ class Ranking(DecisionProblem):
 
     def item_name(self, item: int) -> str:
         """Return the name of an item: a number that is small for what people value, over all types."""
-        name = self.domain.names[item * self.items if self.matrices else item]
+        name = self.domain.coordinate_names[item * self.items if self.matrices else item]
         return str(name[0] if isinstance(name, tuple) else name)
 
     def _item_names(self) -> list[str]:

@@ -113,7 +113,7 @@ class Slate(DecisionProblem):
         item
             Its number, from 0.
         """
-        return str(self.domain.names[item])
+        return str(self.domain.coordinate_names[item])
 
     def _item_names(self) -> list[str]:
         names = [""] * len(self.labels)

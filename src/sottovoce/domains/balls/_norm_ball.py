@@ -12,7 +12,7 @@ class NormBall(Full):
     """A full set, symmetric about its centre, that reaches exactly `radius` far; a base for families of balls."""
 
     radius: float
-    amounts = "all"
+    chosen_as = "amounts"
 
     @property
     def outer_radius(self) -> float:

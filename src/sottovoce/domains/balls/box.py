@@ -44,7 +44,7 @@ class Box(Fixed, Domain):
 
     written = "box:5"
 
-    amounts = "all"
+    chosen_as = "amounts"
 
     def __init__(self, low: ArrayLike, high: ArrayLike, dimension: Count | None = None, *, labels: Any = None) -> None:
         if dimension is None:

@@ -43,7 +43,7 @@ class KSparse(NormBall):
     """
 
     written = "k-sparse:10,3"
-    amounts = "some"
+    chosen_as = "amounts that are not 0"
 
     def __init__(self, n: Count, k: int, radius: float = 1.0, *, labels: Any = None) -> None:
         self.dimension, names = count_or_names("n", n, labels)

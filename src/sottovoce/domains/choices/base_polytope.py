@@ -55,7 +55,7 @@ class BasePolytope(Fixed, Domain):
     array([0., 1., 1., 0.])
     """
 
-    amounts = "all"
+    chosen_as = "amounts"
 
     def __init__(
         self,

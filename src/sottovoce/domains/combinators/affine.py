@@ -43,7 +43,7 @@ class Affine(Image):
     (array([5., 5.]), 3.0, True)
     """
 
-    amounts = "all"
+    chosen_as = "amounts"
 
     def __init__(self, domain: Domain, scale: ArrayLike = 1.0, shift: ArrayLike = 0.0, *, labels: Any = None) -> None:
         self.domain = original(domain)

@@ -76,7 +76,9 @@ class Product(Fixed, Domain):
         if self.part_names is None and all(part.labels is None for part in self.domains):
             return None
         parts = range(len(self.domains)) if self.part_names is None else self.part_names
-        return tuple((name, own) for name, part in zip(parts, self.domains, strict=True) for own in part.names)
+        return tuple(
+            (name, own) for name, part in zip(parts, self.domains, strict=True) for own in part.coordinate_names
+        )
 
     def _said(self, places: Integers, entries: Vector) -> Any:
         """Return what every part says, in a list, or in a dict if parts have names."""

@@ -56,7 +56,7 @@ class Flows(FlowDomain):
     sottovoce.errors.DomainError: value must be at most the maximum flow from 's' to 't', which is 2, got 3
     """
 
-    amounts = "some"
+    chosen_as = "amounts that are not 0"
 
     def __init__(
         self,

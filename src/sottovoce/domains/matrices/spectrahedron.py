@@ -43,7 +43,7 @@ class Spectrahedron(TwoSided, Fixed, Domain):
     """
 
     written = "spectrahedron:4"
-    amounts = "all"
+    chosen_as = "amounts"
 
     def __init__(self, n: Count, trace: float = 1.0, *, labels: Any = None) -> None:
         self.n, names = count_or_names("n", n, labels, least=2)

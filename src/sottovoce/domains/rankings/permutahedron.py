@@ -96,7 +96,7 @@ class Permutahedron(FixedSum):
         order = np.argsort(-x, kind="stable")
         if np.abs(x[order] - self.weights).max() > 1e-9 * float(np.abs(self.weights).max()):
             return self._shares(order, x[order])
-        return [self.names[i] for i in order.tolist()]
+        return [self.coordinate_names[i] for i in order.tolist()]
 
     def nearest(self, y: ArrayLike) -> Vector:
         """Return the projection of `y`, by isotonic regression."""

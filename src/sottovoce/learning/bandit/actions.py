@@ -53,6 +53,7 @@ def speaking(domain: Domain) -> type[Action]:
     if kind is None:
 
         class Speaking(Action):
+            __doc__ = Action.__doc__ or ""
             __slots__ = ()
 
             @property
