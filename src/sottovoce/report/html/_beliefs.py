@@ -10,14 +10,13 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.report._numbers import significant
-from sottovoce.report.html._charts import Axis, Curve, line_chart
+from sottovoce.report.html._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
 from sottovoce.report.html._pieces import Chart
 
 __all__ = ["ShownBelief", "show_belief"]
 
 _MOST = 40  # coordinates, or decisions: more cannot be told apart
 _NAMED = 10  # coordinates
-_NAMES_ON_AXIS, _LONG = 4, 10  # names below a chart, and letters of one
 _TWO_SIDES = 1.96  # deviations that hold 95%
 
 
@@ -82,8 +81,8 @@ def _axis(shown: Integers, places: Floats, labels: tuple[Hashable, ...] | None) 
     """Return the axis of the coordinates: by their names, if they have any; few are written, all are read out."""
     words = [str(place) if labels is None else label_text(labels[place]) for place in shown.tolist()]
     read_out = tuple(zip(places.tolist(), words, strict=True))
-    step = math.ceil(len(words) / (10 if labels is None else _NAMES_ON_AXIS))
-    ticks = tuple((place, word if len(word) <= _LONG else f"{word[: _LONG - 1]}…") for place, word in read_out[::step])
+    step = math.ceil(len(words) / (10 if labels is None else NAMES_ON_AXIS))
+    ticks = tuple((place, shortened(word)) for place, word in read_out[::step])
     return Axis("the best first" if labels else "coordinate (from 0), the best first", ticks=ticks, places=read_out)
 
 

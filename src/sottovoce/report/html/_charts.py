@@ -14,10 +14,23 @@ from sottovoce.report._numbers import short, significant, with_errors
 from sottovoce.report._palette import SHADES, dashes
 from sottovoce.report._per_event import around_zero, asinh_ticks
 
-__all__ = ["Axis", "Curve", "Scale", "asinh_scale", "bar_chart", "line_chart", "linear_scale", "log_scale", "swatch"]
+__all__ = [
+    "NAMES_ON_AXIS",
+    "Axis",
+    "Curve",
+    "Scale",
+    "asinh_scale",
+    "bar_chart",
+    "line_chart",
+    "linear_scale",
+    "log_scale",
+    "shortened",
+    "swatch",
+]
 
 WIDTH, HEIGHT, TOP, RIGHT, BOTTOM = 520, 320, 14, 18, 52
 _CHARACTER = 10.2  # pixels of a tick's letter, at the size that phones get
+NAMES_ON_AXIS, _LETTERS = 4, 10  # names that have room below a chart, and letters of one
 _MARKERS = (
     "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
     "M-3.6-3.6h7.2v7.2h-7.2z",
@@ -164,10 +177,12 @@ def bar_chart(values: Floats, marks: Floats | None, title: str, names: Sequence[
     y = Axis("")
     up = y.scale(ends, HEIGHT - BOTTOM, TOP)
     left = 36 + _CHARACTER * max(len(y.words(tick)) for tick in up.ticks)
-    across = Scale(0.5, len(values) + 0.5, left, WIDTH - RIGHT, _places(len(values)))
+    places = _places(len(values), 10 if names is None else NAMES_ON_AXIS)
+    across = Scale(0.5, len(values) + 0.5, left, WIDTH - RIGHT, places)
+    named = () if names is None else tuple((at, shortened(label_text(names[int(at) - 1]))) for at in places)
     wide = 0.72 * (WIDTH - RIGHT - left) / len(values)
     zero = float(up(0.0))
-    parts = [_grid(across, up, Axis("coordinate"), Axis("value"), left)]
+    parts = [_grid(across, up, Axis("coordinate" if names is None else "", ticks=named), Axis("value"), left)]
     for i, value in enumerate(values, start=1):
         top, centre = float(up(value)), float(across(i))
         low, high = min(top, zero), max(top, zero)
@@ -214,8 +229,13 @@ def _shape(colour: int) -> str:
     return _MARKERS[(max(colour, 0) + max(colour, 0) // len(SHADES)) % len(_MARKERS)]
 
 
-def _places(count: int) -> tuple[float, ...]:
-    step = max(1, math.ceil(count / 10))
+def shortened(name: str) -> str:
+    """Return a name that has room below a chart."""
+    return name if len(name) <= _LETTERS else f"{name[: _LETTERS - 1]}…"
+
+
+def _places(count: int, most: int) -> tuple[float, ...]:
+    step = max(1, math.ceil(count / most))
     return tuple(float(place) for place in range(1, count + 1, step))
 
 
