@@ -3,37 +3,41 @@
 Decide online over hard feasible sets, from loss values alone, while every person's loss stays differentially private.
 """
 
-from sottovoce import domains, errors, experiments, problems, projection, simulation
-from sottovoce.auditing import audit
-from sottovoce.exploration.posterior import Posterior
-from sottovoce.learning import (
-    Action,
-    Actions,
-    Euclidean,
-    MirrorStep,
-    NegativeEntropy,
-    NoisyOCO,
-    Outstanding,
-    Plan,
-    PrivateBandit,
-    Recommendation,
-    baselines,
-)
-from sottovoce.privacy import (
-    ZCDP,
-    ApproxDP,
-    Ledger,
-    LocalDP,
-    NoPrivacy,
-    PrivacyStatement,
-    PureDP,
-    SecureNoise,
-    SimulatedNoise,
-    local,
-)
-from sottovoce.rehearsal import plan
-from sottovoce.simulation import Environment, Run, minimize, simulate
-from sottovoce.studies import Study
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # what is written here for readers and type checkers happens below, when it is first used
+    from sottovoce import domains, errors, experiments, problems, projection, simulation
+    from sottovoce.auditing import audit
+    from sottovoce.exploration.posterior import Posterior
+    from sottovoce.learning import (
+        Action,
+        Actions,
+        Euclidean,
+        MirrorStep,
+        NegativeEntropy,
+        NoisyOCO,
+        Outstanding,
+        Plan,
+        PrivateBandit,
+        Recommendation,
+        baselines,
+    )
+    from sottovoce.privacy import (
+        ZCDP,
+        ApproxDP,
+        Ledger,
+        LocalDP,
+        NoPrivacy,
+        PrivacyStatement,
+        PureDP,
+        SecureNoise,
+        SimulatedNoise,
+        local,
+    )
+    from sottovoce.rehearsal import plan
+    from sottovoce.simulation import Environment, Run, minimize, simulate
+    from sottovoce.studies import Study
 
 __version__ = "0.1.0"
 
@@ -75,3 +79,67 @@ __all__ = [
     "simulate",
     "simulation",
 ]
+
+# Where public names live. Their packages are loaded when one of them is first used: all of them take a second.
+_PACKAGES = (
+    "auditing",
+    "domains",
+    "errors",
+    "experiments",
+    "exploration",
+    "learning",
+    "privacy",
+    "problems",
+    "projection",
+    "rehearsal",
+    "report",
+    "simulation",
+    "studies",
+)
+_HOMES = {
+    "audit": "sottovoce.auditing",
+    "Posterior": "sottovoce.exploration.posterior",
+    "Action": "sottovoce.learning",
+    "Actions": "sottovoce.learning",
+    "Euclidean": "sottovoce.learning",
+    "MirrorStep": "sottovoce.learning",
+    "NegativeEntropy": "sottovoce.learning",
+    "NoisyOCO": "sottovoce.learning",
+    "Outstanding": "sottovoce.learning",
+    "Plan": "sottovoce.learning",
+    "PrivateBandit": "sottovoce.learning",
+    "Recommendation": "sottovoce.learning",
+    "baselines": "sottovoce.learning",
+    "plan": "sottovoce.rehearsal",
+    "ZCDP": "sottovoce.privacy",
+    "ApproxDP": "sottovoce.privacy",
+    "Ledger": "sottovoce.privacy",
+    "LocalDP": "sottovoce.privacy",
+    "NoPrivacy": "sottovoce.privacy",
+    "PrivacyStatement": "sottovoce.privacy",
+    "PureDP": "sottovoce.privacy",
+    "SecureNoise": "sottovoce.privacy",
+    "SimulatedNoise": "sottovoce.privacy",
+    "local": "sottovoce.privacy",
+    "Environment": "sottovoce.simulation",
+    "Run": "sottovoce.simulation",
+    "minimize": "sottovoce.simulation",
+    "simulate": "sottovoce.simulation",
+    "Study": "sottovoce.studies",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        home = importlib.import_module(_HOMES[name])
+        found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{_HOMES[name]}.{name}")
+    elif name in _PACKAGES:
+        found = importlib.import_module(f"sottovoce.{name}")
+    else:
+        raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

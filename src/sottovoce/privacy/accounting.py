@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from scipy.optimize import minimize_scalar
+import scipy
 
 from sottovoce._checks import number
 from sottovoce.privacy import gaussian
@@ -268,5 +268,5 @@ def _least_over_orders(bound: Callable[[float], float]) -> float:
     """Minimise over Renyi orders alpha > 1, on a logarithmic scale of alpha - 1."""
     coarse = min((bound(1 + 2.0**power), power) for power in range(-20, 40))[1]
     nearby = (coarse - 1.0, coarse + 1.0)
-    found = minimize_scalar(lambda power: bound(1 + 2.0**power), bounds=nearby, method="bounded")
+    found = scipy.optimize.minimize_scalar(lambda power: bound(1 + 2.0**power), bounds=nearby, method="bounded")
     return min(float(found.fun), bound(1 + 2.0**coarse))

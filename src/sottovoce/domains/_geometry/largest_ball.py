@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 from scipy.sparse import csr_array, hstack
 
 from sottovoce._arrays import Floats, Vector
@@ -40,7 +40,7 @@ def _center(rows: Floats, bounds: Vector, lengths: Vector, total: float | None) 
     n = rows.shape[1]
     scale = float(np.abs(bounds).max()) or 1.0
     matrix: Any = hstack((csr_array(rows), csr_array(lengths[:, None])))
-    answer = linprog(
+    answer = scipy.optimize.linprog(
         np.append(np.zeros(n), -1.0),
         A_ub=matrix,
         b_ub=bounds / scale,

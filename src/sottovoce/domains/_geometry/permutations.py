@@ -6,7 +6,7 @@ Both `Permutahedron` and `BasePolytope` are such sets, the latter for a concave 
 import math
 
 import numpy as np
-from scipy.optimize import isotonic_regression
+import scipy
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains._solvers.transfers import permutations_by_transfers, swapped, transfers
@@ -60,7 +60,7 @@ def nearest(y: Vector, falling: Vector) -> Vector:
     array([1.5, 3. , 1.5])
     """
     order = np.argsort(-y, kind="stable")
-    excess = isotonic_regression(y[order] - falling, increasing=False).x
+    excess = scipy.optimize.isotonic_regression(y[order] - falling, increasing=False).x
     point = np.empty_like(y)
     point[order] = y[order] - excess
     return point

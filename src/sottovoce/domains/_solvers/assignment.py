@@ -1,7 +1,7 @@
 """Doubly stochastic matrices as mixtures of permutations."""
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
+import scipy
 
 from sottovoce._arrays import Floats, Positions, Vector
 
@@ -21,7 +21,9 @@ def permutation_mixture(matrix: Floats) -> tuple[Positions, Vector]:
     permutations, weights = [], []
     while True:
         # The heaviest permutation takes large bites; entries that are gone cost more than all others together.
-        columns = linear_sum_assignment(np.where(rest > 0.0, rest, -float(len(matrix))), maximize=True)[1]
+        columns = scipy.optimize.linear_sum_assignment(np.where(rest > 0.0, rest, -float(len(matrix))), maximize=True)[
+            1
+        ]
         bite = float(rest[rows, columns].min())
         if bite <= 0.0:
             break

@@ -4,7 +4,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 from scipy.sparse import csc_array, hstack
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
@@ -95,7 +95,7 @@ def chebyshev_ball(space: FlowSpace, capacity: Vector, feasible: Vector) -> Inne
     center = feasible.copy()
     if space.dimension > 0:
         program = _program(space, lengths, capacity[free], feasible[free])
-        found = linprog(
+        found = scipy.optimize.linprog(
             -np.eye(1, len(free) + 1, len(free))[0],
             A_eq=program.equal,
             b_eq=program.right,

@@ -6,8 +6,8 @@ from itertools import product
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import vector
@@ -70,7 +70,7 @@ class Birkhoff(TwoSided, Faceted):
         """Return a cheapest permutation matrix."""
         table = vector("cost", cost, self.dimension).reshape(self.n, self.n)
         vertex = np.zeros((self.n, self.n))
-        vertex[linear_sum_assignment(table)] = 1.0
+        vertex[scipy.optimize.linear_sum_assignment(table)] = 1.0
         return vertex.ravel()
 
     @property

@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment, linprog
 from scipy.sparse import csr_array
 
 from sottovoce._arrays import Floats, Integers, Positions, Vector
@@ -95,7 +95,7 @@ class Matchings(TwoSided, Full, Faceted):
         table = np.zeros((self.left, self.right))
         table[rows, columns] = np.minimum(cost, 0.0)
         chosen = np.zeros((self.left, self.right))
-        chosen[linear_sum_assignment(table)] = 1.0
+        chosen[scipy.optimize.linear_sum_assignment(table)] = 1.0
         return np.where(cost < 0.0, chosen[rows, columns], 0.0)
 
     @cached_property
@@ -135,7 +135,9 @@ class Matchings(TwoSided, Full, Faceted):
         into two matchings (Koenig, 1916), and the linear program for the largest has integral vertices.
         """
         twice = np.full(self.left + self.right, 2.0)
-        found = linprog(-np.ones(self.dimension), A_ub=self._members, b_ub=twice, bounds=(0, 1), method="highs")
+        found = scipy.optimize.linprog(
+            -np.ones(self.dimension), A_ub=self._members, b_ub=twice, bounds=(0, 1), method="highs"
+        )
         assert found.x is not None
         return math.sqrt(round(float(found.x.sum())))
 

@@ -3,7 +3,7 @@
 from typing import ClassVar, Self
 
 import numpy as np
-from scipy.optimize import linprog
+import scipy
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, number, whole
@@ -81,7 +81,7 @@ class Shortfall:
         matroid, (people, items) = self.slates.matroid, clicks.shape
         assert isinstance(matroid, Laminar)
         quotas = np.hstack([matroid.family, np.zeros((len(matroid.family), people))])
-        solved = linprog(
+        solved = scipy.optimize.linprog(
             np.concatenate([np.zeros(items), weights]),
             A_ub=np.vstack([np.hstack([-clicks / self.wanted, -np.eye(people)]), quotas]),
             b_ub=np.concatenate([-np.ones(people), matroid.capacities]),

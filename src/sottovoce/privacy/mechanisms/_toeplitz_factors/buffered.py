@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize, nnls
+import scipy
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.privacy.mechanisms._toeplitz_factors.factor import Column
@@ -102,13 +102,13 @@ def fit_buffers(length: int) -> Buffered:
 
     def weights_for(ends: Any) -> tuple[Floats, float, Floats]:
         logs = np.geomspace(np.exp(ends[0]), np.exp(ends[1]), BUFFERS)
-        weights, residual = nnls(np.exp(-np.outer(lags - 1, logs)) / target[:, None], np.ones(len(lags)))
+        weights, residual = scipy.optimize.nnls(np.exp(-np.outer(lags - 1, logs)) / target[:, None], np.ones(len(lags)))
         return np.asarray(weights), float(residual), logs
 
     def misfit(ends: Any, *_: Any, **__: Any) -> float:
         return weights_for(ends)[1]
 
-    best = minimize(misfit, [math.log(0.3 / length), math.log(1.5)], method="Nelder-Mead")
+    best = scipy.optimize.minimize(misfit, [math.log(0.3 / length), math.log(1.5)], method="Nelder-Mead")
     weights, _, logs = weights_for(best.x)
     kept = weights > 0
     return Buffered(-np.expm1(-logs[kept]), weights[kept])

@@ -1,0 +1,120 @@
+"""Importing the library loads next to nothing, and everything is there all the same."""
+
+import ast
+import pickle
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import _compiled
+
+HEAVY = (
+    "numba",
+    "matplotlib",
+    "highspy",
+    "opendp",
+    "sqlalchemy",
+    "networkx",
+    "rich",
+    "typer",
+    "jinja2",
+    "scipy",
+    "filelock",
+)
+
+
+def loaded_by(program):
+    """Return which of the heavy packages a program has loaded."""
+    program += f"\nimport sys\nprint(*(name for name in {HEAVY!r} if name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_importing_loads_nothing_heavy():
+    assert loaded_by("import sottovoce") == set()
+
+
+def test_an_optimizer_needs_neither_a_compiler_nor_a_database():
+    program = """
+import sottovoce as sv
+optimizer = sv.PrivateBandit(
+    sv.domains.Hypersimplex(6, 2), horizon=100, loss_range=(0, 1), losses="linear", privacy=sv.NoPrivacy()
+)
+optimizer.tell(optimizer.ask().id, 0.5)
+"""
+    assert loaded_by(program) <= {"scipy"}
+
+
+def test_every_public_name_is_there_and_at_home():
+    program = """
+from sottovoce import *
+import sottovoce
+missing = [name for name in sottovoce.__all__ if name not in globals() or name not in dir(sottovoce)]
+assert not missing, missing
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+    for name in sv.__all__:
+        assert getattr(sv, name) is not None
+    with pytest.raises(AttributeError, match="module 'sottovoce' has no attribute 'nothing'"):
+        sv.nothing  # noqa: B018
+
+
+def test_type_checkers_are_told_the_same_names():
+    """The imports that only they read, and the table of what is loaded later, agree."""
+    tree = ast.parse(Path(sv.__file__).read_text(encoding="utf-8"))
+    guarded = next(node for node in tree.body if isinstance(node, ast.If))
+    told = {alias.name: node.module for node in guarded.body for alias in node.names}
+    assert {*told, "__version__"} == set(sv.__all__)
+    assert {name: home for name, home in told.items() if home != "sottovoce"} == sv._HOMES
+
+
+@_compiled.compiled
+def halved(values):
+    for i in range(len(values)):
+        values[i] = half(values[i])
+    return values
+
+
+@_compiled.compiled
+def half(value):
+    return value / 2 if value > 1e-3 else deeper(value, 3)
+
+
+@_compiled.compiled
+def deeper(value, turns):
+    return value if turns == 0 else deeper(value / 2, turns - 1)
+
+
+def test_kernels_call_kernels_wherever_they_stand():
+    assert halved(np.array([4.0, 8e-4])).tolist() == [2.0, 1e-4]
+    assert half(3.0) == 1.5
+
+
+def test_kernels_are_pickled_by_name():
+    halved(np.ones(2))
+    assert pickle.loads(pickle.dumps(half)) is half
+
+
+@_compiled.compiled
+def tripled(value):
+    return 3 * value
+
+
+def test_threads_may_be_the_first_to_call_together():
+    answers, start = [], threading.Barrier(4)
+
+    def work():
+        start.wait()
+        answers.append(tripled(5.0))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [15.0] * 4
