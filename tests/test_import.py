@@ -82,17 +82,28 @@ def halved(values):
 
 @_compiled.compiled
 def half(value):
-    return value / 2 if value > 1e-3 else deeper(value, 3)
+    return value / 2 if value > 1e-3 else eighth(value)
 
 
 @_compiled.compiled
-def deeper(value, turns):
-    return value if turns == 0 else deeper(value / 2, turns - 1)
+def eighth(value):
+    return value / 8
+
+
+@_compiled.compiled
+def endless(value):
+    return endless(value)
 
 
 def test_kernels_call_kernels_wherever_they_stand():
     assert halved(np.array([4.0, 8e-4])).tolist() == [2.0, 1e-4]
     assert half(3.0) == 1.5
+
+
+def test_kernels_that_call_themselves_are_refused():
+    """Numba compiles them, and crashes the process that takes them from the cache."""
+    with pytest.raises(TypeError, match="endless calls itself"):
+        endless(1.0)
 
 
 def test_kernels_are_pickled_by_name():

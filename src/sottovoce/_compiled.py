@@ -48,12 +48,14 @@ def _kernel(call: Any) -> Any:
     with _lock:
         if call not in _kernels:
             made: dict[Any, Any] = {}
-            _make(call, made)
+            _make(call, made, ())
             _kernels.update(made)  # all of them at once: what is cut short is made again
         return _kernels[call]
 
 
-def _make(call: Any, made: dict[Any, Any]) -> Any:
+def _make(call: Any, made: dict[Any, Any], callers: tuple[Any, ...]) -> Any:
+    if call in callers:
+        raise TypeError(f"{call.__name__} calls itself: numba crashes when it takes such a function from its cache")
     if call in _kernels or call in made:
         return _kernels.get(call) or made[call]
     import numba
@@ -62,8 +64,8 @@ def _make(call: Any, made: dict[Any, Any]) -> Any:
     known = dict(function.__globals__)  # names mean what they mean there, but for kernels: these, compiled
     own = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
     own.__qualname__, own.__doc__ = function.__qualname__, function.__doc__
-    made[call] = numba.njit(cache=True)(own)
     for name in function.__code__.co_names:
         if getattr(known.get(name), "__code__", None) is call.__code__:
-            known[name] = _make(known[name], made)
+            known[name] = _make(known[name], made, (*callers, call))
+    made[call] = numba.njit(cache=True)(own)
     return made[call]
