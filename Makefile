@@ -44,6 +44,7 @@ $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/sottovoce compile  # machine code, once: no first call has to wait for it
 	touch $(READY)
 
 pins: $(READY)  ## write down what is installed, names and versions only

@@ -129,3 +129,30 @@ def test_threads_may_be_the_first_to_call_together():
     for thread in threads:
         thread.join()
     assert answers == [15.0] * 4
+
+
+def test_compiling_beforehand_reaches_the_kernels_of_every_family():
+    """Every module with kernels has some that were called; what they call is compiled with them."""
+    program = """
+import sys
+from sottovoce import _compiled
+from sottovoce.cli.compiling import use
+from sottovoce.domains import all_domains
+for family in all_domains():
+    for domain in family.examples():
+        use(domain)
+code = next(iter(_compiled._kernels)).__code__
+kernels = {
+    value
+    for name, module in sys.modules.items() if name.startswith("sottovoce.")
+    for value in vars(module).values() if getattr(value, "__code__", None) is code
+}
+print(*sorted(one.__name__ for one in kernels - set(_compiled._kernels)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) <= {
+        "even_flow",
+        "without_negative_cycles",
+        "_newton_step",
+        "permutations_by_transfers",
+    }

@@ -11,6 +11,7 @@ from sottovoce import __version__
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.audit import audit_command
 from sottovoce.cli.compare import compare_command
+from sottovoce.cli.compiling import compile_command
 from sottovoce.cli.folders import check_free, check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.plan import plan_command
@@ -122,6 +123,7 @@ def run_command(
 
 app.command("audit")(audit_command)
 app.command("compare")(compare_command)
+app.command("compile")(compile_command)
 app.command("plan")(plan_command)
 app.add_typer(study_app)
 app.command("reproduce")(reproduce_command)
