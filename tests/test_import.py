@@ -9,9 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import sottovoce as sv
 from sottovoce import _compiled
+from sottovoce.cli.app import COMMANDS, app
 
 HEAVY = (
     "numba",
@@ -48,6 +50,27 @@ optimizer = sv.PrivateBandit(
 optimizer.tell(optimizer.ask().id, 0.5)
 """
     assert loaded_by(program) <= {"scipy"}
+
+
+def test_the_list_of_commands_loads_none_of_them():
+    program = """
+import os, sys
+from sottovoce.cli import main
+sys.stdout = open(os.devnull, "w")
+for words in (["--help"], ["--version"], []):
+    try:
+        main(words)
+    except SystemExit:
+        pass
+sys.stdout = sys.__stdout__
+"""
+    assert loaded_by(program) == {"rich", "typer"}
+
+
+def test_the_list_of_commands_says_what_each_says_itself():
+    for name, (_, words) in COMMANDS.items():
+        first = " ".join(get_command(app).commands[name].help.split("\n\n")[0].split())
+        assert words == first, name
 
 
 def test_every_public_name_is_there_and_at_home():

@@ -1,35 +1,130 @@
 """The commands."""
 
-from pathlib import Path
+import importlib
+from collections.abc import Iterator, MutableMapping
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 from sottovoce import __version__
-from sottovoce.cli import execute, ready, tables
-from sottovoce.cli.audit import audit_command
-from sottovoce.cli.compare import compare_command
-from sottovoce.cli.compiling import compile_command
-from sottovoce.cli.folders import check_free, check_writable
-from sottovoce.cli.options import Options, with_options
-from sottovoce.cli.plan import plan_command
-from sottovoce.cli.reproduce import reproduce_command
-from sottovoce.cli.settings import Settings, with_values
-from sottovoce.cli.statement import statement_command
-from sottovoce.cli.study import study_app
 from sottovoce.errors import SottovoceError, StudyNotFound
-from sottovoce.experiments.naming import bare_name
-from sottovoce.problems import PROBLEMS
 
 __all__ = ["app", "main"]
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
-RUNS = f"One of {', '.join(ready.READY)}; a problem ({', '.join(PROBLEMS)}, with settings: slate:items=40); or a file."
+
+# Where each command is, and the first words of its help. Only the one that is called is loaded, with what it needs.
+COMMANDS = {
+    "domains": (
+        "showing:show_domains",
+        "Show the feasible sets that can be optimised over, with the geometry of an example.",
+    ),
+    "run": (
+        "running:run_command",
+        "Simulate a private bandit, and write its regret curve beside that of never learning.",
+    ),
+    "audit": (
+        "audit:audit_command",
+        "Attack the privacy claim of everything that ships; ends with code 1 if a claim is refuted.",
+    ),
+    "compare": (
+        "compare:compare_command",
+        "Run algorithms on problems, over processes or machines, and compare; what is finished is not run again.",
+    ),
+    "compile": (
+        "compiling:compile_command",
+        "Compile what is compiled on first use, once for this machine, so that no first call has to wait for it.",
+    ),
+    "plan": (
+        "plan:plan_command",
+        "Say what to expect, by rehearsal, and what privacy costs; show the plan that would be followed, and draw it.",
+    ),
+    "reproduce": (
+        "reproduce:reproduce_command",
+        "Measure what the paper claims, with its noise, the needed noise and this library's default; "
+        "minutes on a core.",
+    ),
+    "statement": (
+        "statement:statement_command",
+        "State what is promised, to whom, against whom, what is spent and what is not covered: one page to sign.",
+    ),
+    "study": (
+        "study:study_app",
+        "Durable studies: ask and tell that survive. Prints JSON, or words if the output is a terminal.",
+    ),
+}
+
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands by name, each loaded when it is looked up."""
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            self._loaded[name] = _load(name)
+        return self._loaded[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._loaded[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._loaded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __contains__(self, name: object) -> bool:
+        return name in COMMANDS
+
+
+class _Group(TyperGroup):
+    """The commands; the page that lists them loads none."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": None})
+        self.commands = _Commands()
+        self._listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if self._listing:
+            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
+        return self.commands.get(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
+
+
+def _load(name: str) -> Any:
+    """Return a command, as its module has it: a function, or an application with commands of its own."""
+    if name not in COMMANDS:
+        raise KeyError(name)
+    module, _, what = COMMANDS[name][0].partition(":")
+    found = getattr(importlib.import_module(f"sottovoce.cli.{module}"), what)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(found)
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
     name="sottovoce",
+    cls=_Group,
     help="Private, projection-free bandit optimisation.",
     add_completion=False,
     no_args_is_help=True,
@@ -75,94 +170,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-@app.command("domains")
-def show_domains() -> None:
-    """Show the feasible sets that can be optimised over, with the geometry of an example."""
-    console = Console()
-    console.print(tables.domain_table())
-    console.print(tables.domain_words(), soft_wrap=True)
-
-
-@app.command("run")
-@with_options()
-def run_command(
-    name: Annotated[str, typer.Argument(metavar="NAME|FILE.toml", help=RUNS)],
-    options: Options,
-    simulated_noise: Annotated[
-        bool | None, typer.Option("--simulated-noise", help="Noise from the seed: repeatable, not private.")
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(help="A variant to run beside it, such as no-privacy or epsilon=0.1,plan=paper. May be repeated."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the results; by default results/NAME.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite another run in the folder.")] = False,
-) -> None:
-    """Simulate a private bandit, and write its regret curve beside that of never learning."""
-    own = {"simulated_noise": simulated_noise, "also": tuple(also) if also else None}
-    given = {**options.given(), **{key: value for key, value in own.items() if value is not None}}
-    short, settings = ready.find(name)
-    settings = with_values(settings, given)
-    command = execute.command_line(name, given, out)
-    every, folder = execute.all_settings(settings), out or Path("results") / short
-    check_writable(folder)
-    check_free(folder, every, force=force)
-    played = _run_all(every, folder, command)
-    other = settings.in_other_world()
-    if other is not None and played:
-        beside = _run_all(execute.all_settings(other), folder / bare_name(other.environment), command)
-        if beside:
-            figure = execute.draw_beside(folder, every, played, beside)
-            Console().print(f"drew both worlds in {figure}", soft_wrap=True, highlight=False)
-        played = beside
-    if not played:
-        raise typer.Exit(INTERRUPTED)
-
-
-app.command("audit")(audit_command)
-app.command("compare")(compare_command)
-app.command("compile")(compile_command)
-app.command("plan")(plan_command)
-app.add_typer(study_app)
-app.command("reproduce")(reproduce_command)
-app.command("statement")(statement_command)
-
-
-def _run_all(every: list[Settings], folder: Path, command: str) -> list[execute.Played]:
-    """Carry out the runs one after another, show and write what was finished; return them if that was all."""
-    console = Console()
-    labels = execute.labels_of(every)
-    played = [one for one in _simulate_all(console, every, labels) if one.run.events_finished]
-    runs = [one.run for one in played]
-    if runs:
-        labels = labels[: len(runs)]
-        console.print(tables.result_table(runs, labels))
-        for run, label in zip(runs, labels, strict=True):
-            console.print(tables.in_words(run, label), soft_wrap=True, highlight=False)
-        for path in execute.write(folder, every, played, command=command):
-            console.print(f"wrote {path}", soft_wrap=True, highlight=False)
-    finished = len(runs) == len(every) and all(run.finished for run in runs)
-    if not finished:
-        console.print("[yellow]interrupted:[/] " + ("what was finished is kept" if runs else "nothing was finished"))
-    return played if finished else []
-
-
-def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[execute.Played]:
-    """Return the runs, the last of them unfinished if it was interrupted."""
-    played: list[execute.Played] = []
-    problem = every[0].make_problem()
-    environment = every[0].make_environment() if problem is None else problem.environment
-    optimizers = [execute.optimizer_of(one, environment, problem) for one in every]  # errors come before anything runs
-    with tables.progress_bars(console) as bars:
-        for settings, label, optimizer in zip(every, labels, optimizers, strict=True):
-            task = bars.add_task(label, total=settings.events_needed, round=0)
-
-            def show(done: int, total: int, rounds: int, task: Any = task) -> None:
-                bars.update(task, completed=done, total=total, round=rounds)
-
-            played.append(execute.carry_out(optimizer, environment, show))
-            if not played[-1].run.finished:
-                break
-    return played
