@@ -1,5 +1,6 @@
 """Settings of all tests: no deadlines, since machines are noisy; the same examples in every CI run."""
 
+import gc
 import importlib.util
 import os
 from pathlib import Path
@@ -9,6 +10,12 @@ from hypothesis import settings
 
 settings.register_profile("sottovoce", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sottovoce")
+
+
+def pytest_collection_finish():
+    """Let the garbage collector pass over what lives as long as the tests: modules, and thousands of items."""
+    gc.collect()
+    gc.freeze()
 
 
 def _beside(name):
