@@ -100,7 +100,15 @@ def _times(rehearse: Any) -> float:
 
 
 def hints_of(contrast: float | None, scatter: float | None) -> Hints:
-    """Return what is known of a world, checked."""
+    """Return what is known of a world, checked.
+
+    Parameters
+    ----------
+    contrast
+        How much better the best decision is than an average one, as a share of the loss range; None if unknown.
+    scatter
+        Standard deviation of losses at one decision, as a share of the range; None if unknown.
+    """
     return Hints(
         None if contrast is None else number("contrast", contrast, above=0.0, at_most=0.9),
         None if scatter is None else number("scatter", scatter, above=0.0, at_most=0.5),

@@ -100,7 +100,21 @@ def rehearse(
 
 
 class Rehearsal:
-    """The runs of a rehearsal, in private and without privacy, by length and world."""
+    """The runs of a rehearsal, in private and without privacy, by length and world.
+
+    Parameters
+    ----------
+    problem
+        What is planned for.
+    plan, choices
+        As for `PrivateBandit`.
+    hints
+        What is known of the world.
+    endless
+        Whether the horizon is unknown.
+    times
+        What the usual effort is multiplied by.
+    """
 
     def __init__(
         self,
@@ -159,7 +173,13 @@ class Rehearsal:
         return convex_worlds(problem.domain, _SEED, self.scope.worlds, **known)
 
     def play(self, progress: Progress | None = None) -> None:
-        """Play runs up to the horizon; and longer ones, while there is room and most is not learned."""
+        """Play runs up to the horizon; and longer ones, while there is room and most is not learned.
+
+        Parameters
+        ----------
+        progress
+            Told how much is done; None for silence.
+        """
         steps = list(self.scope.lengths)
         sides = [self.problem.privacy, NoPrivacy()] if self.problem.privacy.private else [self.problem.privacy]
         done, worlds = 0, len(self.worlds)
@@ -196,7 +216,17 @@ class Rehearsal:
         return [length] if self._work(length) <= self._left else []
 
     def run(self, number: int, length: int, guarantee: Guarantee) -> float:
-        """Play one run in one of the worlds, and return its share."""
+        """Play one run in one of the worlds, and return its share.
+
+        Parameters
+        ----------
+        number
+            Of the world.
+        length
+            In events.
+        guarantee
+            What the run promises.
+        """
         problem, plan = self.problem, self.plan
         if not isinstance(plan, str) and guarantee != problem.privacy:
             plan = plan.name  # the noise of a ready plan is its own
@@ -215,7 +245,13 @@ class Rehearsal:
         )
 
     def shares(self, found: dict[int, list[float]]) -> Shares:
-        """Return what some runs have in common: a share for each of the first worlds, by length."""
+        """Return what some runs have in common: a share for each of the first worlds, by length.
+
+        Parameters
+        ----------
+        found
+            Shares by length, in order of the worlds.
+        """
         worlds = len(next(iter(found.values())))
         steady = [not world.changes for world in self.worlds[:worlds]]
         return Shares(sorted(found), [found[length] for length in sorted(found)], steady)

@@ -280,7 +280,13 @@ class Plan:
         return ["  considered (bounds per event: in private; without privacy)", *rows]
 
     def shown(self, bound: float) -> str:
-        """A bound per event as it is printed: one above what never learning can cost says nothing."""
+        """A bound per event as it is printed: one above what never learning can cost says nothing.
+
+        Parameters
+        ----------
+        bound
+            Per event.
+        """
         never = self.no_learning / self.horizon
         return f"{bound:.4g}" if bound < never else f"over {never:.3g}"
 
