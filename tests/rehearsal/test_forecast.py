@@ -12,7 +12,7 @@ from sottovoce.learning.planning.forecast import Curve, Forecast, Spread
 from sottovoce.learning.planning.outlook import outlook
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
-from sottovoce.rehearsal import Hints, Rehearsal, prices_of
+from sottovoce.rehearsal import Hints, Rehearsal, _scope, prices_of
 from sottovoce.rehearsal._scope import lengths, work_of
 
 ARMS, RANGE, ONE = sv.domains.Simplex(4), (0.0, 1.0), sv.PureDP(1.0)
@@ -177,6 +177,27 @@ class TestLarge:
             plans = rehearsal._plans(rehearsal.scope.lengths)
             work = sum(work_of(problem, plan) for plan in plans.values())
             assert 2 * rehearsal.scope.worlds * work <= 10_000
+
+    def test_an_oracle_that_is_slow_is_asked_less(self):
+        """By a clock that says so: seconds pass with every call."""
+        calls, now, pause = [], [0.0], [0.001]
+
+        def solver(cost):
+            calls.append(1)
+            now[0] += pause[0]
+            return np.eye(4)[cost.argmin()]
+
+        slow, slower, quick = (sv.domains.Custom(one, 4) for one in (solver, solver, lambda c: np.eye(4)[c.argmin()]))
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(_scope.time, "perf_counter", lambda: now[0])
+            assert _scope.oracle_work(slow) > _scope.oracle_work(quick) == 0.0
+            pause[0] = 1.0
+            assert _scope.oracle_work(slower) > _scope.oracle_work(slow)
+        before = len(calls)
+        made = [planned(5000, domain=domain, rehearse=0.1) for domain in (slow, quick)]
+        assert made[0].forecast.events < made[1].forecast.events
+        assert len(calls) - before < 2000
+        assert "the set's oracle is slow" in planned(5000, domain=slower, rehearse=0.1).notes[-1]
 
     def test_lengths_reach_the_horizon_or_a_quarter_of_a_quarter_of_it(self):
         assert lengths(7) == (7,)

@@ -1,12 +1,18 @@
 """How much is rehearsed: lengths of runs and worlds that fit a budget of work.
 
-Work is counted, not timed, so that the same plan is rehearsed in the same way on every machine. One unit is about a
-millisecond on the machine that it was measured on.
+Work is counted, not timed, so that the same plan is rehearsed in the same way on every call. One unit is about a
+millisecond on the machine that it was measured on. Only whether an oracle is slow has to be tried, because it may be a
+solver of the caller's: it is called a few times, and told apart by tens of times, not by less.
 """
 
 import math
+import time
 from dataclasses import dataclass
+from functools import lru_cache
 
+import numpy as np
+
+from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.learning.planning.problem import Problem
@@ -23,6 +29,8 @@ SHORTEST_RUN = 150
 STEP = 8  # a run is so many times as long as the next shorter one
 WORLDS = 4
 _PER_COORDINATE = 2.5e-5  # of an event
+_CALLS = 15.0  # of the oracle, in a round
+_SLOW = ((3e-2, 300.0), (3e-3, 20.0), (4e-4, 2.0))  # seconds of a call, and the work that it is then taken for
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,18 @@ def scope_of(problem: Problem, plans: dict[int, Plan], budget: float, *, endless
     return None
 
 
+@lru_cache(maxsize=32)
+def oracle_work(domain: Domain) -> float:
+    """Return how much work a call of the oracle is: nothing that counts, unless it is slow."""
+    rng, least = np.random.default_rng(0), np.inf
+    for _ in range(4):
+        cost = domain.believable(rng.standard_normal(domain.dimension))
+        started = time.perf_counter()
+        domain.extreme_point(cost)
+        least = min(least, time.perf_counter() - started)  # the least: a busy machine makes no oracle slow
+    return next((work for seconds, work in _SLOW if least >= seconds), 0.0)
+
+
 def work_of(problem: Problem, plan: Plan, *, endless: bool = False) -> float:
     """Return about how much work a run is, of one epoch or of many."""
     if endless:
@@ -96,4 +116,5 @@ def _work(problem: Problem, plan: Plan, events: int) -> float:
         linear = getattr(plan.options, "model", "") == "linear"
         each = 1.3 + min(dimension / 15, 40) + dimension / 1000 if linear else 3.5 + dimension / 80
         each += 0.0 if linear or formula else 6.0
+    each += _CALLS * oracle_work(problem.domain)
     return rounds * each + events * dimension * _PER_COORDINATE

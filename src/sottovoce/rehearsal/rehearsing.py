@@ -13,7 +13,7 @@ from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 from sottovoce.rehearsal._playing import play
 from sottovoce.rehearsal._reading import Shares, price_between
-from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, scope_of, work_of
+from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
 from sottovoce.rehearsal._worlds import World, convex_worlds, linear_worlds
 
 __all__ = ["OPEN_ENDED", "Hints", "NotRehearsed", "Rehearsal", "rehearse"]
@@ -162,8 +162,10 @@ class Rehearsal:
         if not isinstance(self.plan, str):
             events = f"{self.problem.horizon:,} events"
             return f"not rehearsed: a ready Plan is played at its own horizon alone, and {events} would take long"
-        many = f"{self.problem.domain.dimension:,} coordinates"
-        return f"not rehearsed: decisions have {many}, and runs would take long; {_MORE}"
+        why = f"decisions have {self.problem.domain.dimension:,} coordinates"
+        if oracle_work(self.problem.domain):
+            why += " and the set's oracle is slow"
+        return f"not rehearsed: {why}, so that runs would take long; {_MORE}"
 
     def _worlds(self) -> list[World]:
         problem, known = self.problem, {"contrast": self._hints.contrast, "scatter": self._hints.scatter}

@@ -144,7 +144,7 @@ class Forecast:
         between = f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
         longer = f", then extrapolated from {self.longest:,}" if self.longest < self.horizon else ""
         return (
-            f"{self.worlds} invented worlds, {self.events:,} events simulated{longer}; there the best decision gains "
+            f"{self.worlds} invented world{'s' if self.worlds > 1 else ''}, {self.events:,} events simulated{longer}; there the best decision gains "
             f"{between} of the loss range"
         )
 
