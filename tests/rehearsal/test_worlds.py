@@ -68,6 +68,19 @@ def test_costs_follow_features():
     assert np.corrcoef(fit, costs)[0, 1] ** 2 > 0.5
 
 
+@pytest.mark.parametrize("domain", [sv.domains.Box(0.0, 1.0, 6), sv.domains.LInfBall(6)], ids=repr)
+def test_where_nothing_may_be_chosen_that_is_not_always_best(domain):
+    """Costs alone would have nothing chosen, whatever they are, and there would be nothing to learn."""
+    bests = []
+    for seed in range(4):
+        world = linear_worlds(domain, seed, 1)[0]
+        vertices = decisions(domain, np.random.default_rng(seed))
+        best = vertices[world.mean(vertices, 0.0).argmin()]
+        assert best.max() > 0
+        bests.append(best.round(6).tolist())
+    assert bests[0] not in bests[1:]
+
+
 def test_a_set_whose_oracle_takes_no_negative_costs_is_not_asked_for_any():
     streets = [((x, y), (x + dx, y + dy)) for x in range(2) for y in range(2) for dx, dy in ((0, 1), (1, 0))]
     paths = sv.domains.SimplePaths(streets + [(b, a) for a, b in streets], source=(0, 0), target=(2, 1))

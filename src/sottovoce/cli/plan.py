@@ -100,7 +100,7 @@ def _look(console: Console, problem: Problem, plan: str, choices: dict[str, Any]
 @contextmanager
 def _progress(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
     columns = TextColumn("{task.description}"), BarColumn(bar_width=12), TaskProgressColumn()
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
         task = bars.add_task(what, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
 

@@ -21,6 +21,7 @@ _VERTICES = 32  # that say how far a set reaches
 _SEASONS = 16  # of a year, in a world that has them
 _YEARS = 8.0  # of a run
 _MOST = 0.95  # of the range that means use, at most
+_LEAST = 0.05  # of the range that there is to gain, at least: in small sets all decisions may be alike by chance
 _ALIKE = 0.06  # how much coordinates of one kind differ, still
 _FEATURES = 0.7  # share of what costs differ by that features explain, as plans take it
 _SHARPNESS = 0.15  # how near to what people want, of the whole reach, losses stop to grow like a distance
@@ -140,14 +141,16 @@ def _linear(
     seasons = 2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS
     swings = lots.swing * np.cos(seasons + phases) if lots.swing else np.zeros((1, domain.dimension))
     odds = 1 / (1 + np.exp(-(lots.spread * tastes + swings)))
+    shift = _worth(domain)
+    spread = odds.mean(axis=0) * (1 - odds.mean(axis=0))
+    width = _width(domain, odds.mean(axis=0), rng, shift, levels=lots.levels)
+    odds = odds - shift
     usual = odds.mean(axis=0)
-    width = _width(domain, usual, rng, levels=lots.levels)
     best = domain.extreme_point(usual)
-    gain = float(usual @ (middle - best)) / width
-    stretch = 1.0 if contrast is None else contrast / max(gain, 1e-12)
+    gain = max(float(usual @ (middle - best)) / width, 1e-9)
+    stretch = max(1.0, _LEAST / gain) if contrast is None else contrast / gain
     slopes = stretch * odds / width
     offsets = _placed(gain * stretch) - slopes @ middle
-    spread = usual * (1 - usual) / width**2
     centre = 0.0 if lots.levels else middle
 
     def mean(actions: Floats, passed: float) -> Vector:
@@ -157,7 +160,7 @@ def _linear(
     def variance(actions: Floats) -> Vector:
         if scatter is not None:
             return np.full(len(actions), scatter**2)
-        return np.asarray(np.square(actions - centre) @ spread)
+        return np.asarray(np.square(actions - centre) @ spread / width**2)
 
     at = _placed(gain * stretch)
     return World(mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
@@ -180,9 +183,16 @@ def _tastes(dimension: int, lots: _Lots, rng: np.random.Generator, features: Mat
     return mixed
 
 
-def _width(domain: Domain, odds: Vector, rng: np.random.Generator, *, levels: bool) -> float:
+def _worth(domain: Domain) -> float:
+    """What a coordinate is worth besides its costs: something, if costs alone would have nothing of any chosen."""
+    if domain.oracle_costs != "any":
+        return 0.0
+    return 0.5 if float(domain.extreme_point(np.ones(domain.dimension)).sum()) <= 1e-9 else 0.0
+
+
+def _width(domain: Domain, odds: Vector, rng: np.random.Generator, shift: float, *, levels: bool) -> float:
     """How wide a range the total costs of decisions need, by lots that are drawn here."""
-    lots = (rng.random((_VERTICES, domain.dimension)) < odds).astype(np.float64)
+    lots = (rng.random((_VERTICES, domain.dimension)) < odds).astype(np.float64) - shift
     if domain.oracle_costs == "any":
         lows = np.array([cost @ domain.extreme_point(cost) for cost in lots])
         highs = np.array([cost @ domain.extreme_point(-cost) for cost in lots])

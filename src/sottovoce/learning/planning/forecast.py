@@ -143,9 +143,10 @@ class Forecast:
         low, high = self.contrasts
         between = f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
         longer = f", then extrapolated from {self.longest:,}" if self.longest < self.horizon else ""
+        worlds = "1 invented world" if self.worlds == 1 else f"{self.worlds} invented worlds"
         return (
-            f"{self.worlds} invented world{'s' if self.worlds > 1 else ''}, {self.events:,} events simulated{longer}; there the best decision gains "
-            f"{between} of the loss range"
+            f"{worlds}, {self.events:,} events simulated{longer}; there the best decision gains {between} of the loss "
+            "range"
         )
 
     def to_dict(self) -> dict[str, Any]:
