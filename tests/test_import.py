@@ -73,6 +73,28 @@ def test_the_list_of_commands_says_what_each_says_itself():
         assert words == first, name
 
 
+def test_nothing_needs_a_unix(tmp_path):
+    """Everything is imported, and a study asks and tells, where there are no forks and no locks of Unix."""
+    program = """
+import os, sys, warnings
+for name in ("fcntl", "termios", "resource", "pwd", "grp"):
+    sys.modules[name] = None
+del os.fork, os.register_at_fork
+warnings.simplefilter("ignore")  # of filelock, which does not find Windows either
+import sottovoce as sv
+for name in sv.__all__:
+    getattr(sv, name)
+from typer.main import get_command
+from sottovoce.cli.app import app
+assert len([*get_command(app).commands.values()]) > 5
+settings = {"domain": sv.domains.Ball(2), "horizon": 50, "loss_range": (0, 1), "privacy": sv.PureDP(1.0)}
+with sv.Study.open("sqlite:///one.db", name="one", **settings) as study:
+    study.tell(study.ask().id, 0.5)
+    assert study.status().told == 1
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+
+
 def test_every_public_name_is_there_and_at_home():
     program = """
 from sottovoce import *

@@ -4,6 +4,7 @@ Numba itself is loaded by the first call of any kernel, and not before: it takes
 """
 
 import functools
+import os
 import threading
 from collections.abc import Callable
 from types import FunctionType
@@ -16,6 +17,17 @@ __all__ = ["compiled"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _lock = threading.RLock()
+
+
+def _renew_lock() -> None:
+    """In a forked child, a lock that another thread of the parent held would be held for ever."""
+    global _lock
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
+
 _kernels: dict[Any, Any] = {}  # what numba made of a function that was called, or that one that was calls
 
 
