@@ -1,5 +1,6 @@
 """What people get wrong at first is answered with the argument, the value, and what to do."""
 
+import pickle
 import warnings
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.domains import all_domains
 from sottovoce.errors import InvalidLoss
-from sottovoce.privacy import GDP
+from sottovoce.privacy import GDP, as_approximate, guarantee_from_dict
 
 BALL = sv.domains.Ball(3)
 SETTINGS = {"horizon": 100, "loss_range": (0, 1), "privacy": sv.PureDP(1.0)}
@@ -122,6 +123,16 @@ class TestGuarantees:
             ValueError, match=r"delta must be at most 0.01, got .*publishing everything of one person in"
         ):
             sv.ApproxDP(1.0, delta)
+
+    def test_a_large_delta_on_record_can_still_be_read(self):
+        """Studies and ledgers were made with such deltas before they were refused."""
+        plain = {"kind": "ApproxDP", "epsilon": 1.0, "delta": 0.05, "contributions": 2}
+        read = guarantee_from_dict(plain)
+        assert read.to_dict() == plain
+        assert pickle.loads(pickle.dumps(read)) == read
+        assert as_approximate(sv.ZCDP(0.5), 0.05).delta == 0.05
+        with pytest.raises(ValueError, match="delta must be below 1"):
+            guarantee_from_dict(plain | {"delta": 1.0})
 
     def test_a_small_delta_passes_without_a_word(self):
         with warnings.catch_warnings():

@@ -219,7 +219,7 @@ def as_approximate(guarantee: Guarantee, delta: float) -> ApproxDP:
     epsilon = compose(guarantee).epsilon(number("delta", delta, above=0))
     if not math.isfinite(epsilon):
         raise ValueError(f"{guarantee!r} implies no privacy at delta = {delta!r}")
-    return ApproxDP(max(epsilon, 1e-300), delta, guarantee.contributions)
+    return ApproxDP.of_any_delta(max(epsilon, 1e-300), delta, guarantee.contributions)
 
 
 def decimal_sum(values: Iterable[float]) -> float:

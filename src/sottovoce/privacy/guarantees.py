@@ -89,14 +89,39 @@ class ApproxDP(Guarantee):
     contributions: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0, at_most=100))
-        object.__setattr__(self, "delta", number("delta", self.delta, above=0))
+        self._settle()
         if self.delta > _LARGEST_DELTA:
             raise ValueError(
                 f"delta must be at most {_LARGEST_DELTA:g}, got {self.delta!r}: publishing everything of one person in "
                 f"{1 / self.delta:.3g} would keep such a promise. Take far less than one over the number of people"
             )
+
+    def _settle(self) -> None:
+        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0, at_most=100))
+        object.__setattr__(self, "delta", number("delta", self.delta, above=0))
+        if self.delta >= 1:
+            raise ValueError(f"delta must be below 1 (at 1 it promises nothing), got {self.delta!r}")
         object.__setattr__(self, "contributions", whole("contributions", self.contributions))
+
+    @classmethod
+    def of_any_delta(cls, epsilon: float, delta: float, contributions: int = 1) -> "ApproxDP":
+        """Return a promise that is a fact already, however large its delta: one on record, or implied by another.
+
+        Parameters
+        ----------
+        epsilon, delta, contributions
+            As for the class.
+
+        Examples
+        --------
+        >>> ApproxDP.of_any_delta(1.0, 0.05)
+        ApproxDP(epsilon=1.0, delta=0.05, contributions=1)
+        """
+        made = object.__new__(cls)
+        for name, value in (("epsilon", epsilon), ("delta", delta), ("contributions", contributions)):
+            object.__setattr__(made, name, value)
+        made._settle()
+        return made
 
     @property
     def mu(self) -> float:
@@ -253,4 +278,6 @@ def guarantee_from_dict(plain: Mapping[str, Any]) -> Guarantee:
     kind = values.pop("kind", None)
     if kind not in _KINDS:
         raise ValueError(f"kind must be one of {', '.join(_KINDS)}, got {kind!r}")
-    return _KINDS[kind](**values)
+    make: Any = ApproxDP.of_any_delta if kind == ApproxDP.__name__ else _KINDS[kind]
+    made: Guarantee = make(**values)
+    return made
