@@ -43,7 +43,7 @@ def test_what_goes_wrong_with_an_item_is_told_and_the_others_go_on():
     assert done == {item for item in items if item.startswith("after")}
     assert set(failed) == set(troubles)
     assert failed["raise"] == "ValueError: two lines"
-    assert "pickle" in failed["unpicklable"].lower()
+    assert "local object" in failed["unpicklable"]  # which versions of Python say in different words
     assert failed["memory"].startswith("MemoryError")
     assert failed["kill"] == "its process was killed by SIGKILL"
     assert failed["exit"] == "its process ended with code 3"
