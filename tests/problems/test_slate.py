@@ -71,15 +71,15 @@ def test_the_best_point_for_the_hinge_is_the_best_mixture_of_all_slates(seed, ho
 
 def test_the_certificate_of_a_poor_solver_covers_what_it_misses(monkeypatch):
     problem = Slate(**SMALL, loss="hinge")
-    good = problem.environment.comparator(9000)
+    good, center = problem.environment.comparator(9000), problem.domain.center
 
     def poor(*arguments, **options):
         solved = linprog(*arguments, **options)
-        solved.x[:8] = problem.domain.center
+        solved.x[:8] = center
         solved.ineqlin.marginals[:] = -np.linspace(-1.0, 1.0, len(solved.ineqlin.marginals))  # wrong in every way
         return solved
 
-    monkeypatch.setattr(clicks, "linprog", poor)
+    monkeypatch.setattr(clicks.scipy.optimize, "linprog", poor)
     bad = problem.environment.comparator(9000)
     missed = mean_loss(problem, bad.point, 9000) - mean_loss(problem, good.point, 9000)
     assert bad.certificate >= missed > 0.05
