@@ -86,6 +86,10 @@ class Shares:
         between = np.maximum(self.logarithms.std(axis=1, ddof=1), _LEAST_DEVIATION)
         return np.asarray(between * math.sqrt(1 + 1 / worlds))
 
+    def steady(self) -> "Shares":
+        """Return the shares of the worlds that stay as they are."""
+        return Shares(self.lengths, np.exp(self.logarithms[:, self._steady]))
+
     def at(self, length: float) -> Spread:
         """Return the share of a run of some length."""
         mean, deviation = self.logarithm_at(length)
@@ -126,13 +130,14 @@ class Shares:
 
 
 def price_between(private: Shares, free: Shares, length: float) -> Spread:
-    """Return what privacy multiplies the regret of a run by; it is never less than nothing.
+    """Return what privacy multiplies the regret of a run by, in worlds that stay: following others is another matter.
 
     Examples
     --------
     >>> price_between(Shares([100], [[0.4, 0.4]]), Shares([100], [[0.2, 0.2]]), 100).central
     2.0
     """
+    private, free = private.steady(), free.steady()
     ratio = private.logarithm_at(length)[0] - free.logarithm_at(length)[0]
     apart = (private.logarithms - free.logarithms)[-1]
     deviation = max(float(apart.std(ddof=1)), _LEAST_PRICE_DEVIATION) if len(apart) > 1 else 2 * _LEAST_PRICE_DEVIATION
