@@ -19,7 +19,8 @@ from benchmarks.worlds import SETS
 
 EVENTS = (100_000, 1_000_000)
 EPSILONS = (1.0, 0.1)
-SEEDS = range(601, 604)  # constants of rehearsals were chosen on seeds 1 to 3, and what a price is on 501 to 503
+# Constants of rehearsals were chosen on seeds 1 to 3, what a price is on 501 to 503, how wide its spread is on these.
+SEEDS = range(601, 604)
 LENGTH_SEEDS = range(501, 504)
 LENGTHS = [int(round(100 * 2**step, -2)) for step in range(14)]
 LINEAR = {"losses": "linear", "integral": True}
