@@ -3,13 +3,21 @@
 import gc
 import importlib.util
 import os
+import pkgutil
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+import sottovoce
+
 settings.register_profile("sottovoce", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sottovoce")
+
+# pytest loads a file whose examples it runs a second time unless its module is there: there would be two of each class.
+for _, _module, _ in pkgutil.walk_packages(sottovoce.__path__, "sottovoce."):
+    if not _module.endswith("__main__"):
+        importlib.import_module(_module)
 
 
 def pytest_collection_finish():

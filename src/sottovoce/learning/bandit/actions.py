@@ -45,8 +45,8 @@ def speaking(domain: Domain) -> type[Action]:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> speaking(sv.domains.Simplex(["tea", "coffee"]))(7, np.array([0.0, 1.0])).chosen
-    ['coffee']
+    >>> speaking(sv.domains.Simplex(["tea", "coffee"]))(7, np.array([0.0, 1.0]))
+    Action(id=7, chosen=['coffee'], wants_loss=True)
     """
     known = _kinds.get(domain)
     kind = None if known is None else known()
@@ -60,6 +60,9 @@ def speaking(domain: Domain) -> type[Action]:
             def chosen(self) -> Any:
                 return domain.chosen(self.x)
 
+            def __repr__(self) -> str:
+                return super().__repr__() if domain.labels is None else _in_names(self)
+
             def __reduce__(self) -> Any:
                 return _carried, (tuple(self), self.chosen)  # the set may hold functions, which cannot be pickled
 
@@ -67,6 +70,10 @@ def speaking(domain: Domain) -> type[Action]:
         kind = Speaking
         _kinds[domain] = ref(kind)
     return kind
+
+
+def _in_names(action: Action) -> str:
+    return f"Action(id={action.id!r}, chosen={action.chosen!r}, wants_loss={action.wants_loss!r})"
 
 
 _kinds: "WeakKeyDictionary[Domain, ref[type[Action]]]" = WeakKeyDictionary()
