@@ -43,7 +43,7 @@ def test_actions_say_what_they_choose(plan):
         assert action.chosen == named(action.x)
         number, _, wants_loss = action  # it is still a tuple of three
         assert (number, wants_loss) == (action.id, action.wants_loss)
-        assert repr(action).startswith("Action(id=")
+        assert repr(action) == f"Action(id={number}, chosen={named(action.x)!r}, wants_loss={wants_loss})"
         assert isinstance(action, sv.Action)
     actions = optimizer.ask(300)
     assert actions.chosen == [named(x) for x in actions.x]
