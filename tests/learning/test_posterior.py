@@ -98,7 +98,7 @@ class TestPlan:
 
     @pytest.mark.parametrize("loss_range", [(-1e200, 1e200), (0.0, 1e-200), (1e70, 1e70 + 1e60)], ids=str)
     def test_losses_that_cannot_be_squared_are_refused(self, loss_range):
-        with pytest.raises(ValueError, match="measure losses in other units"):
+        with pytest.raises(ValueError, match="since losses are squared; use other units"):
             bandit(loss_range=loss_range)
 
     def test_a_plan_can_be_written_down(self):

@@ -163,6 +163,7 @@ class TestLarge:
         made = planned(10**6, domain=sv.domains.Hypersimplex(100_000, 50))
         assert made.forecast is None
         assert "not rehearsed" in made.notes[-1]
+        assert str(made).startswith("Forecast: none; the note below says why")
         assert "100,000 coordinates" in made.notes[-1]
 
     def test_what_learned_too_little_is_not_extrapolated(self):

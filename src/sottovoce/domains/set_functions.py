@@ -271,7 +271,9 @@ class FromCallable(SetFunction):
     def _value(self, mask: Mask) -> float:
         mask = mask.copy()
         mask.setflags(write=False)
-        return number(f"the value of the function at {np.flatnonzero(mask).tolist()}", self.function(mask))
+        value = self.function(mask)
+        value = int(value) if isinstance(value, bool | np.bool_) else value  # whether a set has something counts as 1
+        return number(f"the value of the function at {np.flatnonzero(mask).tolist()}", value)
 
     def _gains(self, order: Order) -> Vector:
         mask = np.zeros(self.ground_size, dtype=np.bool_)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce.learning import Plan
 from sottovoce.learning.planning.choosing import make_plan
-from sottovoce.learning.planning.forecast import Forecast
+from sottovoce.learning.planning.forecast import NOT_REHEARSED, Forecast
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 from sottovoce.rehearsal._playing import play
@@ -161,11 +161,11 @@ class Rehearsal:
     def _too_large(self) -> str:
         if not isinstance(self.plan, str):
             events = f"{self.problem.horizon:,} events"
-            return f"not rehearsed: a ready Plan is played at its own horizon alone, and {events} would take long"
+            return f"{NOT_REHEARSED}: a ready Plan is played at its own horizon alone, and {events} would take long"
         why = f"decisions have {self.problem.domain.dimension:,} coordinates"
         if oracle_work(self.problem.domain):
             why += " and the set's oracle is slow"
-        return f"not rehearsed: {why}, so that runs would take long; {_MORE}"
+        return f"{NOT_REHEARSED}: {why}, so that runs would take long; {_MORE}"
 
     def _worlds(self) -> list[World]:
         problem, known = self.problem, {"contrast": self._hints.contrast, "scatter": self._hints.scatter}
@@ -263,7 +263,7 @@ class Rehearsal:
         horizon, private = self.problem.horizon, self.shares(self.private)
         if private.longest * _FAR < horizon and private.at(private.longest).central > _BARELY:
             raise NotRehearsed(
-                f"not rehearsed to the end: runs of {private.longest:,} events, for which there was room, learn too "
+                f"{NOT_REHEARSED} to the end: runs of {private.longest:,} events, for which there was room, learn too "
                 f"little to tell from them what {horizon:,} events do; {_MORE}"
             )
         free = self.shares(self.free) if self.free else None

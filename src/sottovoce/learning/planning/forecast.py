@@ -9,10 +9,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-__all__ = ["NO_FORECAST", "Curve", "Forecast", "Spread", "percent"]
+__all__ = ["NOT_REHEARSED", "NO_FORECAST", "Curve", "Forecast", "Spread", "percent"]
 
 NO_FORECAST = "none was asked for; sv.plan(...), with the same arguments, rehearses and says what to expect"
-"""What a plan says that was not rehearsed."""
+"""What a plan says that nobody wanted to rehearse."""
+
+NOT_REHEARSED = "not rehearsed"
+"""How the note of a plan begins that could not be rehearsed: it goes on with why."""
 
 NOTHING = 0.9  # share of never learning's regret above which little or nothing is learned
 

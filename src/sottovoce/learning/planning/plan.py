@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 from sottovoce._checks import choice
-from sottovoce.learning.planning.forecast import NO_FORECAST, Forecast
+from sottovoce.learning.planning.forecast import NO_FORECAST, NOT_REHEARSED, Forecast
 from sottovoce.privacy import DirectionGrid, LossGrid, Noise
 
 __all__ = ["PLANS", "UNKNOWN_LIPSCHITZ", "Alternative", "Options", "Plan"]
@@ -240,11 +240,16 @@ class Plan:
         )
 
     def __str__(self) -> str:
-        expected = [f"Forecast: {NO_FORECAST}"] if self.name in PLANS else []  # baselines are not for sv.plan
-        if self.forecast is not None:
-            expected = [str(self.forecast)]
         lines = [f"Plan: {self.name}", *(f"  {name:<8} {text}" for name, text in self.rows)]
-        return "\n".join(expected + lines + self._considered())
+        return "\n".join(self._expected() + lines + self._considered())
+
+    def _expected(self) -> list[str]:
+        if self.forecast is not None:
+            return [str(self.forecast)]
+        if self.name not in PLANS:  # baselines are not for sv.plan
+            return []
+        tried = any(note.startswith(NOT_REHEARSED) for note in self.notes)
+        return ["Forecast: none; the note below says why" if tried else f"Forecast: {NO_FORECAST}"]
 
     def _stepping(self) -> str:
         law = "adapted to what is released" if self.step is None else f"{self.step:.4g}"
