@@ -22,7 +22,6 @@ from sottovoce._waiting import watched
 from sottovoce.errors import DomainError
 
 __all__ = [
-    "_calls_from_now_on",
     "ask_at_one_scale",
     "calls_of_this_thread",
     "counted",

@@ -137,3 +137,11 @@ def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(tmp_p
             stop.set()
             other.join()
     assert not [str(one) for one in found if not one.ok]
+
+
+def test_a_last_round_that_ends_within_a_pass_over_its_decisions_is_found_sound(tmp_path):
+    """Ten events of three decisions: what the fourth pass would have gone on with is on record nowhere."""
+    with open_in(tmp_path, **{**OPTIONS, **CURVED, "horizon": 22}) as study:
+        play(study, 22)
+        found = study.verify()
+    assert (found.rounds, found.ok) == (2, True), str(found)
