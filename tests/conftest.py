@@ -35,6 +35,9 @@ def _beside(name):
 
 
 system = _beside("system")
+storages = _beside("storages")
+own_server, postgres_server, postgres_url = storages.own_server, storages.postgres_server, storages.postgres_url
+shelf, sqlite_url, url = storages.shelf, storages.sqlite_url, storages.url
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ from sottovoce.studies.database._turns import Turns
 from sottovoce.studies.database.cells import get_bit, set_bit
 from sottovoce.studies.database.errors import explained, is_busy
 
-__all__ = ["Storage", "driver_of"]
+__all__ = ["Storage", "driver_of", "parsed_url", "path_in"]
 
 _LOG_NAME = "sottovoce"
 BUSY_SECONDS = 60.0  # how long to wait for another process's transaction
@@ -68,8 +68,8 @@ class Storage:
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         self._generation = _fork.generation()
-        self.url = _parsed(url)
-        self.file = DatabaseFile(_path_of(self.url), create=create) if self.is_sqlite else None
+        self.url = parsed_url(url)
+        self.file = DatabaseFile(path_in(self.url), create=create) if self.is_sqlite else None
         self._engine = _engine(self.url, self.file)
         self._turns = None if self.file is None else Turns(f"{os.path.realpath(self.file.path)}-turns", BUSY_SECONDS)
         self._connection: Connection | None = None
@@ -132,6 +132,16 @@ class Storage:
                     raw.execute("COMMIT")
             if self.file is not None:
                 self.file.check(committed=True)
+
+    @contextmanager
+    def reading(self) -> Iterator[Any]:
+        """Yield the driver's own connection, to read: each statement sees all that was committed before it began.
+
+        It takes no turn and waits for no writer, so that it must not write.
+        """
+        self.refuse_fork()
+        with self._in_plain_words():
+            yield driver_of(self._connected())
 
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
@@ -279,7 +289,8 @@ class Storage:
             raise explained(problem, self.name) from None
 
 
-def _parsed(url: str) -> URL:
+def parsed_url(url: str) -> URL:
+    """Return a URL of a storage in its parts, or refuse it without what may be a password."""
     try:
         parsed = make_url(url)
         if parsed.get_backend_name() == "postgresql" and "+" not in parsed.drivername:
@@ -305,7 +316,8 @@ def _kind_of(url: Any) -> str:
     return "a text without '://'" if set(url) & set("@:=?&%") else repr(url)
 
 
-def _path_of(url: URL) -> Path:
+def path_in(url: URL) -> Path:
+    """Return the file that a URL of SQLite names."""
     special = str(url.database).startswith("file:") or any(name in url.query for name in _NOT_PLAIN)
     if special and url.query.get("mode") != "memory":
         raise ValueError(
