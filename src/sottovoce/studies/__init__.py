@@ -1,6 +1,7 @@
 """Durable ask and tell: studies that survive."""
 
-from sottovoce.studies.catalogue import StudyEntry, list_studies
+from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies
+from sottovoce.studies.course import Course
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.stating import StudyStatement, state_stored
 from sottovoce.studies.status import Status
@@ -8,6 +9,8 @@ from sottovoce.studies.study import Study
 from sottovoce.studies.verifying.verification import Verification, verify_stored
 
 __all__ = [
+    "Catalogue",
+    "Course",
     "Status",
     "Study",
     "StudyEntry",

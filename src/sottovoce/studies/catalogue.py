@@ -1,18 +1,23 @@
 """What studies a storage holds: public facts of each, read without opening any of them."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from sqlalchemy import select
+from sqlalchemy import Connection, case, func, select
 
 from sottovoce._records import part
 from sottovoce.privacy.guarantees import guarantee_from_dict
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.database.tables import heads
+from sottovoce.studies.database.tables import OPEN, cells, heads, rounds
 
-__all__ = ["StudyEntry", "list_studies"]
+__all__ = ["Catalogue", "StudyEntry", "list_studies"]
+
+_COUNTERS = ("id", "name", "generation", "asked", "returned", "told", "forgotten", "closed", "erased", "deadline")
+_MANY = 500  # names in one question: databases take so many arguments at most
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,21 @@ class StudyEntry:
         The guarantee, in words.
     simulated
         Whether its noise comes from a seed: then it is NOT PRIVATE.
+    told, forgotten
+        Losses that were told, and that were given up.
+    waiting
+        Events that were handed out, or are in some process's hand, and whose loss is wanted and neither told nor given
+        up.
+    open_rounds
+        Rounds that are open.
+    overdue
+        Of these, rounds whose deadline has passed, and that no process has closed since: none is running.
+    erasure_pending
+        Closed rounds whose losses are deleted, but may linger in the database's log.
+    generation
+        1, unless the storage was said to be restored from a backup.
+    private
+        Whether anybody is protected: not without privacy, and not with simulated noise.
     """
 
     name: str
@@ -42,6 +62,14 @@ class StudyEntry:
     rounds: int
     privacy: str
     simulated: bool
+    told: int = 0
+    forgotten: int = 0
+    waiting: int = 0
+    open_rounds: int = 0
+    overdue: int = 0
+    erasure_pending: int = 0
+    generation: int = 1
+    private: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
@@ -54,6 +82,88 @@ class StudyEntry:
         return f"{self.name}: {of}, {rounds} closed; {self.domain}; {self.privacy}{noise}"
 
 
+@dataclass(frozen=True)
+class _Making:
+    """What never changes of a study."""
+
+    key: bytes
+    domain: str
+    horizon: int | None
+    privacy: str
+    simulated: bool
+    private: bool
+
+
+class Catalogue:
+    """The studies of a storage, to be looked at again and again: what never changes is read once.
+
+    It opens no study, closes no round and locks nothing for longer than a few questions take. Used by one thread at a
+    time.
+
+    Parameters
+    ----------
+    url
+        As for `Study.open`.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> import tempfile, pathlib
+    >>> url = f"sqlite:///{pathlib.Path(tempfile.mkdtemp()) / 'slates.db'}"
+    >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0)}
+    >>> with sv.Study.open(url, name="spring", privacy=sv.PureDP(1.0), **options) as study, Catalogue(url) as listed:
+    ...     action = study.ask()
+    ...     before = listed.entries()[0].told
+    ...     study.tell(action.id, 0.25)
+    ...     before, listed.entries()[0].told
+    (0, 1)
+    """
+
+    def __init__(self, url: str) -> None:
+        self._storage = Storage(url, create=False)
+        self._known: dict[int, _Making] = {}
+        self._ready = False
+
+    def entries(self) -> tuple[StudyEntry, ...]:
+        """Return what is there now, by name."""
+        with self._storage.transaction() as connection:
+            if not self._ready:
+                one_at_a_time(connection)
+                migrate(connection)
+            columns = [heads.c[name] for name in (*_COUNTERS, "key")]
+            found = connection.execute(select(*columns).order_by(heads.c.name)).all()
+            self._learn(connection, found)
+            losses = _losses(connection)
+            opened = _open_rounds(connection, self._storage.now(connection))
+        self._ready = True
+        return tuple(
+            _entry(row, self._known[row.id], losses.get(row.id, (0, 0, 0)), opened.get(row.id, (0, 0))) for row in found
+        )
+
+    def _learn(self, connection: Connection, found: Iterable[Any]) -> None:
+        """Read what studies were made with that are not known; one that is deleted and made anew has another key."""
+        known = self._known
+        wanted = [row.id for row in found if row.id not in known or known[row.id].key != bytes(row.key)]
+        columns = heads.c.id, heads.c.name, heads.c.key, heads.c.configuration
+        for start in range(0, len(wanted), _MANY):
+            some = heads.c.id.in_(wanted[start : start + _MANY])
+            for row in connection.execute(select(*columns).where(some)):
+                self._known[row.id] = _making(row)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        self._storage.check()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
 def list_studies(url: str) -> tuple[StudyEntry, ...]:
     """Return what studies a storage holds, by name.
 
@@ -62,27 +172,50 @@ def list_studies(url: str) -> tuple[StudyEntry, ...]:
     url
         As for `Study.open`.
     """
-    storage = Storage(url, create=False)
-    try:
-        storage.check()
-        with storage.transaction() as connection:
-            one_at_a_time(connection)
-            migrate(connection)
-            rows = connection.execute(select(heads).order_by(heads.c.name)).all()
-    finally:
-        storage.close()
-    return tuple(_entry(row) for row in rows)
+    with Catalogue(url) as catalogue:
+        return catalogue.entries()
 
 
-def _entry(row: Any) -> StudyEntry:
+def _losses(connection: Connection) -> dict[int, tuple[int, int, int]]:
+    """Return, by study, how many losses of open rounds are told, given up, and waited for. Nothing reads a loss."""
+    left = cells.c.wanted - cells.c.told - cells.c.missing
+    waiting = func.sum(case((cells.c.given_back == 0, left), else_=0))
+    sums = select(cells.c.study, func.sum(cells.c.told), func.sum(cells.c.missing), waiting).group_by(cells.c.study)
+    return {int(row[0]): (int(row[1]), int(row[2]), int(row[3])) for row in connection.execute(sums)}
+
+
+def _open_rounds(connection: Connection, now: float) -> dict[int, tuple[int, int]]:
+    """Return, by study, how many rounds are open, and how many of these should have been closed by the clock."""
+    late = func.sum(case((rounds.c.full_at + heads.c.deadline < now, 1), else_=0))
+    joined = rounds.join(heads, (rounds.c.study == heads.c.id) & (rounds.c.number >= heads.c.closed))
+    counts = select(rounds.c.study, func.count(), late).select_from(joined).where(rounds.c.state == OPEN)
+    return {int(row[0]): (int(row[1]), int(row[2])) for row in connection.execute(counts.group_by(rounds.c.study))}
+
+
+def _making(row: Any) -> _Making:
     record = read(f"the configuration of {row.name!r}", row.configuration)
     made, simulated = part(record, "configuration"), bool(record["simulated"])
+    guarantee = guarantee_from_dict(made["privacy"])
+    private = bool(guarantee.private) and not simulated
+    return _Making(bytes(row.key), made["domain_name"], made["horizon"], str(guarantee), simulated, private)
+
+
+def _entry(row: Any, made: _Making, losses: tuple[int, int, int], opened: tuple[int, int]) -> StudyEntry:
+    told, missing, waiting = losses
     return StudyEntry(
         name=row.name,
-        domain=made["domain_name"],
-        horizon=made["horizon"],
+        domain=made.domain,
+        horizon=made.horizon,
         asked=row.asked - row.returned,
         rounds=row.closed,
-        privacy=str(guarantee_from_dict(made["privacy"])),
-        simulated=simulated,
+        privacy=made.privacy,
+        simulated=made.simulated,
+        told=row.told + told,
+        forgotten=row.forgotten + missing,
+        waiting=waiting,
+        open_rounds=opened[0],
+        overdue=opened[1],
+        erasure_pending=max(0, row.closed - row.erased),
+        generation=row.generation,
+        private=made.private,
     )

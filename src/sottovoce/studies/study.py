@@ -29,6 +29,7 @@ from sottovoce.studies.calls.knowing import misfit_at_hand, posterior_of, recomm
 from sottovoce.studies.calls.listing import outstanding
 from sottovoce.studies.calls.telling import Telling
 from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
+from sottovoce.studies.course import Course, course_of
 from sottovoce.studies.database.snapshot import take_snapshot
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.exporting import exported
@@ -346,6 +347,33 @@ class Study:
         if known is None:
             raise ValueError("there is no posterior yet: nothing was asked")
         return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+
+    def course(self, earlier: Course | None = None, *, most: int = 2_000) -> Course:
+        """Return what was released, round after round, and how often the world was seen to change; see `Course`.
+
+        Parameters
+        ----------
+        earlier
+            What was returned before, by this study: then only what was released since is read.
+        most
+            How many rounds at most: the newest ones.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> import tempfile, pathlib
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "slates.db"
+        >>> options = {"domain": sv.domains.Simplex(5), "horizon": 1000, "loss_range": (0.0, 1.0), "integral": True}
+        >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.NoPrivacy(), **options) as study:
+        ...     actions = study.ask_round()
+        ...     study.tell(actions.ids, [0.5] * len(actions))
+        ...     study.course().means.round(6).tolist()
+        [0.5]
+        """
+        newest = whole("most", most)
+        self._session.submit(lambda connection: None)
+        self._tend()
+        return course_of(self._session, earlier, newest)
 
     def outstanding(self, limit: int | None = None) -> Outstanding:
         """Return what is asked and neither told nor forgotten, by any process: ids, rounds and ages, the oldest first.

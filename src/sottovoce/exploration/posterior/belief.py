@@ -234,6 +234,11 @@ class Belief(ABC):
 
     @property
     @abstractmethod
+    def resets(self) -> int:
+        """How often all was forgotten, because a round surprised far more than is usual: the world had changed."""
+
+    @property
+    @abstractmethod
     def leader(self) -> Floats:
         """The best decision, as far as is known."""
 
