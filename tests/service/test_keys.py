@@ -1,0 +1,382 @@
+"""Keys: made once, stored as hashes, refused alike whatever is wrong with them, and revoked everywhere at once."""
+
+import asyncio
+import re
+import sqlite3
+import subprocess
+import sys
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce.errors import StorageError
+from sottovoce.service.keys import ROLES, Key, KeyRing
+from sottovoce.service.keys._fresh import FreshReads
+from sottovoce.service.keys.key import id_and_secret, new_text, secret_hash
+from sottovoce.service.store import ServiceStore
+
+
+class Clock:
+    now = 1_000_000.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def ring(url, clock):
+    made = KeyRing(ServiceStore(url), clock=clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def quick(sqlite_url, clock):
+    """A ring on SQLite, for what does not depend on the storage."""
+    made = KeyRing(ServiceStore(sqlite_url), clock=clock)
+    yield made
+    made.close()
+
+
+def check(ring, *texts):
+    async def all_of_them():
+        return [await ring.check(text) for text in texts]
+
+    found = asyncio.run(all_of_them())
+    return found[0] if len(texts) == 1 else found
+
+
+def test_a_key_is_what_it_was_made_as(ring):
+    key, text = ring.create(["tell", "ask"], "spring", expires=60, note="the shop", rate=5)
+    plain, other = ring.create("admin")
+    assert check(ring, text, other, text) == [key, plain, key]
+    assert key == Key(key.id, frozenset({"ask", "tell"}), "spring", 1e6, 1e6 + 60, None, "the shop", 5.0)
+    assert plain == Key(plain.id, frozenset({"admin"}), None, 1e6, None, None, "", None)
+    assert sorted(ring.list(), key=lambda one: one.id) == sorted([key, plain], key=lambda one: one.id)
+
+
+def test_the_text_of_a_key():
+    text = new_text()
+    assert re.fullmatch(r"sv_[a-z2-7]{12}_[A-Za-z0-9_-]{43}", text)
+    public, secret = id_and_secret(text)
+    assert f"sv_{public}_{secret}" == text
+    assert len({new_text() for _ in range(1000)}) == 1000
+
+
+def test_the_secret_is_nowhere_in_the_storage(quick, shelf):
+    key, text = quick.create(["ask"])
+    cookie = asyncio.run(quick.open_session(key))
+    quick.revoke(key.id)
+    stored = b"".join(path.read_bytes() for path in shelf.iterdir())
+    assert key.id.encode() in stored
+    assert id_and_secret(text)[1].encode() not in stored
+    assert cookie.encode() not in stored
+    assert secret_hash(id_and_secret(text)[1]) in stored  # so that the search would have found it
+    assert text not in repr(key)
+
+
+def test_whatever_is_wrong_looks_alike(ring, clock):
+    key, text = ring.create(["ask"])
+    revoked, gone = ring.create(["ask"])
+    ring.revoke(revoked.id)
+    _, short = ring.create(["ask"], expires=10)
+    public, secret = id_and_secret(text)
+    wrong = [None, "", "x", gone, text[:-1], text + "A", text.upper(), f" {text}", public, secret, f"sv_{public}_"]
+    wrong += [f"sv_{public}_{'A' * 43}", f"sv_{'a' * 12}_{secret}", f"sv__{public}{secret}"[:59], "\x00" * 59, "é" * 59]
+    wrong += ["\udcff" * 59, f"sv_{public}_{'%27' * 14}?", "sv_" + "'" * 56, text.replace("sv_", "sw_", 1)]
+    assert check(ring, *wrong) == [None] * len(wrong)
+    assert check(ring, text) == key
+    assert check(ring, short) is not None
+    clock.now += 10
+    assert check(ring, short, text) == [None, key]
+
+
+@given(st.text(max_size=80))
+def test_no_text_is_a_key_by_chance_and_none_is_an_error(text):
+    public, secret = id_and_secret(text)
+    assert len(secret_hash(secret)) == 32
+    if public:
+        assert f"sv_{public}_{secret}" == text
+
+
+def test_every_kind_of_refusal_does_the_same_work(quick, monkeypatch):
+    """One read, one hash of as many letters, one comparison, whatever is sent: nothing to tell them apart by time."""
+    key, text = quick.create(["ask"])
+    dead, gone = quick.create(["ask"])
+    quick.revoke(dead.id)
+    check(quick, text)
+    done = []
+    quick._fresh._read = _noted(quick._fresh._read, done, "read")
+    monkeypatch.setattr("sottovoce.service.keys.ring.secret_hash", _noted(secret_hash, done, "hash"))
+    monkeypatch.setattr("hmac.compare_digest", _noted(__import__("hmac").compare_digest, done, "compare"))
+    for sent in (text, gone, f"sv_{key.id}_{'A' * 43}", f"sv_{'a' * 12}_{'A' * 43}", "", None, "x" * 4000):
+        done.clear()
+        check(quick, sent)
+        assert done == ["read", "hash", "compare"], sent
+
+
+def _noted(function, done, word):
+    def called(*arguments):
+        done.append(word)
+        return function(*arguments)
+
+    return called
+
+
+def test_roles_and_studies():
+    everything = Key("a", frozenset({"admin"}))
+    spring = Key("b", frozenset({"ask", "tell"}), "spring")
+    head = Key("c", frozenset({"admin"}), "spring")
+    for role in ROLES:
+        assert everything.may(role)
+        assert everything.may(role, "spring")
+        assert head.may(role, "spring")
+        assert not head.may(role, "Spring")
+        assert not head.may(role)
+        assert spring.may(role, "spring") == (role in ("ask", "tell")) == spring.has(role)
+        assert not spring.may(role, "autumn")
+        assert not spring.may(role)
+
+
+def test_revoking_twice_changes_nothing_and_nobodys_is_refused(ring, clock):
+    key, text = ring.create(["ask"])
+    first = ring.revoke(key.id)
+    assert first.revoked == clock.now
+    clock.now += 5
+    assert ring.revoke(key.id) == first
+    for unknown in ("a" * 12, "", text):
+        with pytest.raises(ValueError, match="not that of a key") as refused:
+            ring.revoke(unknown)
+        assert text not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"roles": []}, "roles must be some of ask, tell, read, admin"),
+        ({"roles": ["ask", "root"]}, "'root'"),
+        ({"roles": ["ask"], "study": "a\nb"}, "name must be"),
+        ({"roles": ["ask"], "study": ""}, "name must be"),
+        ({"roles": ["ask"], "expires": 0}, "expires must be"),
+        ({"roles": ["ask"], "rate": -1}, "rate must be"),
+        ({"roles": ["ask"], "rate": float("inf")}, "rate must be finite"),
+        ({"roles": ["ask"], "note": "a\nb"}, "note must be"),
+        ({"roles": ["ask"], "note": "a" * 201}, "note must be"),
+        ({"roles": ["ask"], "note": "\u202e"}, "note must be"),
+    ],
+)
+def test_what_no_key_can_be(quick, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        quick.create(**arguments)
+    assert quick.list() == []
+
+
+# -- at once, everywhere ------------------------------------------------------------------------------------------
+
+SECOND = """
+import asyncio, sys
+from sottovoce.service.keys import KeyRing
+from sottovoce.service.store import ServiceStore
+ring = KeyRing(ServiceStore(sys.argv[1]), clock=lambda: 1e6)
+async def main():
+    loop = asyncio.get_running_loop()
+    while line := await loop.run_in_executor(None, sys.stdin.readline):
+        print((await ring.check(line.strip())) is not None, flush=True)
+asyncio.run(main())
+ring.close()
+"""
+
+
+def test_another_process_sees_at_once_what_has_changed(ring, url):
+    second = subprocess.Popen(
+        [sys.executable, "-c", SECOND, url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+
+    def accepts(text):
+        second.stdin.write(text + "\n")
+        second.stdin.flush()
+        return second.stdout.readline().strip()
+
+    kept, kept_text = ring.create(["ask"])
+    for _ in range(20):
+        key, text = ring.create(["ask"])
+        assert accepts(text) == "True"
+        ring.revoke(key.id)
+        assert accepts(text) == "False"
+    assert accepts(kept_text) == "True"
+    assert second.communicate() == ("", None)
+    assert second.returncode == 0
+    assert check(ring, kept_text) == kept
+
+
+def test_a_thousand_checks_together_share_their_reads(ring):
+    _, text = ring.create(["ask"])
+    reads = []
+    ring._fresh._read = _noted(ring._fresh._read, reads, "read")
+
+    async def together():
+        return await asyncio.gather(*(ring.check(text if n % 2 else "wrong") for n in range(1000)))
+
+    found = asyncio.run(together())
+    assert [key is not None for key in found] == [False, True] * 500
+    assert len(reads) == 1
+
+
+def test_a_check_never_rests_on_a_read_that_began_before_it():
+    """Whatever is true when a call is made, or becomes true later, is what it gets: no older truth."""
+    truth, seen = [0], []
+    gates = [threading.Event() for _ in range(4)]
+
+    def read():
+        found = truth[0]
+        seen.append(found)
+        gates[len(seen) - 1].wait(30)
+        return found
+
+    reads = FreshReads(read)
+
+    async def calls():
+        first = reads()
+        while not seen:  # the read runs, and has found 0
+            await asyncio.sleep(0)
+        truth[0] = 1
+        late = [reads() for _ in range(50)]
+        gates[0].set()
+        assert await first == 0
+        while len(seen) < 2:
+            await asyncio.sleep(0)
+        truth[0] = 2
+        latest = reads()
+        gates[1].set()
+        assert [await one for one in late] == [1] * 50
+        gates[2].set()
+        assert await latest == 2
+
+    asyncio.run(calls())
+    assert seen == [0, 1, 2]
+    reads.close()
+
+
+def test_one_who_gives_up_takes_nobody_along():
+    begun, gate = threading.Event(), threading.Event()
+
+    def read():
+        begun.set()
+        gate.wait(30)
+        return "found"
+
+    reads = FreshReads(read)
+
+    async def wait():
+        return await reads()
+
+    async def calls():
+        leaving, staying = asyncio.create_task(wait()), asyncio.create_task(wait())
+        await asyncio.to_thread(begun.wait, 30)
+        leaving.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        assert await staying == "found"
+        assert leaving.cancelled()
+
+    asyncio.run(calls())
+    reads.close()
+
+
+def test_a_read_that_fails_fails_for_those_who_wait_and_for_nobody_after(quick, monkeypatch):
+    _, text = quick.create(["ask"])
+    reading, failures = quick._store.reading, []
+
+    def broken():
+        if len(failures) < 2:  # a lost connection is tried twice
+            failures.append(1)
+            raise StorageError("away")
+        return reading()
+
+    monkeypatch.setattr(quick._store, "reading", broken)
+
+    async def calls():
+        problems = await asyncio.gather(*(quick.check(text) for _ in range(5)), return_exceptions=True)
+        assert [type(one) for one in problems] == [StorageError] * 5
+        assert len({id(one) for one in problems}) == 5
+        return await quick.check(text)
+
+    assert asyncio.run(calls()) is not None
+
+
+def test_checks_go_on_when_the_database_comes_back(own_server):
+    ring = KeyRing(ServiceStore(f"{own_server.url}/postgres"))
+    key, text = ring.create(["ask"])
+    assert check(ring, text) == key
+    own_server.stop()
+    with pytest.raises(StorageError):
+        check(ring, text)
+    own_server.start()
+    assert check(ring, text) == key
+    own_server.stop()
+    own_server.start()  # a connection that died unnoticed costs nobody an error
+    assert check(ring, text) == key
+    ring.close()
+
+
+def test_a_storage_that_lost_its_revision_lets_nobody_in(quick, sqlite_url):
+    _, text = quick.create(["ask"])
+    check(quick, text)
+    with sqlite3.connect(sqlite_url.replace("sqlite:///", "").replace("study.db", "study.service.db")) as raw:
+        raw.execute("DELETE FROM sottovoce_service_revision")
+    with pytest.raises(StorageError, match="lost the revision"):
+        check(quick, text)
+
+
+# -- logins -------------------------------------------------------------------------------------------------------
+
+
+def owner(ring, cookie):
+    return asyncio.run(ring.session_key(cookie))
+
+
+def test_a_login_stands_for_its_key_until_it_is_closed(ring):
+    key, text = ring.create(["read"])
+    cookies = [asyncio.run(ring.open_session(key)) for _ in range(2)]
+    assert [owner(ring, cookie) for cookie in cookies] == [key, key]
+    asyncio.run(ring.close_session(cookies[0]))
+    assert [owner(ring, cookie) for cookie in cookies] == [None, key]
+    for wrong in (None, "", text, "x" * 5000, cookies[1][:-1], "\udcff"):
+        assert owner(ring, wrong) is None
+        asyncio.run(ring.close_session(wrong))
+    assert check(ring, cookies[1]) is None  # a cookie is no key
+
+
+def test_a_login_dies_with_its_key_and_in_time(ring, clock):
+    key, _ = ring.create(["read"])
+    short, _ = ring.create(["read"], expires=100)
+    cookie, brief = (asyncio.run(ring.open_session(one)) for one in (key, short))
+    clock.now += 99
+    assert owner(ring, brief) == short
+    clock.now += 1
+    assert owner(ring, brief) is None
+    assert owner(ring, cookie) == key
+    clock.now += 12 * 3600
+    assert owner(ring, cookie) is None
+    cookie = asyncio.run(ring.open_session(key))
+    assert owner(ring, cookie) == key
+    ring.revoke(key.id)
+    assert owner(ring, cookie) is None
+    with ring._store.reading() as raw:  # and nothing of any of them is left
+        assert raw.execute("SELECT count(*) FROM sottovoce_service_sessions").fetchone()[0] == 0
+
+
+def test_the_logins_of_a_key_do_not_pile_up(quick, clock):
+    key, _ = quick.create(["read"])
+    cookies = []
+    for _ in range(105):
+        clock.now += 1
+        cookies.append(asyncio.run(quick.open_session(key)))
+    assert [owner(quick, cookie) is not None for cookie in cookies] == [False] * 5 + [True] * 100
