@@ -70,7 +70,7 @@ _requests = Table(
     Column("study", String, primary_key=True),
     Column("client", String, primary_key=True),
     Column("request", LargeBinary, primary_key=True),  # a hash
-    Column("size", BigInteger, nullable=False),
+    Column("asks", String, nullable=False),  # what for: a repetition asks for the same
     Column("answer", LargeBinary, nullable=False),
     Column("at", Float(53), nullable=False, index=True),
 )

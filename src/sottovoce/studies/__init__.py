@@ -2,6 +2,7 @@
 
 from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies
 from sottovoce.studies.course import Course
+from sottovoce.studies.calls.telling_each import Recorded, TellCall
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.stating import StudyStatement, state_stored
 from sottovoce.studies.status import Status
@@ -11,10 +12,12 @@ from sottovoce.studies.verifying.verification import Verification, verify_stored
 __all__ = [
     "Catalogue",
     "Course",
+    "Recorded",
     "Status",
     "Study",
     "StudyEntry",
     "StudyStatement",
+    "TellCall",
     "Verification",
     "export",
     "export_lines",

@@ -1,6 +1,6 @@
 """Telling: where each loss of a call belongs, what is refused, and why. A call is stored as a whole or not at all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select
 from sottovoce._arrays import Integers
 from sottovoce._losses import as_float, as_floats
 from sottovoce.errors import UNRECORDED, AlreadyTold, InvalidLoss, RoundClosed, StudyBehind, UnknownAction
-from sottovoce.learning.bandit.open_losses import FORGOTTEN, PENDING, TOLD, already_told, too_late
+from sottovoce.learning.bandit.open_losses import FORGOTTEN, PENDING, TOLD, UNWANTED, already_told, too_late
 from sottovoce.studies.calls.ids import Place
 from sottovoce.studies.database.cells import Cell, CellTable, pack_losses, pack_one
 from sottovoce.studies.database.rows import read
@@ -41,6 +41,26 @@ class Telling:
 
     def __init__(self, places: list[Place], values: NDArray[Any] | None, *, repeat: str, late: str) -> None:
         self._places, self._values, self._repeat, self._late = places, values, repeat, late
+        self._already = self._dropped = 0  # losses that were passed over
+        self._parts: list[int] | None = None  # how many losses each call has, of those that were put together
+
+    # ------------------------------------------------------------------ several calls as one
+
+    def joined(self, others: Sequence["Telling"]) -> "Telling | None":
+        """Return one that stores the losses of all calls, or refuses where anything speaks against one of them."""
+        calls = [self, *others]
+        values = [call._values for call in calls if call._values is not None and call._values.dtype.kind in "fiu"]
+        if len(values) < len(calls):
+            return None
+        places = [place for call in calls for place in call._places]
+        one = Telling(places, np.concatenate(values), repeat="error", late="error")
+        one._parts = [len(call._places) for call in calls]
+        return one
+
+    def divided(self, told: Told) -> list[Told]:
+        """Return what came of each call: all of its losses are stored."""
+        assert self._parts is not None
+        return [Told(part, told.last, told.filled) for part in self._parts]
 
     # ------------------------------------------------------------------ in one statement
 
@@ -88,6 +108,7 @@ class Telling:
 
     def within(self, state: StudyState, cells: CellTable) -> Told:
         """Check everything, then store: all of the call or nothing."""
+        self._already = self._dropped = 0
         try:
             if any(place.generation != state.counters.generation for place in self._places):
                 raise NotHere
@@ -96,7 +117,9 @@ class Telling:
                 fillings += self._fillings(state, cells, number, chosen)
         except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
             raise Refusal(refused) from None
-        return _stored(cells, fillings)
+        if self._parts is not None and self._dropped:
+            raise NotHere  # whose it was is found out call by call
+        return self._stored(cells, fillings)
 
     def _by_round(self) -> Iterator[tuple[int, Integers]]:
         """Yield rounds in order, each with the places in the call that are its own."""
@@ -130,6 +153,7 @@ class Telling:
     def _fillable(self, number: int, slots: Integers, states: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Mark the slots that wait for their loss; what is not wanted is dropped unread."""
         self._refuse_late(number, slots[states == FORGOTTEN])
+        self._dropped += int((states == UNWANTED).sum())
         waiting = states == PENDING
         first = np.zeros(len(slots), dtype=bool)
         first[np.unique(slots, return_index=True)[1]] = True
@@ -139,10 +163,12 @@ class Telling:
     def _refuse_late(self, number: int, given_up: Integers) -> None:
         if self._late == "error" and len(given_up):
             raise too_late(f"action {int(given_up[0])} of round {number}")
+        self._dropped += len(given_up)
 
     def _refuse_repeated(self, number: int, told: Integers) -> None:
         if self._repeat == "error" and len(told):
             raise already_told(f"action {int(told[0])} of round {number}")
+        self._already += len(told)
 
     # ------------------------------------------------------------------ with the study's lock
 
@@ -151,6 +177,7 @@ class Telling:
 
         Return how many were stored; or the error that begins a new life.
         """
+        self._already = self._dropped = 0
         try:
             self._check_life(state)
             fillings: list[_Filling] = []
@@ -164,7 +191,7 @@ class Telling:
             return behind
         except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
             raise Refusal(refused) from None
-        return _stored(cells, fillings)
+        return self._stored(cells, fillings)
 
     def _check_life(self, state: StudyState) -> None:
         """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
@@ -189,8 +216,22 @@ class Telling:
         closed = read(f"round {number}", row.released)
         wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
         given_up = np.isin(wanted, closed["missing"])
+        self._dropped += len(slots) - len(wanted)
         self._refuse_late(number, wanted[given_up])
         self._refuse_repeated(number, wanted[~given_up])
+
+
+    def _stored(self, cells: CellTable, fillings: list[_Filling]) -> Told:
+        """Write down what cells are told."""
+        last, filled = None, set()
+        for cell, slots, integers in fillings:
+            cell.fill(slots, integers)
+            cells.write(cell)
+            last = LastTold(cell.round, cell.first, cell.left, cell.size)
+            if not cell.left:
+                filled.add(cell.round)
+        stored = sum(len(slots) for _, slots, _ in fillings)
+        return Told(stored, last, frozenset(filled), self._already, self._dropped)
 
 
 def _at_once(
@@ -198,18 +239,6 @@ def _at_once(
 ) -> AtOnce:
     told = Told(count, LastTold(number, int(first), int(left), size), frozenset(() if left else (number,)))
     return AtOnce(told, version, left_before)
-
-
-def _stored(cells: CellTable, fillings: list[_Filling]) -> Told:
-    """Write down what cells are told."""
-    last, filled = None, set()
-    for cell, slots, integers in fillings:
-        cell.fill(slots, integers)
-        cells.write(cell)
-        last = LastTold(cell.round, cell.first, cell.left, cell.size)
-        if not cell.left:
-            filled.add(cell.round)
-    return Told(sum(len(slots) for _, slots, _ in fillings), last, frozenset(filled))
 
 
 def _is_newer(state: StudyState, place: Place) -> bool:

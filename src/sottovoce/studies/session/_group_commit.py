@@ -83,6 +83,20 @@ class Committer:
             raise
         return operation.outcome()
 
+    def submit_all(self, operations: list[Operation]) -> list[Any]:
+        """Carry out several calls of one thread, with whatever else is waiting; return the value or error of each."""
+        try:
+            with self._queue:
+                self._waiting += operations
+            with self.turn:
+                if not all(one.done for one in operations):
+                    self._serve()
+        except BaseException:
+            with self._queue:
+                self._waiting = [one for one in self._waiting if one not in operations]
+            raise
+        return [one.value if one.error is None else one.error for one in operations]
+
     def submit_alone(self, operation: Operation) -> Any:
         """Carry out a call in a transaction of its own: no other call shall see what is not committed yet."""
         with self.turn:

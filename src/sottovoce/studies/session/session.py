@@ -7,7 +7,7 @@ do not wait for one another.
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
@@ -60,6 +60,8 @@ class Told(NamedTuple):
     stored: int  # losses
     last: LastTold | None
     filled: frozenset[int]  # rounds of which a cell has all of its losses now
+    already: int = 0  # losses that were on record before, and were passed over
+    dropped: int = 0  # those that came too late, or were not wanted
 
 
 class AtOnce(NamedTuple):
@@ -81,6 +83,12 @@ class Telling(Protocol):
 
     def with_the_lock(self, state: StudyState, connection: Connection, cells: CellTable) -> Told | StudyBehind:
         """Store it where the state is in step with the storage."""
+
+    def joined(self, others: Sequence[Any]) -> "Telling | None":
+        """Return one that stores all of them or refuses; None if they cannot be put together."""
+
+    def divided(self, told: Told) -> list[Told]:
+        """Return what came of each of those that were put together."""
 
 
 class Session:
@@ -126,6 +134,11 @@ class Session:
         self.check_usable()
         told: Told | StudyBehind = self.committer.submit(Operation(telling=telling))
         return told
+
+    def tell_each(self, tellings: Sequence[Telling]) -> list[Told | BaseException]:
+        """Store losses of several calls in one transaction; return what came of each, or its error."""
+        self.check_usable()
+        return self.committer.submit_all([Operation(telling=one) for one in tellings])
 
     def note_erasure(self) -> None:
         """Put on record how many rounds are erased: otherwise that waits for the next change."""
@@ -197,21 +210,35 @@ class Session:
             cells = CellTable(raw, self.study, self.storage.is_sqlite)
             last = self._last
             behind = self._is_behind(cells.version(), None if last is None else cells.left_of(last.round, last.first))
-            for one in operations:
-                if behind or self.state.stale:
-                    unknown.append(one)
-                    continue
-                try:
-                    done.append((one, one.telling.within(self.state, cells)))
-                except Refusal as refusal:
-                    one.error = refusal.error
-                except NotHere:
-                    unknown.append(one)
+            if behind or self.state.stale:
+                unknown = operations
+            elif (together := self._tell_as_one(operations, cells)) is not None:
+                done = together
+            else:
+                for one in operations:
+                    try:
+                        done.append((one, one.telling.within(self.state, cells)))
+                    except Refusal as refusal:
+                        one.error = refusal.error
+                    except NotHere:
+                        unknown.append(one)
         for one, told in done:
             self._note(told)
             one.succeed(told)
         for one in unknown:
             self._without_blame(self._tell_with_the_lock, [one])
+
+    def _tell_as_one(self, operations: list[Operation], cells: CellTable) -> list[tuple[Operation, Told]] | None:
+        """Tell what all calls have to tell, each cell once; None, and nothing is changed, if that is not plain."""
+        first, *others = (one.telling for one in operations)
+        joined = first.joined(others) if others else None
+        if joined is None:
+            return None
+        try:
+            told = joined.within(self.state, cells)
+        except (Refusal, NotHere):
+            return None
+        return list(zip(operations, joined.divided(told), strict=True))
 
     def _tell_at_once(self, operation: Operation) -> bool:
         """Tell in one statement, where that can be done; return whether it was."""

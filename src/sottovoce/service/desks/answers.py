@@ -1,0 +1,66 @@
+"""Actions as JSON: ids, labels, and numbers as the caller wants them."""
+
+import json
+from typing import Any, Literal
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.domains.naming import as_plain
+from sottovoce.learning.bandit.actions import Action, Actions
+
+__all__ = ["Layout", "block_answer", "single_answer"]
+
+Layout = Literal["dense", "sparse", "none"]
+"""How the numbers of an action are written: all of them, those that are not 0, or not at all."""
+
+
+def single_answer(action: Action, layout: Layout) -> bytes:
+    """Return one action as JSON.
+
+    Examples
+    --------
+    >>> from sottovoce.learning.bandit.actions import speaking
+    >>> import sottovoce as sv
+    >>> action = speaking(sv.domains.Simplex(["tea", "coffee"]))("1.0.0.ab", np.array([0.0, 1.0]), True)
+    >>> single_answer(action, "sparse")
+    b'{"id":"1.0.0.ab","chosen":["coffee"],"x":{"index":[1],"value":[1.0]},"wants_loss":true}'
+    """
+    return _written(_plain(action.id, action.chosen, _numbers(action.x, layout), action.wants_loss))
+
+
+def block_answer(actions: Actions, layout: Layout) -> bytes:
+    """Return a block of actions as JSON; nothing of the size of all numbers is made unless they are wanted."""
+    ids, wants = actions.ids.tolist(), actions.wants_loss.tolist()
+    numbers = zip(ids, actions.chosen, _all_numbers(actions, layout), wants, strict=True)
+    return _written({"actions": [_plain(*one) for one in numbers]})
+
+
+def _plain(one: Any, chosen: Any, numbers: Any, wants_loss: bool) -> dict[str, Any]:
+    return {"id": one, "chosen": as_plain(chosen), "x": numbers, "wants_loss": bool(wants_loss)}
+
+
+def _numbers(x: Floats, layout: Layout) -> Any:
+    if layout == "none":
+        return None
+    return x.tolist() if layout == "dense" else _thin(np.flatnonzero(x), x)
+
+
+def _all_numbers(actions: Actions, layout: Layout) -> list[Any]:
+    if layout == "none":
+        return [None] * len(actions)
+    if layout == "sparse":
+        try:
+            return [{"index": one.tolist(), "value": [1.0] * len(one)} for one in actions.indices]
+        except ValueError:  # not all are 0 or 1
+            return [_thin(np.flatnonzero(row), row) for row in actions.x]
+    rows: list[Any] = actions.x.tolist()
+    return rows
+
+
+def _thin(places: Integers, x: Floats) -> dict[str, Any]:
+    return {"index": places.tolist(), "value": x[places].tolist()}
+
+
+def _written(plain: Any) -> bytes:
+    return json.dumps(plain, allow_nan=False, separators=(",", ":")).encode()

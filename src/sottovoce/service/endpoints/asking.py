@@ -1,0 +1,90 @@
+"""POST /studies/{name}/ask."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter
+from pydantic import Field, TypeAdapter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sottovoce.service.context import Context
+from sottovoce.service.desks import AskOrder, Layout
+from sottovoce.service.desks.requests import Request as Repeatable
+from sottovoce.service.endpoints._documented import NAME, documented, parameter
+from sottovoce.service.endpoints._reading import Body, read_body, study_of
+from sottovoce.service.problem_documents import Problem
+
+__all__ = ["asking_routes"]
+
+_KEY = "Idempotency-Key"
+_LONGEST_KEY = 200
+_ACTION = {
+    "type": "object",
+    "required": ["id", "chosen", "x", "wants_loss"],
+    "properties": {
+        "id": {"type": "string"},
+        "chosen": {"description": "The decision in the names of the set."},
+        "x": {"description": "Its numbers: a list; or `index` and `value` of those that are not 0; or null."},
+        "wants_loss": {"type": "boolean"},
+    },
+}
+
+
+class Ask(Body):
+    """What is asked for: one action, or a block of `size`; `x` says how their numbers are written."""
+
+    size: Annotated[int, Field(ge=1)] | None = None
+    x: Layout = "dense"
+
+
+_ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
+_ONE = Ask()
+_HEADER = parameter(
+    _KEY, "header", {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY}, "A repeated request, the same action."
+)
+_ANSWERS = {
+    "oneOf": [
+        _ACTION,
+        {
+            "type": "object",
+            "required": ["actions"],
+            "properties": {"actions": {"type": "array", "items": _ACTION}},
+        },
+    ]
+}
+
+
+def asking_routes(context: Context) -> APIRouter:
+    """Return the route by which actions are asked for."""
+    router = APIRouter()
+    about: dict[str, Any] = documented(
+        "Hand out the next action, or a block of them.",
+        reads={"application/json": Ask.model_json_schema()},
+        needed=False,
+        answers=_ANSWERS,
+        problems=("study-not-found", "horizon-reached", "state-refused", "malformed", "idempotency-key-reused"),
+        parameters=(NAME, _HEADER),
+    )
+
+    @router.post("/studies/{name:path}/ask", name="ask", **about)
+    async def ask(request: Request) -> Response:
+        name = study_of(request)
+        client = await context.gate(request, "ask", name)
+        wanted = await read_body(request, _ASK, _ONE)
+        if wanted.size is not None and wanted.size > context.settings.largest_block:
+            raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
+        order = AskOrder(wanted.size, wanted.x)
+        if (key := request.headers.get(_KEY)) is not None:
+            order = AskOrder(wanted.size, wanted.x, _repeatable(name, client, key, order))
+        desk = await context.desks.desk(name)
+        answer = await desk.ask(order)
+        headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
+        return Response(answer.body, headers=headers, media_type="application/json")
+
+    return router
+
+
+def _repeatable(name: str, client: Any, key: str, order: AskOrder) -> Repeatable:
+    if not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
+        raise Problem("malformed", f"{_KEY} must be 1 to {_LONGEST_KEY} printable characters of ASCII.")
+    return Repeatable.of(name, client.id, key, order.asks)

@@ -1,0 +1,150 @@
+"""Problems as RFC 9457 wants them: one table from the library's errors to kinds, status codes and words.
+
+No problem document repeats what it was sent. A loss is never in the library's errors; other values may be, and are cut
+off here.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from sottovoce import errors
+
+__all__ = ["KINDS", "Kind", "Problem", "problem_for", "problem_response"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of problem.
+
+    Attributes
+    ----------
+    name, status, title
+        Its name in addresses, the HTTP status, and a few words.
+    advice
+        What it means, and what to do.
+    """
+
+    name: str
+    status: int
+    title: str
+    advice: str
+
+
+_ALL = (
+    Kind("unknown-action", 404, "This study did not hand out the action", "Tell with an id that an ask returned."),
+    Kind("already-told", 409, "The action has its loss already", "Nothing needs to be done: the first loss counts."),
+    Kind(
+        "round-closed",
+        409,
+        "The loss came too late",
+        'Its round was closed without it. Send "late": "drop" to let such losses go.',
+    ),
+    Kind("invalid-loss", 422, "A loss is not a finite number", "Send a number; nothing of the call was recorded."),
+    Kind("horizon-reached", 409, "All events of the study are asked", "Take its recommendation, or create a study."),
+    Kind("study-not-found", 404, "There is no such study", "GET /studies lists those that the key may read."),
+    Kind(
+        "configuration-mismatch",
+        409,
+        "There is a study of this name, and it was created otherwise",
+        "Choose another name, or leave out what differs.",
+    ),
+    Kind("state-refused", 409, "The study cannot be used that way", "The detail says why."),
+    Kind("ledger-exceeded", 409, "The budget of the ledger does not pay for this", "Ask for less, or for more budget."),
+    Kind("ledger-conflict", 409, "The ledger has something else on record", "The detail says what."),
+    Kind(
+        "study-behind",
+        409,
+        "The storage is older than what it once handed out",
+        "It was restored from a backup, or lost its latest changes. Ask anew: earlier ids are refused.",
+    ),
+    Kind("study-damaged", 500, "What is stored is damaged", "Run `sottovoce study verify`, and restore a backup."),
+    Kind("storage-error", 503, "The storage cannot be used at present", "Repeat the call: repeating is harmless."),
+    Kind("malformed", 422, "The request is not understood", "See /docs for what it must look like."),
+    Kind("too-large", 413, "The request is too large", "Send smaller blocks, or a stream of JSON lines."),
+    Kind("too-many", 429, "Too many requests", "Wait for as long as Retry-After says."),
+    Kind(
+        "unauthorised",
+        401,
+        "A key is needed",
+        "Send Authorization: Bearer KEY; keys are made with `sottovoce serve key create`.",
+    ),
+    Kind("forbidden", 403, "The key may not do this", "Use a key with the role, for this study or for all."),
+    Kind(
+        "idempotency-key-reused",
+        422,
+        "The idempotency key belongs to another request",
+        "Use a fresh key for every new request, and the same one only to repeat it.",
+    ),
+    Kind("not-found", 404, "There is nothing here", "See /docs for what there is."),
+    Kind("method-not-allowed", 405, "This cannot be done here", "See /docs for how it is called."),
+    Kind(
+        "internal",
+        500,
+        "Something went wrong in the service",
+        "The service's log has the incident, by its number. Repeating the call is harmless.",
+    ),
+)
+KINDS: Mapping[str, Kind] = {kind.name: kind for kind in _ALL}
+_OF_ERRORS = {
+    getattr(errors, "".join(part.capitalize() for part in name.split("-")), None): kind for name, kind in KINDS.items()
+}
+# Their words repeat ids, name other studies, or say where the storage is.
+_WITHOUT_WORDS = ("unknown-action", "study-not-found", "storage-error", "study-damaged")
+
+
+class Problem(Exception):
+    """A request that is answered with a problem document.
+
+    Parameters
+    ----------
+    kind
+        The name of its kind.
+    detail
+        What happened; nothing of the request.
+    headers
+        Of the answer.
+    facts
+        Further members of the document.
+    """
+
+    def __init__(
+        self, kind: str, detail: str | None = None, headers: Mapping[str, str] | None = None, **facts: Any
+    ) -> None:
+        super().__init__(kind)
+        self.kind, self.detail, self.headers, self.facts = KINDS[kind], detail, dict(headers or {}), facts
+
+
+def problem_for(error: BaseException) -> Problem:
+    """Return the problem that an error of the library is; one that is unknown is `internal`."""
+    if isinstance(error, Problem):
+        return error
+    kind = next((found for kind, found in _OF_ERRORS.items() if kind is not None and isinstance(error, kind)), None)
+    if kind is None:
+        is_words = isinstance(error, ValueError | TypeError | errors.SottovoceError)
+        return Problem("malformed", _cut(str(error))) if is_words else Problem("internal")
+    headers = {"Retry-After": "1"} if kind.status == 503 else None
+    return Problem(kind.name, None if kind.name in _WITHOUT_WORDS else _cut(str(error)), headers)
+
+
+def problem_response(problem: Problem) -> Response:
+    """Return the answer that says so."""
+    kind = problem.kind
+    document = {
+        "type": f"/problems/{kind.name}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": problem.detail or kind.advice,
+        **problem.facts,
+    }
+    body = json.dumps(document).encode()
+    return Response(body, kind.status, problem.headers, media_type="application/problem+json")
+
+
+def _cut(words: str) -> str:
+    """Return the words of an error without the value that it found, and without where studies are stored."""
+    return re.split(r",? (?:but )?got ", re.sub(r" at (?:sqlite|postgresql)\S*", "", words), maxsplit=1)[0]

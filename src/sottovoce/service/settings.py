@@ -1,0 +1,121 @@
+"""What a service is told when it starts; handed to its worker processes through their environment."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from ipaddress import ip_address
+from typing import Any, Self
+
+from sottovoce._checks import number, whole
+
+__all__ = ["ENVIRONMENT", "Settings"]
+
+ENVIRONMENT = "SOTTOVOCE_SERVICE"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a service runs.
+
+    Parameters
+    ----------
+    storage
+        Where studies live, as for `Study.open`; never shown, for it may hold a password.
+    host, port
+        Where it listens.
+    workers
+        Processes that share the work.
+    dev
+        Without keys, on this machine alone: every request may do everything.
+    rate
+        Requests a second that a key may make for long, unless it was created with a rate of its own.
+    largest_body, largest_block
+        Bytes of a request; actions of one call.
+    open_studies
+        Studies that a worker keeps open; those that were not used for longest are closed.
+    origins
+        Origins of pages that may call the service from a browser; none, unless they are named.
+    proxies
+        Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed; none, unless they are named.
+    certificate, private_key
+        Files for TLS; without them a proxy is expected to do that, or the service to be on a private network.
+    audits
+        A folder with records of audits, for the dashboard and statements.
+    ledger
+        A file that studies created here are charged to.
+    simulated
+        With `dev`: the seed of simulated noise. Such studies are NOT PRIVATE.
+    grace
+        Seconds that calls in flight are given to finish when the service stops.
+    """
+
+    storage: str = field(repr=False)
+    host: str = "127.0.0.1"
+    port: int = 8420
+    workers: int = 1
+    dev: bool = False
+    rate: float = 1000.0
+    largest_body: int = 1 << 22
+    largest_block: int = 10_000
+    open_studies: int = 32
+    origins: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+    certificate: str | None = None
+    private_key: str | None = None
+    audits: str | None = None
+    ledger: str | None = None
+    simulated: int | None = None
+    grace: float = 30.0
+
+    def __post_init__(self) -> None:
+        whole("port", self.port, least=0, most=65_535)
+        whole("workers", self.workers, least=1)
+        number("rate", self.rate, above=0)
+        number("grace", self.grace, above=0)
+        for name in ("largest_body", "largest_block", "open_studies"):
+            whole(name, getattr(self, name), least=1)
+        if self.dev and not _is_loopback(self.host):
+            raise ValueError(
+                f"host must be 127.0.0.1, ::1 or localhost with --dev, got {self.host!r}: without keys anybody who "
+                "reaches it may do everything. Create keys (`sottovoce serve key create`), and leave --dev out"
+            )
+        if self.simulated is not None and (not self.dev or self.workers > 1):
+            raise ValueError("simulated noise is NOT PRIVATE: it needs --dev, and one worker")
+        if (self.certificate is None) != (self.private_key is None):
+            raise ValueError("certificate and private key go together: pass both, or neither")
+        if any(origin == "*" or origin.endswith("/") or "://" not in origin for origin in self.origins):
+            raise ValueError(
+                f"origins must be like https://shop.example, each named, without a path, got {', '.join(self.origins)}"
+            )
+
+    @property
+    def own_rate(self) -> float:
+        """Requests a second that a worker lets a key make: its share."""
+        return self.rate / self.workers
+
+    def in_environment(self) -> dict[str, str]:
+        """Return what worker processes find in their environment."""
+        return {ENVIRONMENT: json.dumps(asdict(self))}
+
+    @classmethod
+    def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
+        """Return what was put there.
+
+        Parameters
+        ----------
+        environment
+            Where to look.
+        """
+        stored: dict[str, Any] = json.loads(environment[ENVIRONMENT])
+        return replace(
+            cls(storage=stored["storage"]),
+            **{name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()},
+        )
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,89 @@
+"""Telling for many callers at once: what arrives together shares a transaction, and each call stands for itself."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sottovoce._checks import choice
+from sottovoce._losses import as_array
+from sottovoce.errors import SottovoceError, StorageError, StudyBehind
+from sottovoce.studies.calls.closing import tend_to
+from sottovoce.studies.calls.ids import places_of
+from sottovoce.studies.calls.telling import Telling
+from sottovoce.studies.session.session import Session, Told
+
+__all__ = ["Recorded", "TellCall", "tell_each"]
+
+
+class TellCall(NamedTuple):
+    """One call of tell, among others: as for `Study.tell`.
+
+    Attributes
+    ----------
+    ids, losses, report, late
+        As the arguments of `Study.tell`.
+    """
+
+    ids: Any
+    losses: Any = None
+    report: Any = None
+    late: str = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What came of a call of tell.
+
+    Attributes
+    ----------
+    recorded
+        Losses that are on record by this call.
+    already
+        Losses that were on record before: a call that was repeated.
+    dropped
+        Losses that came too late, or were not wanted; they were not read.
+    """
+
+    recorded: int
+    already: int
+    dropped: int
+
+
+def tell_each(
+    session: Session, key: bytes, calls: Sequence[TellCall], reported: Callable[[Any, Any], Any]
+) -> list[Recorded | Exception]:
+    """Carry out calls of tell in one transaction; return what came of each, or the error that refuses it."""
+    outcomes: dict[int, Recorded | Exception] = {}
+    tellings: dict[int, Telling] = {}
+    for number, call in enumerate(calls):
+        try:
+            tellings[number] = _telling(key, call, reported)
+        except (SottovoceError, ValueError, TypeError) as refused:
+            outcomes[number] = refused
+    filled: set[int] = set()
+    told = session.tell_each(list(tellings.values())) if tellings else []
+    for number, one in zip(tellings, told, strict=True):
+        outcomes[number] = _outcome(one)
+        filled |= one.filled if isinstance(one, Told) else frozenset()
+    if tellings:
+        with suppress(StorageError):  # the calls are on record: should this fail, what is due is tried again later
+            tend_to(session, filled)
+    return [outcomes[number] for number in range(len(calls))]
+
+
+def _telling(key: bytes, call: TellCall, reported: Callable[[Any, Any], Any]) -> Telling:
+    choice("late", call.late, ("error", "drop"))
+    values = as_array(reported(call.losses, call.report))
+    places = places_of(key, call.ids)
+    if values.size != len(places):
+        raise ValueError(f"losses must have the shape of ids, ({len(places)},), got {values.shape}")
+    return Telling(places, values.ravel(), repeat="ignore", late=call.late)
+
+
+def _outcome(told: Told | StudyBehind | BaseException) -> Recorded | Exception:
+    if isinstance(told, Told):
+        return Recorded(told.stored, told.already, told.dropped)
+    if isinstance(told, Exception):
+        return told
+    raise told  # the process is about to end
