@@ -23,6 +23,7 @@ __all__ = [
     "StudyNotFound",
     "SweepStopped",
     "UnknownAction",
+    "WrongReport",
 ]
 
 
@@ -70,6 +71,10 @@ class AlreadyTold(RefusedCall, ValueError):
 
 class InvalidLoss(SottovoceError, ValueError):
     """A loss that is not a finite number. The value is not in the message, on purpose."""
+
+
+class WrongReport(SottovoceError, TypeError):
+    """A loss where local privacy wants a report, or a report where it does not."""
 
 
 class CopyRefused(SottovoceError, TypeError):

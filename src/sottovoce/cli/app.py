@@ -47,6 +47,10 @@ COMMANDS = {
         "Measure what the paper claims, with its noise, the needed noise and this library's default; "
         "minutes on a core.",
     ),
+    "serve": (
+        "serve:serve_app",
+        "Serve studies over HTTP, with a dashboard; `serve key` makes the keys that callers need.",
+    ),
     "statement": (
         "statement:statement_command",
         "State what is promised, to whom, against whom, what is spent and what is not covered: one page to sign.",

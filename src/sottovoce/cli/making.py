@@ -1,4 +1,4 @@
-"""From what options say to the domain and the guarantee that they ask for."""
+"""From what options say to the domain that they ask for, and from files to what is in them."""
 
 import json
 from collections.abc import Sequence
@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from sottovoce.cli import parsing
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
+from sottovoce.experiments.wishes import written_domain
 from sottovoce.exploration.posterior import Features, Posterior
-from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP
 
-__all__ = ["domain_of", "features_of", "guarantee_of", "labelled", "labels_of", "prior_of"]
+__all__ = ["domain_of", "features_of", "labels_of", "prior_of"]
 
 
 def domain_of(text: str | None, file: Path | None) -> Domain:
@@ -20,7 +19,7 @@ def domain_of(text: str | None, file: Path | None) -> Domain:
     if (text is None) == (file is None):
         raise ValueError("pass either --domain or --domain-json")
     if file is None:
-        return parsing.domain(text)
+        return written_domain(text)
     try:
         return build(json.loads(file.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -58,18 +57,6 @@ def labels_of(given: str | Sequence[str]) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def labelled(domain: Domain, names: list[str]) -> Domain:
-    """Return the domain with names; those of rows come before those of columns."""
-    counts = domain.label_counts
-    if len(names) != sum(counts):
-        each = f"{counts[0]} for its rows and {counts[1]} for its columns" if len(counts) > 1 else str(sum(counts))
-        raise ValueError(f"labels must be {each} of {domain!r}, got {len(names)}")
-    try:
-        return domain.labelled(names if len(counts) == 1 else (names[: counts[0]], names[counts[0] :]))
-    except (TypeError, ValueError) as problem:
-        raise ValueError(f"labels: {problem}") from None
-
-
 def features_of(file: Path) -> Features:
     """Return the features in a file: numpy's own, or a table with commas, whose first line may name the columns."""
     try:
@@ -104,38 +91,3 @@ def prior_of(file: Path) -> Posterior:
         raise ValueError(f"there is no file {file}") from None
     except OSError as problem:
         raise ValueError(f"{file} cannot be read: {problem.strerror}") from None
-
-
-def guarantee_of(
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    local: bool = False,
-    no_privacy: bool = False,
-    contributions: int | None = None,
-) -> Guarantee:
-    """Return the promise that options ask for; they must not contradict each other.
-
-    Examples
-    --------
-    >>> print(guarantee_of())
-    epsilon = 1, pure differential privacy
-    """
-    asked = {"--delta": bool(delta), "--rho": rho is not None, "--local": local, "--no-privacy": no_privacy}
-    kinds = [name for name, given in asked.items() if given]
-    if len(kinds) > 1:
-        raise ValueError(f"{' and '.join(kinds)} exclude each other")
-    if epsilon is not None and (no_privacy or rho is not None):
-        raise ValueError(f"--epsilon and {kinds[0]} exclude each other")
-    if no_privacy:
-        if contributions is not None:
-            raise ValueError("--contributions and --no-privacy exclude each other")
-        return NoPrivacy()
-    most = 1 if contributions is None else contributions
-    if rho is not None:
-        return ZCDP(rho, contributions=most)
-    budget = 1.0 if epsilon is None else epsilon
-    if local:
-        return LocalDP(budget, contributions=most)
-    return ApproxDP(budget, delta, contributions=most) if delta else PureDP(budget, contributions=most)

@@ -15,9 +15,10 @@ import typer
 
 from sottovoce._checks import choice, whole
 from sottovoce.cli import parsing
-from sottovoce.cli.making import domain_of, features_of, guarantee_of, labelled, labels_of, prior_of
+from sottovoce.cli.making import domain_of, features_of, labels_of, prior_of
 from sottovoce.domains import Domain
 from sottovoce.experiments.naming import read_values
+from sottovoce.experiments.wishes import guarantee_of, labelled
 from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
 from sottovoce.learning.options import PLANS, DecisionFacts
 from sottovoce.privacy import MECHANISMS, Guarantee, mechanism_named

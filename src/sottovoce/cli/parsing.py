@@ -4,10 +4,9 @@ import re
 from typing import Any
 
 from sottovoce._checks import number
-from sottovoce.domains import Domain, all_domains
-from sottovoce.experiments.naming import listed, split
+from sottovoce.experiments.naming import listed
 
-__all__ = ["count", "domain", "numbers", "one_number", "pair", "patience", "whole"]
+__all__ = ["count", "numbers", "one_number", "pair", "patience", "whole"]
 
 _SUFFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 
@@ -105,29 +104,3 @@ def patience(text: Any) -> int | str | None:
     if plain in ("auto", "none"):
         return None if plain == "none" else "auto"
     return whole("patience", str(text), ", auto or none")
-
-
-def domain(text: Any) -> Domain:
-    """Read a domain such as ``ball:10``, ``box:5`` (coordinates in [0, 1]) or ``hypersimplex:20,5``.
-
-    Every set that says how it is `written` can be read.
-
-    Examples
-    --------
-    >>> from sottovoce.cli.parsing import domain
-    >>> domain("hypersimplex:20,5")
-    Hypersimplex(20, 5)
-    """
-    families = {family.written.partition(":")[0]: family for family in all_domains() if family.written}
-    name, pieces = split(str(text).lower())
-    if name not in families:
-        known = ", ".join(families[one].written for one in sorted(families))
-        raise ValueError(f"domain must be written like one of {known}, got {str(text)!r}")
-    family = families[name]
-    try:
-        arguments = [int(piece) for piece in pieces]
-        if len(arguments) != family.written.count(",") + 1:
-            raise ValueError
-    except ValueError:
-        raise ValueError(f"domain must be written like {family.written}, got {str(text)!r}") from None
-    return family.from_numbers(*arguments)

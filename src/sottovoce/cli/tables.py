@@ -6,8 +6,8 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.table import Table
 from rich.text import Text
 
-from sottovoce.cli import parsing
 from sottovoce.domains import Domain, all_domains
+from sottovoce.experiments.wishes import written_domain
 from sottovoce.simulation import Run
 
 __all__ = ["domain_table", "domain_words", "in_words", "progress_bars", "result_table"]
@@ -95,5 +95,5 @@ def domain_words() -> Text:
 def _example(family: type[Domain]) -> tuple[str, Domain]:
     """Return a domain of the family, as it is written on the command line if it can be."""
     if family.written:
-        return family.written, parsing.domain(family.written)
+        return family.written, written_domain(family.written)
     return "in Python", family.examples()[0]

@@ -1,6 +1,7 @@
 """What endpoints work with: the settings, the desks, and who may do what."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
@@ -9,7 +10,7 @@ from starlette.requests import Request
 from sottovoce.service.desks import Desks
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
-from sottovoce.studies import Study, StudyEntry, list_studies
+from sottovoce.studies import Catalogue, Study, StudyEntry
 
 __all__ = ["Context", "Gate"]
 
@@ -36,6 +37,7 @@ class Context:
 
     def __init__(self, settings: Settings, store: ServiceStore, desks: Desks, gate: Gate) -> None:
         self.settings, self.store, self.desks, self.gate = settings, store, desks, gate
+        self._catalogue, self._one_at_a_time = Catalogue(settings.storage), threading.Lock()
 
     @property
     def dev(self) -> bool:
@@ -57,4 +59,20 @@ class Context:
 
     async def entries(self) -> tuple[StudyEntry, ...]:
         """Return public facts of all studies, without opening any."""
-        return await asyncio.to_thread(list_studies, self.settings.storage)
+        return await asyncio.to_thread(self._entries)
+
+    def _entries(self) -> tuple[StudyEntry, ...]:
+        with self._one_at_a_time:
+            return self._catalogue.entries()
+
+    def reach(self) -> None:
+        """Reach both storages, or raise what is in the way."""
+        self._entries()
+        with self.store.reading() as raw:
+            raw.execute("SELECT 1").fetchone()
+
+    async def close(self) -> None:
+        """Carry out what is queued, and close everything."""
+        await self.desks.close()
+        self._catalogue.close()
+        self.store.close()

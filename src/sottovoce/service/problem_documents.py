@@ -45,6 +45,12 @@ _ALL = (
         'Its round was closed without it. Send "late": "drop" to let such losses go.',
     ),
     Kind("invalid-loss", 422, "A loss is not a finite number", "Send a number; nothing of the call was recorded."),
+    Kind(
+        "wrong-report",
+        422,
+        "A loss where a report is due, or the other way round",
+        "Under local privacy losses are privatised where they are born: see GET /studies/{name}/channel.",
+    ),
     Kind("horizon-reached", 409, "All events of the study are asked", "Take its recommendation, or create a study."),
     Kind("study-not-found", 404, "There is no such study", "GET /studies lists those that the key may read."),
     Kind(
@@ -119,14 +125,24 @@ class Problem(Exception):
         self.kind, self.detail, self.headers, self.facts = KINDS[kind], detail, dict(headers or {}), facts
 
 
-def problem_for(error: BaseException) -> Problem:
-    """Return the problem that an error of the library is; one that is unknown is `internal`."""
+def problem_for(error: BaseException, *, words: bool = False) -> Problem:
+    """Return the problem that an error of the library is; one that is unknown is `internal`.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    words
+        Whether a `ValueError` or `TypeError` that is not of the library's own kinds may speak: never where losses are.
+    """
     if isinstance(error, Problem):
         return error
     kind = next((found for kind, found in _OF_ERRORS.items() if kind is not None and isinstance(error, kind)), None)
+    if kind is None and isinstance(error, errors.SottovoceError):
+        return Problem("malformed", _cut(str(error)))
     if kind is None:
-        is_words = isinstance(error, ValueError | TypeError | errors.SottovoceError)
-        return Problem("malformed", _cut(str(error))) if is_words else Problem("internal")
+        said = words and isinstance(error, ValueError | TypeError)
+        return Problem("malformed", _cut(str(error))) if said else Problem("internal")
     headers = {"Retry-After": "1"} if kind.status == 503 else None
     return Problem(kind.name, None if kind.name in _WITHOUT_WORDS else _cut(str(error)), headers)
 
@@ -146,5 +162,6 @@ def problem_response(problem: Problem) -> Response:
 
 
 def _cut(words: str) -> str:
-    """Return the words of an error without the value that it found, and without where studies are stored."""
-    return re.split(r",? (?:but )?got ", re.sub(r" at (?:sqlite|postgresql)\S*", "", words), maxsplit=1)[0]
+    """Return the words of an error without the values that it found, and without where studies are stored."""
+    here = re.sub(r" at (?:sqlite|postgresql)\S*|(?<= is )(.+?), not [^;.]*", lambda found: found[1] or "", words)
+    return re.split(r",? (?:but )?got ", here, maxsplit=1)[0]

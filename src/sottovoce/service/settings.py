@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from ipaddress import ip_address
 from typing import Any, Self
 
@@ -42,8 +42,6 @@ class Settings:
         Files for TLS; without them a proxy is expected to do that, or the service to be on a private network.
     audits
         A folder with records of audits, for the dashboard and statements.
-    ledger
-        A file that studies created here are charged to.
     simulated
         With `dev`: the seed of simulated noise. Such studies are NOT PRIVATE.
     grace
@@ -64,7 +62,6 @@ class Settings:
     certificate: str | None = None
     private_key: str | None = None
     audits: str | None = None
-    ledger: str | None = None
     simulated: int | None = None
     grace: float = 30.0
 
@@ -108,10 +105,10 @@ class Settings:
             Where to look.
         """
         stored: dict[str, Any] = json.loads(environment[ENVIRONMENT])
-        return replace(
-            cls(storage=stored["storage"]),
-            **{name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()},
-        )
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in stored.items()
+        }
+        return cls(**values)
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,8 +1,8 @@
 """Durable ask and tell: studies that survive."""
 
-from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies
-from sottovoce.studies.course import Course
 from sottovoce.studies.calls.telling_each import Recorded, TellCall
+from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies, prepare_storage
+from sottovoce.studies.course import Course
 from sottovoce.studies.exporting import export_lines
 from sottovoce.studies.stating import StudyStatement, state_stored
 from sottovoce.studies.status import Status
@@ -22,6 +22,7 @@ __all__ = [
     "export",
     "export_lines",
     "list_studies",
+    "prepare_storage",
     "state_stored",
     "verify",
     "verify_stored",

@@ -14,7 +14,7 @@ from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.database.tables import OPEN, cells, heads, rounds
 
-__all__ = ["Catalogue", "StudyEntry", "list_studies"]
+__all__ = ["Catalogue", "StudyEntry", "list_studies", "prepare_storage"]
 
 _COUNTERS = ("id", "name", "generation", "asked", "returned", "told", "forgotten", "closed", "erased", "deadline")
 _MANY = 500  # names in one question: databases take so many arguments at most
@@ -219,3 +219,21 @@ def _entry(row: Any, made: _Making, losses: tuple[int, int, int], opened: tuple[
         generation=row.generation,
         private=made.private,
     )
+
+
+def prepare_storage(url: str) -> None:
+    """Make a storage ready for studies: on SQLite the file, and the tables, unless they are there.
+
+    Parameters
+    ----------
+    url
+        As for `Study.open`.
+    """
+    storage = Storage(url, create=True)
+    try:
+        storage.check()
+        with storage.transaction() as connection:
+            one_at_a_time(connection)
+            migrate(connection)
+    finally:
+        storage.close()

@@ -13,7 +13,7 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.domains import Domain
-from sottovoce.errors import ForkRefused, StorageError, StudyBehind
+from sottovoce.errors import ForkRefused, StorageError, StudyBehind, WrongReport
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
@@ -249,13 +249,13 @@ class Study:
     def _reported(self, losses: Any, report: Any) -> Any:
         if self._local:
             if losses is not None or report is None:
-                raise TypeError(
+                raise WrongReport(
                     "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
                     "report=sv.local.privatise(loss, study.channel))"
                 )
             return report
         if report is not None:
-            raise TypeError(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")
+            raise WrongReport(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")
         return losses
 
     def _record(self, places: list[Place], values: NDArray[Any] | None, **choices: str) -> int:
@@ -452,6 +452,11 @@ class Study:
         with self._session.at_rest():
             point = self._session.state.point
             return self.domain.middle if point is None else point
+
+    @property
+    def created(self) -> bool:
+        """Whether it did not exist before it was opened here."""
+        return self._found.plan is not None
 
     @property
     def domain(self) -> Domain:

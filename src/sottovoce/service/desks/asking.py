@@ -1,5 +1,4 @@
-"""Asking for many callers at once: those that want one action share a block; a request that is repeated is answered
-as before."""
+"""Asking for many callers at once: who wants one action shares a block; a repeated request is answered as before."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -95,9 +94,7 @@ def _kept(
 ) -> dict[Request, Known]:
     """Put answers on record before they are sent; close actions of requests that another process answered first."""
     mine = [
-        (order.request, answer)
-        for order, answer in answers
-        if order.request is not None and isinstance(answer, Answer)
+        (order.request, answer) for order, answer in answers if order.request is not None and isinstance(answer, Answer)
     ]
     beaten = requests.keep([(request, answer.body) for request, answer in mine]) if mine else {}
     for request, answer in mine:

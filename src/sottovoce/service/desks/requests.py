@@ -63,8 +63,8 @@ class Requests:
     def keep(self, answers: Sequence[tuple[Request, bytes]]) -> dict[Request, Known]:
         """Put answers on record; return those that another process has answered first, and how."""
         statement = self._store.sql(
-            "INSERT INTO sottovoce_service_requests (study, client, request, asks, answer, at) VALUES (?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (study, client, request) DO NOTHING"
+            "INSERT INTO sottovoce_service_requests (study, client, request, asks, answer, at)"
+            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (study, client, request) DO NOTHING"
         )
         now = time.time()
         beaten: list[Request] = []

@@ -40,7 +40,10 @@ class Ask(Body):
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _ONE = Ask()
 _HEADER = parameter(
-    _KEY, "header", {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY}, "A repeated request, the same action."
+    _KEY,
+    "header",
+    {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
+    "A repeated request, the same action.",
 )
 _ANSWERS = {
     "oneOf": [

@@ -67,7 +67,15 @@ _COUNTS = {
     "required": ["recorded", "already", "dropped"],
     "properties": {name: {"type": "integer", "minimum": 0} for name in ("recorded", "already", "dropped")},
 }
-_PROBLEMS = ("study-not-found", "unknown-action", "round-closed", "study-behind", "state-refused", "invalid-loss")
+_PROBLEMS = (
+    "study-not-found",
+    "unknown-action",
+    "round-closed",
+    "study-behind",
+    "state-refused",
+    "invalid-loss",
+    "wrong-report",
+)
 
 
 def telling_routes(context: Context) -> APIRouter:
@@ -136,7 +144,7 @@ async def _stream(request: Request, desk: Desk) -> Recorded:
 
 def _line(line: bytes, number: int, total: Recorded) -> TellCall:
     """Return what a line tells; say which line is to blame, and how many losses before it are on record."""
-    facts = {"line": number, "recorded": total.recorded}
+    facts: dict[str, Any] = {"line": number, "recorded": total.recorded}
     tell = parsed(line, _TELL, **facts)
     if tell.id is None:
         raise Problem("malformed", "A line of a stream has id, and loss or report.", **facts)

@@ -220,7 +220,6 @@ class Telling:
         self._refuse_late(number, wanted[given_up])
         self._refuse_repeated(number, wanted[~given_up])
 
-
     def _stored(self, cells: CellTable, fillings: list[_Filling]) -> Told:
         """Write down what cells are told."""
         last, filled = None, set()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from sottovoce._checks import choice
 from sottovoce._losses import as_array
-from sottovoce.errors import SottovoceError, StorageError, StudyBehind
+from sottovoce.errors import InvalidLoss, SottovoceError, StorageError, StudyBehind
 from sottovoce.studies.calls.closing import tend_to
 from sottovoce.studies.calls.ids import places_of
 from sottovoce.studies.calls.telling import Telling
@@ -77,7 +77,7 @@ def _telling(key: bytes, call: TellCall, reported: Callable[[Any, Any], Any]) ->
     values = as_array(reported(call.losses, call.report))
     places = places_of(key, call.ids)
     if values.size != len(places):
-        raise ValueError(f"losses must have the shape of ids, ({len(places)},), got {values.shape}")
+        raise InvalidLoss(f"there must be a loss for each of {len(places)} ids; nothing of this call was recorded")
     return Telling(places, values.ravel(), repeat="ignore", late=call.late)
 
 

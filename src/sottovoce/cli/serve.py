@@ -1,0 +1,101 @@
+"""`sottovoce serve`: studies over HTTP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from sottovoce.cli.study_shared import Url, storage_url
+
+__all__ = ["serve_app"]
+
+_EXTRA = "the service needs packages of its own: pip install 'sottovoce[service]'"
+_SERVER, _LIMITS, _NETWORK = "Server", "Limits", "Network"
+
+serve_app = typer.Typer(
+    name="serve",
+    help="Serve studies over HTTP, with a dashboard; `serve key` makes the keys that callers need.",
+    invoke_without_command=True,
+    add_completion=False,
+)
+
+
+@serve_app.callback()
+def serve_command(
+    context: typer.Context,
+    storage: Url = None,
+    host: Annotated[str, typer.Option(help="Where to listen.", rich_help_panel=_SERVER)] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Where to listen; 0 for any that is free.", rich_help_panel=_SERVER)] = 8420,
+    workers: Annotated[int, typer.Option(help="Processes; several are for PostgreSQL.", rich_help_panel=_SERVER)] = 1,
+    dev: Annotated[
+        bool, typer.Option("--dev", help="Without keys, on this machine alone.", rich_help_panel=_SERVER)
+    ] = False,
+    simulated_noise: Annotated[
+        int | None,
+        typer.Option(help="With --dev: a seed; studies made so are NOT PRIVATE.", rich_help_panel=_SERVER),
+    ] = None,
+    audits: Annotated[
+        Path | None, typer.Option(help="A folder with audits, for the dashboard.", rich_help_panel=_SERVER)
+    ] = None,
+    grace: Annotated[
+        float, typer.Option(help="Seconds for calls in flight when it stops.", rich_help_panel=_SERVER)
+    ] = 30.0,
+    rate: Annotated[
+        float, typer.Option(help="Requests a second of a key, for long.", rich_help_panel=_LIMITS)
+    ] = 1000.0,
+    largest_body: Annotated[int, typer.Option(help="Bytes of a request.", rich_help_panel=_LIMITS)] = 1 << 22,
+    largest_block: Annotated[int, typer.Option(help="Actions of a call.", rich_help_panel=_LIMITS)] = 10_000,
+    open_studies: Annotated[int, typer.Option(help="Studies that a worker keeps open.", rich_help_panel=_LIMITS)] = 32,
+    cors: Annotated[
+        list[str] | None,
+        typer.Option(help="An origin whose pages may call. Repeatable; none by default.", rich_help_panel=_NETWORK),
+    ] = None,
+    trust_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="A proxy whose X-Forwarded headers are believed. Repeatable.", rich_help_panel=_NETWORK),
+    ] = None,
+    certificate: Annotated[Path | None, typer.Option(help="For TLS.", rich_help_panel=_NETWORK)] = None,
+    private_key: Annotated[Path | None, typer.Option(help="For TLS.", rich_help_panel=_NETWORK)] = None,
+) -> None:
+    """Serve studies over HTTP until it is stopped."""
+    if context.invoked_subcommand is not None:
+        return
+    try:
+        from sottovoce.service.serving import serve
+        from sottovoce.service.settings import Settings
+    except ImportError:
+        raise ValueError(_EXTRA) from None
+    settings = Settings(
+        storage=storage_url(storage),
+        host=host,
+        port=port,
+        workers=workers,
+        dev=dev,
+        rate=rate,
+        largest_body=largest_body,
+        largest_block=largest_block,
+        open_studies=open_studies,
+        origins=tuple(cors or ()),
+        proxies=tuple(trust_proxy or ()),
+        certificate=None if certificate is None else str(certificate),
+        private_key=None if private_key is None else str(private_key),
+        audits=None if audits is None else str(audits),
+        simulated=simulated_noise,
+        grace=grace,
+    )
+    _announce(settings.dev, settings.certificate is not None, host, port)
+    serve(settings)
+
+
+def _announce(dev: bool, encrypted: bool, host: str, port: int) -> None:
+    say = Console(stderr=True)
+    shown = f"[{host}]" if ":" in host else host
+    say.print(f"serving at http{'s' if encrypted else ''}://{shown}:{port}", markup=False, highlight=False)
+    if dev:
+        say.print(
+            "DEVELOPMENT: there are no keys. Whoever can reach this port on this machine may ask, tell, create and "
+            "look at everything. Never put a proxy before it.",
+            style="bold red",
+            markup=False,
+        )

@@ -1,0 +1,89 @@
+"""The application: endpoints, and what stands before them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sottovoce import __version__
+from sottovoce.errors import SottovoceError
+from sottovoce.service.context import Context
+from sottovoce.service.desks import Desks, Requests
+from sottovoce.service.endpoints import (
+    asking_routes,
+    creating_routes,
+    health_routes,
+    looking_routes,
+    telling_routes,
+)
+from sottovoce.service.gate import gate_for
+from sottovoce.service.problem_documents import Problem, problem_for, problem_response
+from sottovoce.service.settings import Settings
+from sottovoce.service.store import ServiceStore
+from sottovoce.studies import prepare_storage
+
+__all__ = ["create_app", "from_environment"]
+
+_WITH_LOSSES = ("tell",)  # routes whose errors, but for the library's own, keep silent
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """Return the service as an ASGI application.
+
+    Parameters
+    ----------
+    settings
+        How it runs.
+    """
+    prepare_storage(settings.storage)
+    store = ServiceStore(settings.storage)
+    desks = Desks(settings, Requests(store))
+    context = Context(settings, store, desks, gate_for(settings, store))
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        await context.close()
+
+    app = FastAPI(
+        title="sottovoce",
+        summary="Private decisions over HTTP: ask, carry out, tell.",
+        version=__version__,
+        docs_url=None,  # a page of our own: nothing is loaded from elsewhere
+        redoc_url=None,
+        openapi_url=None,
+        lifespan=lifespan,
+    )
+    app.state.context = context
+    _answer_problems(app)
+    for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes):
+        app.include_router(routes(context))
+    return app
+
+
+def from_environment() -> FastAPI:
+    """Return the service that a worker process is to run."""
+    return create_app(Settings.from_environment())
+
+
+def _answer_problems(app: FastAPI) -> None:
+    """Answer every error with a problem document, which repeats nothing of the request."""
+
+    async def answer(request: Request, error: Exception) -> Response:
+        may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
+        return problem_response(problem_for(error, words=may_speak))
+
+    async def missing(_: Request, error: Exception) -> Response:
+        kinds = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
+        status = error.status_code if isinstance(error, HTTPException) else 422
+        headers = error.headers if isinstance(error, HTTPException) else None
+        return problem_response(Problem(kinds.get(status, "malformed"), headers=headers))
+
+    for kind in (Problem, SottovoceError, ValueError, TypeError):
+        app.add_exception_handler(kind, answer)
+    for other in (HTTPException, RequestValidationError):
+        app.add_exception_handler(other, missing)

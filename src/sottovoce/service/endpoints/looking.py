@@ -1,0 +1,173 @@
+"""What a study shows of itself over HTTP: counts, plans, and released values; never a loss."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
+from typing import Any
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sottovoce.domains.naming import as_plain
+from sottovoce.errors import StateRefused
+from sottovoce.service.context import Context
+from sottovoce.service.endpoints._documented import NAME, documented, parameter
+from sottovoce.service.endpoints._reading import study_of
+from sottovoce.service.problem_documents import Problem
+from sottovoce.studies import Study, export_lines
+
+__all__ = ["looking_routes"]
+
+_MOST = 10_000  # ids of one answer
+_LIMIT = parameter("limit", "query", {"type": "integer", "minimum": 0, "maximum": _MOST, "default": 100}, "At most.")
+_OBJECT = {"type": "object"}
+
+
+def looking_routes(context: Context) -> APIRouter:
+    """Return the routes by which a study is looked at."""
+    router = APIRouter()
+    _list(router, context)
+    for name, (words, look) in _LOOKS.items():
+        _look(router, context, name, words, look)
+    _channel(router, context)
+    _outstanding(router, context)
+    _export(router, context)
+    return router
+
+
+def _list(router: APIRouter, context: Context) -> None:
+    answers = {"type": "object", "required": ["studies"], "properties": {"studies": {"type": "array"}}}
+
+    @router.get("/studies", name="list", **documented("List the studies that the key may read.", answers=answers))
+    async def list_all(request: Request) -> Response:
+        key = await context.gate(request, "read", None)
+        entries = await context.entries()
+        return _json({"studies": [one.to_dict() for one in entries if key.study in (None, one.name)]})
+
+
+def _look(router: APIRouter, context: Context, what: str, words: str, look: Callable[[Study], Any]) -> None:
+    about = documented(
+        words, answers=_OBJECT, problems=("study-not-found", "state-refused", "malformed"), parameters=(NAME,)
+    )
+
+    @router.get("/studies/{name:path}/" + what, name=what, **about)
+    async def answer(request: Request) -> Response:
+        name = study_of(request)
+        await context.gate(request, "read", name)
+        return _json(await context.look(name, look))
+
+
+def _channel(router: APIRouter, context: Context) -> None:
+    about = documented(
+        "The channel by which owners privatise their losses, for studies with local privacy.",
+        answers=_OBJECT,
+        problems=("study-not-found", "state-refused"),
+        parameters=(NAME,),
+    )
+
+    @router.get("/studies/{name:path}/channel", name="channel", **about)
+    async def channel(request: Request) -> Response:
+        name = study_of(request)
+        await context.gate(request, "ask", name)  # whoever asks has to tell, and privatises before
+        return _json(await context.look(name, _channel_of))
+
+
+def _outstanding(router: APIRouter, context: Context) -> None:
+    about = documented(
+        "Actions that were asked and neither told nor forgotten, the oldest first.",
+        answers=_OBJECT,
+        problems=("study-not-found", "malformed"),
+        parameters=(NAME, _LIMIT),
+    )
+
+    @router.get("/studies/{name:path}/outstanding", name="outstanding", **about)
+    async def outstanding(request: Request) -> Response:
+        name = study_of(request)
+        await context.gate(request, "read", name)
+        limit = _limit(request.query_params.get("limit", "100"))
+        return _json(await context.look(name, lambda study: _outstanding_of(study, limit)))
+
+
+def _export(router: APIRouter, context: Context) -> None:
+    about = documented(
+        "All released and public values, as JSON lines: a head, then a line for each round.",
+        answers={"type": "string"},
+        media="application/x-ndjson",
+        problems=("study-not-found", "state-refused"),
+        parameters=(NAME,),
+    )
+
+    @router.get("/studies/{name:path}/export", name="export", **about)
+    async def export(request: Request) -> Response:
+        name = study_of(request)
+        await context.gate(request, "read", name)
+        found = await context.look(name, lambda study: study.export())
+
+        async def lines() -> AsyncIterator[str]:
+            for line in export_lines(found):
+                yield line + "\n"
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+
+def _posterior(study: Study) -> dict[str, Any]:
+    """Return what is believed of each coordinate; the whole posterior is saved where studies are stored."""
+    known = study.posterior()
+    return {
+        "model": known.model,
+        "rounds": known.rounds,
+        "privacy": known.privacy,
+        "simulated": known.simulated,
+        "coordinates": [as_plain(name) for name in study.domain.coordinate_names],
+        "center": known.center.tolist(),
+        "slopes": known.slopes.tolist(),
+        "deviations": None if known.deviations is None else known.deviations.tolist(),
+        "level": float(known.level),
+        "curvature": float(known.curvature),
+        "misfit": known.misfit.to_dict(),
+    }
+
+
+def _statement(study: Study) -> dict[str, Any]:
+    from sottovoce.report import statement  # slow to import
+
+    return asdict(statement(study))
+
+
+def _channel_of(study: Study) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = study.channel.to_dict()
+    except (AttributeError, ValueError, TypeError):
+        raise StateRefused("this study does not have local privacy: tell the loss itself") from None
+    return found
+
+
+def _outstanding_of(study: Study, limit: int) -> dict[str, Any]:
+    found, total = study.outstanding(limit), study.status().outstanding
+    return {
+        "outstanding": total,
+        "ids": found.ids.tolist(),
+        "rounds": found.rounds.tolist(),
+        "ages": found.ages.tolist(),
+        "waiting": [one._asdict() for one in found.waiting],
+    }
+
+
+_LOOKS: dict[str, tuple[str, Callable[[Study], Any]]] = {
+    "status": ("Where the study stands: counts and released values.", lambda study: study.status().to_dict()),
+    "recommend": ("The decision to take home, and how sure it is.", lambda study: study.recommend().to_dict()),
+    "plan": ("The plan in force.", lambda study: study.plan.to_dict()),
+    "posterior": ("What is believed of the losses, with its uncertainty.", _posterior),
+    "statement": ("What is promised, to whom, against whom, what is spent, what is not covered.", _statement),
+}
+
+
+def _limit(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= _MOST):
+        raise Problem("malformed", f"limit must be a whole number from 0 to {_MOST}.")
+    return int(text)
+
+
+def _json(found: Any) -> Response:
+    return Response(json.dumps(found, allow_nan=False).encode(), media_type="application/json")

@@ -1,0 +1,66 @@
+"""Running the service: uvicorn, one process or several, TLS, and a stop that loses nothing."""
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+import uvicorn
+
+from sottovoce.service.settings import Settings
+
+__all__ = ["serve"]
+
+_SWITCH_SECONDS = 0.0005  # at most, until the thread that answers gets its turn beside those that compute
+_HEALTH_SECONDS = 60  # a worker that does not answer its supervisor for so long is replaced: some steps compute
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal says to stop; calls in flight finish, and what was acknowledged is durable.
+
+    Parameters
+    ----------
+    settings
+        How.
+    """
+    os.environ |= settings.in_environment()
+    try:
+        uvicorn.run("sottovoce.service.serving:worker", factory=True, **_options(settings))
+    finally:
+        for name in settings.in_environment():
+            os.environ.pop(name, None)
+
+
+def worker() -> Any:
+    """Return the application of one worker process."""
+    from sottovoce.service.app import from_environment
+
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    return from_environment()
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    return {
+        "host": settings.host,
+        "port": settings.port,
+        "workers": settings.workers,
+        "access_log": False,  # ours knows what must not be in it
+        "server_header": False,
+        "proxy_headers": bool(settings.proxies),
+        "forwarded_allow_ips": list(settings.proxies),
+        "ssl_certfile": settings.certificate,
+        "ssl_keyfile": settings.private_key,
+        "timeout_graceful_shutdown": max(1, round(settings.grace)),
+        "timeout_worker_healthcheck": _HEALTH_SECONDS,
+        "log_level": "warning",
+        "loop": _installed("uvloop", "asyncio"),
+        "http": _installed("httptools", "h11"),
+        "ws": "none",
+    }
+
+
+def _installed(wanted: str, otherwise: str) -> str:
+    with suppress(ImportError):
+        __import__(wanted)
+        return wanted
+    return otherwise
