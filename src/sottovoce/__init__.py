@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:  # what is written here for readers and type checkers happens below, when it is first used
     from sottovoce import domains, errors, experiments, problems, projection, simulation
     from sottovoce.auditing import audit
+    from sottovoce.client import connect
     from sottovoce.exploration.posterior import Posterior
     from sottovoce.learning import (
         Action,
@@ -68,6 +69,7 @@ __all__ = [
     "__version__",
     "audit",
     "baselines",
+    "connect",
     "domains",
     "errors",
     "experiments",
@@ -83,6 +85,7 @@ __all__ = [
 # Where public names live. Their packages are loaded when one of them is first used: all of them take a second.
 _PACKAGES = (
     "auditing",
+    "client",
     "domains",
     "errors",
     "experiments",
@@ -98,6 +101,7 @@ _PACKAGES = (
 )
 _HOMES = {
     "audit": "sottovoce.auditing",
+    "connect": "sottovoce.client",
     "Posterior": "sottovoce.exploration.posterior",
     "Action": "sottovoce.learning",
     "Actions": "sottovoce.learning",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce.errors import InvalidLoss
 
-__all__ = ["as_array", "as_float", "as_floats"]
+__all__ = ["as_array", "as_float", "as_floats", "raw_loss_refused"]
 
 
 def as_float(loss: Any) -> float:
@@ -42,3 +42,11 @@ def as_floats(losses: Any) -> NDArray[np.float64]:
     except Exception:
         pass
     raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
+
+
+def raw_loss_refused(owner: str) -> TypeError:
+    """Return the error for a raw loss under local privacy; `owner` is what has the channel, as users call it."""
+    return TypeError(
+        "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
+        f"report=sv.local.privatise(loss, {owner}.channel))"
+    )

@@ -13,8 +13,11 @@ __all__ = [
     "InvalidLoss",
     "LedgerConflict",
     "LedgerExceeded",
+    "QueueFull",
     "RefusedCall",
     "RoundClosed",
+    "ServiceAway",
+    "ServiceError",
     "SottovoceError",
     "StateRefused",
     "StorageError",
@@ -123,6 +126,35 @@ class StudyDamaged(SottovoceError, RuntimeError):
 
 class StorageError(SottovoceError, OSError):
     """The storage could not be read or written: full, locked, read-only, gone."""
+
+
+class ServiceAway(StorageError):
+    """A service could not be reached, or was too busy; whether it has recorded a call that it did not answer is open.
+
+    Every call of a client can be repeated: nothing is counted twice.
+    """
+
+
+class QueueFull(StorageError):
+    """A queue on disk holds as many losses as it may; this call was not recorded."""
+
+
+class ServiceError(SottovoceError, RuntimeError):
+    """A service has refused a call for a reason of its own, a key that it does not know above all.
+
+    Parameters
+    ----------
+    words
+        What it said.
+    kind
+        The kind of its problem document, such as "forbidden"; empty if it sent none.
+    status
+        The HTTP status.
+    """
+
+    def __init__(self, words: str, kind: str = "", status: int = 0) -> None:
+        super().__init__(words)
+        self.kind, self.status = kind, status
 
 
 class SweepStopped(SottovoceError, RuntimeError):

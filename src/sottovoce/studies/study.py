@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array
+from sottovoce._losses import as_array, raw_loss_refused
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, WrongReport
 from sottovoce.exploration.posterior import Posterior
@@ -249,10 +249,14 @@ class Study:
     def _reported(self, losses: Any, report: Any) -> Any:
         if self._local:
             if losses is not None or report is None:
+<<<<<<< HEAD
                 raise WrongReport(
                     "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
                     "report=sv.local.privatise(loss, study.channel))"
                 )
+=======
+                raise raw_loss_refused("study")
+>>>>>>> 4fe3fe5 (Use a study behind a service like a study: calls are repeated, tells wait on disk while it is away)
             return report
         if report is not None:
             raise WrongReport(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")

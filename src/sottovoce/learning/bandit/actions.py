@@ -14,7 +14,7 @@ from sottovoce.domains import Domain
 from sottovoce.domains.naming import by_numbers, own_copy
 from sottovoce.exploration import Decisions, indices_of, said_of
 
-__all__ = ["Action", "Actions", "speaking"]
+__all__ = ["Action", "Actions", "named_action", "named_actions", "speaking"]
 
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
@@ -93,6 +93,32 @@ class _Carried(Action):
 
 
 _Carried.__name__ = _Carried.__qualname__ = Action.__name__
+
+
+class _Named(_Carried):
+    """An action that came from elsewhere with what it is in the names of a set that is not at hand."""
+
+    def __repr__(self) -> str:
+        return _in_names(self)
+
+    def __reduce__(self) -> Any:
+        return named_action, (*self, self._chosen)
+
+
+_Named.__name__ = _Named.__qualname__ = Action.__name__
+
+
+def named_action(action_id: int | str, x: Floats, wants_loss: bool, chosen: Any) -> Action:
+    """Return an action of a set that is not at hand, with what it is in the names of that set.
+
+    Examples
+    --------
+    >>> named_action("a", np.array([0.0, 1.0]), True, ["coffee"])
+    Action(id='a', chosen=['coffee'], wants_loss=True)
+    """
+    action = _Named(action_id, x, wants_loss)
+    action._chosen = chosen
+    return action
 
 
 def _carried(fields: tuple[Any, ...], chosen: Any) -> Action:
@@ -197,4 +223,33 @@ class Actions:
 def _carried_block(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], said: list[Any] | None) -> Actions:
     actions = Actions(ids, x, wants_loss)
     actions._said = said
+    return actions
+
+
+class _NamedBlock(Actions):
+    """A block that came from elsewhere, with what each decision is in the names of a set that is not at hand."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Action]:
+        fields = zip(self.ids.tolist(), self.x, self.wants_loss.tolist(), self.chosen, strict=True)
+        return itertools.starmap(named_action, fields)
+
+    def __reduce__(self) -> Any:
+        return named_actions, (self.ids, self.x, self.wants_loss, self._said)
+
+
+_NamedBlock.__name__ = _NamedBlock.__qualname__ = Actions.__name__
+
+
+def named_actions(ids: NDArray[Any], x: Floats, wants_loss: NDArray[np.bool_], chosen: list[Any]) -> Actions:
+    """Return a block of actions of a set that is not at hand, with what each is in the names of that set.
+
+    Examples
+    --------
+    >>> named_actions(np.array(["a"]), np.array([[0.0, 1.0]]), np.array([True]), [["coffee"]]).chosen
+    [['coffee']]
+    """
+    actions = _NamedBlock(ids, x, wants_loss)
+    actions._said = chosen
     return actions

@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack, overload
 from sottovoce import _fork
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array
+from sottovoce._losses import as_array, raw_loss_refused
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
 from sottovoce.exploration.posterior import Misfit, Posterior
@@ -205,10 +205,7 @@ class PrivateBandit(AskTell):
         choice("late", late, ("error", "drop"))
         if self._local:
             if losses is not None or report is None:
-                raise TypeError(
-                    "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
-                    "report=sv.local.privatise(loss, optimizer.channel))"
-                )
+                raise raw_loss_refused("optimizer")
             losses = report
         elif report is not None:
             raise TypeError(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")

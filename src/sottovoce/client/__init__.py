@@ -1,0 +1,10 @@
+"""Clients of a service: `sottovoce.connect`, and a queue on disk for while it is away."""
+
+from sottovoce.client._answers import Facts
+from sottovoce.client._courier import Told
+from sottovoce.client.connecting import connect
+from sottovoce.client.remote_study import RemoteStudy
+from sottovoce.client.retries import Retries
+from sottovoce.client.tell_queue import Refusal, TellQueue
+
+__all__ = ["Facts", "Refusal", "RemoteStudy", "Retries", "TellQueue", "Told", "connect"]

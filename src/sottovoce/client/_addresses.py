@@ -1,0 +1,62 @@
+"""Where a service is, and whether losses and keys may travel there."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+__all__ = ["Address"]
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a service, checked.
+
+    Examples
+    --------
+    >>> Address.of("https://decide.example/", insecure=False).of_study("spring 1", "ask")
+    'https://decide.example/studies/spring%201/ask'
+    >>> Address.of("http://127.0.0.1:8420", insecure=False).local
+    True
+    """
+
+    base: str
+    local: bool
+
+    @classmethod
+    def of(cls, url: Any, *, insecure: bool) -> "Address":
+        """Return the address that a URL is; refuse one to which losses and keys would travel in clear."""
+        if not isinstance(url, str):
+            raise TypeError(f"url must be a text such as 'https://decide.example', got something of {type(url)}")
+        parts = None
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError:  # its words may repeat a password
+            host = port = None
+        if parts is None or parts.scheme not in ("https", "http") or not host or any(c.isspace() for c in url):
+            raise ValueError("url must be like 'https://decide.example' or 'http://127.0.0.1:8420'")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("url must not hold a user or a password: pass the key by key=")
+        if parts.query or parts.fragment:
+            raise ValueError("url must end with the path of the service, without ? and #")
+        local = _is_loopback(host)
+        if parts.scheme == "http" and not (local or insecure):
+            raise ValueError(
+                f"http://{host} would carry losses and the key in clear: use https://, or, on a network that nobody "
+                "else can read, insecure=True"
+            )
+        name = f"[{host}]" if ":" in host else host
+        where = name if port is None else f"{name}:{port}"
+        return cls(f"{parts.scheme}://{where}{parts.path.rstrip('/')}", local)
+
+    def of_study(self, study: str, call: str) -> str:
+        """Return the address of a call of a study."""
+        return f"{self.base}/studies/{quote(study, safe='')}/{call}"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False

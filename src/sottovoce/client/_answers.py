@@ -1,0 +1,113 @@
+"""What a service answers, as the objects that a study would return."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Floats
+from sottovoce.domains.naming import in_words
+from sottovoce.errors import ServiceError
+from sottovoce.exploration.posterior import Misfit
+from sottovoce.learning.bandit.actions import Action, Actions, named_action, named_actions
+from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
+from sottovoce.learning.bandit.recommendation import Recommendation
+
+__all__ = ["Facts", "action_of", "actions_of", "outstanding_of", "recommendation_of"]
+
+_FIELDS = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen")
+
+
+class Facts(dict[str, Any]):
+    """Plain data from a service; what is in it can be read as an attribute, too.
+
+    Examples
+    --------
+    >>> Facts(told=3).told
+    3
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self:
+            return self[name]
+        raise AttributeError(f"the service has said nothing of {name!r}; it has of {', '.join(self)}")
+
+    def __str__(self) -> str:
+        return "\n".join(f"{name:<15} {value}" for name, value in self.items())
+
+
+def action_of(plain: Any) -> Action:
+    """Return the action that an answer is."""
+    if not isinstance(plain, dict) or not isinstance(plain.get("id"), str):
+        raise _no_answer("an action")
+    x, wanted = _vector(plain.get("x")), bool(plain.get("wants_loss", True))
+    chosen = plain.get("chosen")
+    return Action(plain["id"], x, wanted) if chosen is None else named_action(plain["id"], x, wanted, chosen)
+
+
+def actions_of(plain: Any, size: int) -> Actions:
+    """Return the block of actions that an answer is."""
+    found = plain.get("actions") if isinstance(plain, dict) else None
+    if not isinstance(found, list) or len(found) != size:
+        raise _no_answer(f"{size} actions")
+    single = [action_of(one) for one in found]
+    ids = np.array([one.id for one in single], dtype=np.str_)
+    wanted = np.array([one.wants_loss for one in single], dtype=bool)
+    rows = _rows([one.x for one in single])
+    said = [one.get("chosen") for one in found]
+    return Actions(ids, rows, wanted) if None in said else named_actions(ids, rows, wanted, said)
+
+
+def outstanding_of(plain: Any) -> Outstanding:
+    """Return what is asked and not told, as an answer has it."""
+    try:
+        ids = np.array([str(one) for one in plain["ids"]], dtype=np.str_)
+        rounds, ages = (np.array(plain[name], dtype=np.int64) for name in ("rounds", "ages"))
+        waiting = tuple(WaitingRound(**one) for one in plain.get("waiting") or ())
+        if len(ids) == len(rounds) == len(ages):
+            return Outstanding(ids, rounds, ages, waiting)
+    except (TypeError, ValueError, KeyError):
+        pass
+    raise _no_answer("what is outstanding")
+
+
+def recommendation_of(plain: Any) -> Recommendation:
+    """Return the recommendation that an answer is."""
+    try:
+        misfit, shortfall = plain.get("misfit"), plain.get("shortfall")
+        fields = {name: plain[name] for name in _FIELDS if name in plain}
+        return Recommendation(
+            _vector(plain["x"]),
+            misfit=None if misfit is None else _misfit(misfit),
+            shortfall=None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
+            words="" if plain.get("chosen") is None else in_words(plain["chosen"]),
+            **fields,
+        )
+    except (TypeError, ValueError, KeyError, AttributeError):
+        pass
+    raise _no_answer("a recommendation")
+
+
+def _misfit(plain: Any) -> Misfit:
+    return Misfit(**{name: plain[name] for name in Misfit.__dataclass_fields__ if name in plain})
+
+
+def _vector(x: Any) -> Floats:
+    """Return a decision that is written out."""
+    try:
+        found: NDArray[np.float64] = np.array(x, dtype=np.float64)
+        if found.ndim == 1:
+            return found
+    except (TypeError, ValueError):
+        pass
+    raise _no_answer("a decision")
+
+
+def _rows(found: list[Floats]) -> Floats:
+    if len({len(one) for one in found}) != 1:
+        raise _no_answer("decisions of one set")
+    return np.array(found)
+
+
+def _no_answer(what: str) -> ServiceError:
+    return ServiceError(f"the service's answer is not {what}: is it a sottovoce service of this version?")

@@ -1,0 +1,200 @@
+"""Brings tells to a service: at once, or, while it is away, from a queue on disk and in the order of the queue.
+
+Sending a tell twice is harmless, since an action takes one loss: so a tell is erased after it was acknowledged, never
+before. A block of which the service refuses something for good is sent in halves, so that the rest of it arrives.
+
+Tests: tests/client/test_queue.py.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from sottovoce import _fork
+from sottovoce.client._delivering import delivering
+from sottovoce.client._problems import REFUSED_FOR_GOOD
+from sottovoce.client._service import Service
+from sottovoce.client._wire import Tell
+from sottovoce.client.retries import Retries
+from sottovoce.client.tell_queue import Destination, TellQueue
+from sottovoce.errors import (
+    AlreadyTold,
+    InvalidLoss,
+    RoundClosed,
+    ServiceAway,
+    ServiceError,
+    SottovoceError,
+    StorageError,
+    UnknownAction,
+)
+
+__all__ = ["Courier", "Told", "send"]
+
+_log = logging.getLogger("sottovoce.client")
+_ONCE = Retries(attempts=1)
+_KINDS = {
+    UnknownAction: "unknown-action",
+    AlreadyTold: "already-told",
+    RoundClosed: "round-closed",
+    InvalidLoss: "invalid-loss",
+}
+
+
+class Told(NamedTuple):
+    """What became of a call of tell.
+
+    Attributes
+    ----------
+    recorded
+        Losses that are on record now.
+    already
+        Losses that were on record before: the call was repeated.
+    dropped
+        Losses that came too late, with `late="drop"`, or that nobody wanted.
+    queued
+        Losses that wait on disk until the service is back.
+    """
+
+    recorded: int = 0
+    already: int = 0
+    dropped: int = 0
+    queued: int = 0
+
+
+def send(service: Service, to: Destination, tell: Tell, retries: Retries) -> Told:
+    """Send a tell; return what became of it, or raise why it was refused, or that the service is away."""
+    answer = service.call("POST", service.address.of_study(to.study, "tell"), tell.body(), retries=retries)
+    counts = [answer.get(name, 0) for name in ("recorded", "already", "dropped")]
+    if not all(type(count) is int and count >= 0 for count in counts) or sum(counts) != len(tell):
+        # Erasing a loss takes an acknowledgement of every one of them.
+        raise ServiceError(f"{service.address.base} has acknowledged another number of losses than were sent")
+    return Told(*counts)
+
+
+class Courier:
+    """Delivers the tells of one study, by way of a queue.
+
+    Parameters
+    ----------
+    service, to
+        Where to.
+    queue
+        Where tells wait.
+    retries
+        How long to wait between attempts in the background: they go on for as long as anything waits.
+    """
+
+    def __init__(self, service: Service, to: Destination, queue: TellQueue, retries: Retries) -> None:
+        self._service, self._to, self.queue, self._retries = service, to, queue, retries
+        self._begin()
+
+    def _begin(self) -> None:
+        self._generation = _fork.generation()
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._troubles: set[str] = set()  # said since something was last delivered
+
+    def tell(self, tell: Tell) -> Told:
+        """Send a tell if nothing waits before it; otherwise, or if the service is away, have it wait."""
+        if not self.queue.waits_for(self._to):
+            try:
+                return send(self._service, self._to, tell, _ONCE)
+            except StorageError:  # away, or its storage is
+                pass
+        self.queue.add(self._to, tell)
+        self.wake()
+        return Told(queued=len(tell))
+
+    def flush(self, seconds: float) -> None:
+        """Deliver all that waits, or raise why that cannot be done."""
+        with delivering(self.queue.path, seconds) as mine:
+            if not mine:
+                raise StorageError(f"another process is delivering {self.queue.path}, and has not finished: wait")
+            self._deliver(self._retries)
+
+    def wake(self) -> None:
+        """See to it that somebody delivers what waits; a child of a fork does so itself."""
+        if self._generation != _fork.generation():
+            self._begin()
+        with self._lock:
+            if self._thread is None and not self._stopped.is_set():
+                self._thread = threading.Thread(target=self._work, name="sottovoce tells", daemon=True)
+                self._thread.start()
+
+    def stop(self) -> None:
+        """Deliver no more; what waits stays on the disk."""
+        self._stopped.set()
+
+    # ------------------------------------------------------------------ in the background
+
+    def _work(self) -> None:
+        attempt = 0
+        while not self._stopped.is_set():
+            trouble = self._try()
+            if not trouble and self._is_finished():
+                return
+            attempt = attempt + 1 if trouble else 0
+            self._say(trouble)
+            self._stopped.wait(self._retries.wait(attempt))
+
+    def _say(self, trouble: str) -> None:
+        if not trouble:
+            self._troubles.clear()
+        elif trouble not in self._troubles:
+            self._troubles.add(trouble)
+            _log.warning("losses wait in %s: %s", self.queue.path, trouble)
+
+    def _try(self) -> str:
+        """Deliver what there is; say what stood in the way."""
+        try:
+            with delivering(self.queue.path, 0.0) as mine:
+                if mine:
+                    self._deliver(_ONCE)
+                return ""
+        except (SottovoceError, OSError) as problem:
+            return str(problem)
+        except ValueError:  # closed meanwhile
+            return "the connection was closed"
+
+    def _is_finished(self) -> bool:
+        """Say whether nothing waits; and then see to it that the next tell starts a thread again."""
+        with self._lock:
+            try:
+                finished = not self.queue.waits_for(self._to)
+            except StorageError:
+                return False
+            if finished:
+                self._thread = None
+            return finished
+
+    def _deliver(self, retries: Retries) -> None:
+        while (waiting := self.queue.first(self._to)) is not None:
+            refused = list(self._refused(waiting.tell, retries))
+            self.queue.done(waiting.number, self._to, refused)
+            if refused:
+                _log.warning("%d losses that waited in %s were refused for good", len(refused), self.queue.path)
+
+    def _refused(self, tell: Tell, retries: Retries) -> Iterator[tuple[str, str]]:
+        """Send a tell, in parts if need be; yield the ids that are refused for good, each with the kind of refusal."""
+        kind = ""
+        try:
+            send(self._service, self._to, tell, retries)
+        except SottovoceError as problem:
+            kind = _refusal(problem)
+            if not kind:
+                raise
+        if kind and len(tell) > 1:
+            for half in tell.halves():
+                yield from self._refused(half, retries)
+        elif kind:
+            yield tell.ids[0], kind
+
+
+def _refusal(problem: Any) -> str:
+    """Return the kind of a refusal that no repetition would change; empty for one that may pass."""
+    if isinstance(problem, ServiceAway):
+        return ""
+    kind = getattr(problem, "kind", "") or next((name for of, name in _KINDS.items() if isinstance(problem, of)), "")
+    return kind if kind in REFUSED_FOR_GOOD else ""

@@ -1,0 +1,161 @@
+"""The SQLite file of a queue: for its owner alone, durable, and without a trace of what was delivered.
+
+Losses lie in it as they were told: it is to be guarded like the people's own data, for as long as a service is away.
+WAL with synchronous=FULL keeps what was accepted through a loss of power; secure_delete overwrites what is deleted, and
+the log is emptied after every delivery.
+
+A connection lives for one transaction. A fork waits until none is open, so that a child may use the file as well:
+SQLite's locks do not survive a fork.
+"""
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from sottovoce import _fork
+from sottovoce._disk import sync_folder
+from sottovoce.errors import StorageError
+
+__all__ = ["QueueFile"]
+
+_OURS = 0x73767471  # application_id: "svtq"
+_VERSION = 1
+_BUSY_SECONDS = 60.0
+_PRAGMAS = {"journal_mode": "WAL", "synchronous": "FULL", "secure_delete": "ON", "temp_store": "MEMORY"}
+_EXPECTED = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "temp_store": 2}
+_TABLES = (
+    "CREATE TABLE tells (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
+    "kind TEXT NOT NULL, late TEXT NOT NULL, size INTEGER NOT NULL, ids TEXT NOT NULL, numbers BLOB NOT NULL)",
+    "CREATE INDEX tells_in_order ON tells (service, study, number)",
+    "CREATE TABLE channels (service TEXT NOT NULL, study TEXT NOT NULL, channel TEXT, PRIMARY KEY (service, study))",
+    "CREATE TABLE refusals (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
+    "id TEXT NOT NULL, kind TEXT NOT NULL)",
+    f"PRAGMA application_id = {_OURS}",
+    f"PRAGMA user_version = {_VERSION}",
+)
+_WORDS = {
+    sqlite3.SQLITE_FULL: "the disk is full: make room",
+    sqlite3.SQLITE_BUSY: "another process has held it for too long",
+    sqlite3.SQLITE_READONLY: "it cannot be written: check the permissions of the file and its folder",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the path, and that its folder exists",
+    sqlite3.SQLITE_CORRUPT: "it is damaged: what it held is lost. Move it away, and connect again",
+    sqlite3.SQLITE_NOTADB: "it is no queue: choose another name",
+}
+
+_at_work = threading.RLock()  # of all queues of this process: no file of theirs is open without it
+
+
+class QueueFile:
+    """A file, made if it is missing.
+
+    Parameters
+    ----------
+    path
+        Where; made absolute, so that a change of the working folder changes nothing.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.path.abspath(os.fspath(path)))
+        _prepare(self.path)
+        with self.transaction() as connection:
+            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if found != "ok":
+            raise StorageError(f"{self.path}: {_WORDS[sqlite3.SQLITE_CORRUPT]}")
+
+    @contextmanager
+    def transaction(self, *, erase: bool = False) -> Iterator[sqlite3.Connection]:
+        """Yield a connection in a transaction that is durable at its end, or undone by any error.
+
+        Parameters
+        ----------
+        erase
+            Whether to empty the log afterwards, where deleted losses would linger.
+        """
+        words = ""
+        with _at_work:
+            _fork.refuse_inherited(self.path, *(f"{os.path.realpath(self.path)}{end}" for end in ("-wal", "-shm")))
+            connection = None
+            try:
+                connection = _connect(self.path)
+                connection.execute("BEGIN IMMEDIATE")
+                _set_up(connection, self.path)
+                yield connection
+                connection.execute("COMMIT")
+                if erase:  # whoever reads at this moment keeps it from happening; then the next one does it
+                    with suppress(sqlite3.OperationalError):
+                        connection.execute("PRAGMA busy_timeout = 0")
+                        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as problem:
+                words = _in_words(problem)
+            finally:
+                if connection is not None:  # what is not committed is undone; the last one removes the log
+                    connection.close()
+        if words:
+            raise StorageError(f"{self.path}: {words}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    place = f"file:{quote(os.fsencode(path))}?mode=rw"  # SQLite itself creates no file: others could read it
+    connection = sqlite3.connect(place, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    try:
+        for name, value in _PRAGMAS.items():
+            connection.execute(f"PRAGMA {name} = {value}")
+        wrong = [
+            name for name, value in _EXPECTED.items() if connection.execute(f"PRAGMA {name}").fetchone()[0] != value
+        ]
+    except BaseException:
+        connection.close()
+        raise
+    if wrong:
+        connection.close()
+        raise StorageError(f"{path}: SQLite does not comply with PRAGMA {wrong[0]}, and losses would not be safe there")
+    return connection
+
+
+def _set_up(connection: sqlite3.Connection, path: Path) -> None:
+    (ours,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if (ours, version) == (_OURS, _VERSION):
+        return
+    if ours == _OURS:
+        raise StorageError(f"{path} was made by another version of sottovoce (format {version}): deliver it with that")
+    if ours or version or connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        raise StorageError(f"{path} is a database of something else: choose another name for the queue")
+    for statement in _TABLES:
+        connection.execute(statement)
+
+
+def _prepare(path: Path) -> None:
+    """Create a missing file for its owner alone; refuse one that others could read."""
+    if not path.parent.is_dir():
+        raise StorageError(f"the folder {path.parent} does not exist: create it first")
+    words = ""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as problem:
+        words = problem.strerror or type(problem).__name__
+    if words:
+        raise StorageError(f"{path} cannot be opened as a queue: {words}")
+    try:
+        found = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if os.name != "nt" and found.st_mode & 0o077:
+        raise StorageError(f"{path} can be opened by others, and losses would lie in it: chmod 600, or another name")
+    if found.st_nlink > 1:
+        raise StorageError(f"{path} has several names (hard links), and SQLite would lose track: choose another name")
+    sync_folder(path.parent)
+
+
+def _in_words(problem: sqlite3.Error) -> str:
+    """Return what an error means; SQLite's own words hold names of tables, and never a value."""
+    code = (getattr(problem, "sqlite_errorcode", 0) or 0) & 0xFF
+    return f"{_WORDS.get(code, 'the queue could not be used')} ({type(problem).__name__})"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_at_work.acquire, after_in_parent=_at_work.release, after_in_child=_at_work.release)

@@ -1,0 +1,185 @@
+"""Calls of a service over HTTP, repeated while it is away.
+
+No error from here holds what was sent: those of httpx hold the request with its body, and are let go of before ours is
+raised, outside `except`. Nor is a redirect followed: it may lead to where losses must not go.
+
+Tests: tests/client/test_retries.py, tests/client/test_discretion.py.
+"""
+
+import importlib
+import os
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce import _fork
+from sottovoce.client._addresses import Address
+from sottovoce.client._problems import error_from, kind_of
+from sottovoce.client.retries import Retries, told_to_wait
+from sottovoce.errors import ServiceAway, SottovoceError, StorageError
+
+__all__ = ["Service"]
+
+_AGAIN = (429, 502, 503, 504)
+_UNKNOWN_CERTIFICATE = "CERTIFICATE_VERIFY_FAILED"
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """An attempt that may be repeated, in words; and for how long the service wants to be left alone."""
+
+    error: SottovoceError
+    told: float | None = None
+    final: bool = False
+
+
+class Service:
+    """A service that can be called, from any thread, and after a fork from the child as well.
+
+    Parameters
+    ----------
+    address
+        Where it is.
+    key
+        Sent with every call; kept out of everything that is shown.
+    timeout
+        Seconds to wait for a connection, and for each piece of an answer.
+    certificates
+        What to trust: None for what the system trusts, or the file of a certificate authority, or an `SSLContext`.
+    """
+
+    def __init__(self, address: Address, key: str | None, timeout: float, certificates: Any) -> None:
+        httpx = _httpx()
+        headers = {"Accept": "application/json", "User-Agent": "sottovoce"}
+        if key is not None:
+            headers["Authorization"] = f"Bearer {_checked_key(key)}"
+        verify = _trusted(certificates)
+
+        def connect() -> Any:
+            # A proxy from the environment would see what goes to this machine, where nothing is encrypted.
+            return httpx.Client(headers=headers, timeout=timeout, verify=verify, trust_env=not address.local)
+
+        self.address = address
+        self._connect = connect
+        self._connection: tuple[int, Any] = (_fork.generation(), connect())
+        self._closed = threading.Event()
+
+    def __repr__(self) -> str:
+        return f"Service({self.address.base!r})"
+
+    def call(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None = None,
+        *,
+        retries: Retries,
+        headers: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Return the answer to a call that may be repeated: plain data.
+
+        Parameters
+        ----------
+        method, url, body, headers
+            Of the request.
+        retries
+            How often, and when.
+        """
+        sent = {**(headers or {}), **({} if body is None else {"Content-Type": "application/json"})}
+        for attempt in range(retries.attempts):
+            found = self._attempt(method, url, body, sent)
+            if not isinstance(found, _Failure):
+                return found
+            last = attempt + 1 == retries.attempts
+            if found.final or last or (found.told or 0.0) > retries.longest:
+                raise found.error
+            self._closed.wait(retries.wait(attempt, found.told))
+        raise AssertionError("there is at least one attempt")
+
+    def _attempt(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
+        httpx = _httpx()
+        if self._closed.is_set():
+            raise ValueError("this connection is closed: connect again")
+        failed, response = "", None
+        try:
+            response = self._client().request(method, url, content=body, headers=headers)
+        except httpx.HTTPError as problem:
+            failed = type(problem).__name__
+            if _UNKNOWN_CERTIFICATE in str(problem):
+                failed = _UNKNOWN_CERTIFICATE
+        if response is None:
+            return self._unreachable(failed)
+        return self._read(response)
+
+    def _unreachable(self, why: str) -> _Failure:
+        where = self.address.base
+        if why == _UNKNOWN_CERTIFICATE:
+            words = f"the certificate of {where} is not one that is trusted here: pass certificates=, or mend it"
+            return _Failure(ServiceAway(words), final=True)
+        words = f"{where} could not be reached, or did not answer ({why}); repeat the call: nothing is counted twice"
+        return _Failure(ServiceAway(words))
+
+    def _read(self, response: Any) -> Any:
+        status = response.status_code
+        plain = None
+        with suppress(ValueError, RecursionError):  # no JSON, or none that anybody meant
+            plain = response.json()
+        if 200 <= status < 300:
+            if isinstance(plain, dict):
+                return plain
+            return _Failure(error_from(status, None), final=True)
+        if status not in _AGAIN:
+            return _Failure(error_from(status, plain), final=True)
+        error = error_from(status, plain)
+        if not isinstance(error, StorageError):
+            words = f": {error}" if kind_of(plain) else ""
+            error = ServiceAway(f"{self.address.base} is busy or away at present (status {status}){words}")
+        return _Failure(error, told_to_wait(response.headers.get("Retry-After")))
+
+    def _client(self) -> Any:
+        generation, client = self._connection
+        if generation != _fork.generation():  # a child must not write into its parent's connections
+            client = self._connect()
+            self._connection = (_fork.generation(), client)
+            self._closed = threading.Event()
+        return client
+
+    def close(self) -> None:
+        """Close all connections; a call that waits gives up."""
+        generation, client = self._connection
+        self._closed.set()
+        if generation == _fork.generation():
+            client.close()
+
+
+def _httpx() -> Any:
+    try:
+        return importlib.import_module("httpx")
+    except ImportError:
+        pass
+    raise ImportError("connecting to a service needs httpx: pip install 'sottovoce[client]'")
+
+
+def _checked_key(key: Any) -> str:
+    if not isinstance(key, str) or not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise ValueError("key must be the text that `sottovoce serve key create` has shown; what was passed is not")
+    return key
+
+
+def _trusted(certificates: Any) -> Any:
+    if certificates is None:
+        return True
+    ssl = importlib.import_module("ssl")
+    if isinstance(certificates, ssl.SSLContext):
+        if certificates.verify_mode != ssl.CERT_REQUIRED or not certificates.check_hostname:
+            raise ValueError("certificates must be an SSLContext that checks certificates and host names")
+        return certificates
+    words = type(certificates).__name__
+    if isinstance(certificates, str | os.PathLike):
+        try:
+            return ssl.create_default_context(cafile=certificates)
+        except OSError as problem:
+            words = f"{os.fspath(certificates)}: {type(problem).__name__}"
+    raise ValueError(f"certificates must be the file of a certificate authority, or an SSLContext, got {words}")

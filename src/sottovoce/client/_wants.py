@@ -1,0 +1,96 @@
+"""What a study wants to be told: losses, or reports that their owners have privatised.
+
+No raw loss is sent before this is known, and none ever to a study with local privacy. A service that is itself among
+those whom losses are to be kept from could lie: whoever connects with `privacy=` does not take its word.
+
+Tests: tests/client/test_local_privacy.py.
+"""
+
+from typing import Any, NamedTuple
+
+from sottovoce.client._service import Service
+from sottovoce.client.retries import Retries
+from sottovoce.client.tell_queue import Destination, TellQueue
+from sottovoce.errors import ConfigurationMismatch, ServiceError, StorageError
+from sottovoce.privacy import LocalDP
+from sottovoce.privacy.local import Channel, channel_from_dict
+
+__all__ = ["NO_CHANNEL", "Wants"]
+
+NO_CHANNEL = "no-channel"
+"""The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
+
+
+class _Known(NamedTuple):
+    channel: Channel | None
+
+
+class Wants:
+    """Finds out once, from the service, or from the queue if the service is away.
+
+    Parameters
+    ----------
+    service, to
+        Whom to ask, about which study.
+    queue
+        Keeps the answer for when the service is away; or None.
+    privacy
+        What the caller insists on; or None.
+    retries
+        How often to ask.
+    """
+
+    def __init__(
+        self, service: Service, to: Destination, queue: TellQueue | None, privacy: LocalDP | None, retries: Retries
+    ) -> None:
+        self._service, self._to, self._queue, self._privacy, self._retries = service, to, queue, privacy, retries
+        self._known: _Known | None = None
+
+    def channel(self) -> Channel | None:
+        """Return what owners privatise their losses with; None if the study wants the losses themselves."""
+        if self._known is None:
+            found = _Known(self._read(self._find()))
+            self._insist(found.channel)
+            self._known = found
+        return self._known.channel
+
+    def _find(self) -> Any:
+        stored, plain = (False, None) if self._queue is None else self._queue.channel(self._to)
+        try:
+            found = self._asked(Retries(attempts=1) if stored else self._retries)
+        except StorageError:
+            if not stored:
+                raise
+            return plain
+        if self._queue is not None and (not stored or found != plain):
+            self._queue.keep_channel(self._to, found)
+        return found
+
+    def _asked(self, retries: Retries) -> Any:
+        try:
+            return self._service.call("GET", self._service.address.of_study(self._to.study, "channel"), retries=retries)
+        except ServiceError as problem:
+            if problem.kind != NO_CHANNEL:
+                raise
+            return None
+
+    def _read(self, plain: Any) -> Channel | None:
+        if plain is None:
+            return None
+        try:
+            return channel_from_dict(plain)
+        except (TypeError, ValueError, KeyError, AttributeError):
+            pass
+        raise ServiceError("the service's answer is not a channel: is it a sottovoce service of this version?")
+
+    def _insist(self, channel: Channel | None) -> None:
+        wanted = self._privacy
+        if wanted is None:
+            return
+        if channel is None:
+            raise ConfigurationMismatch(f"privacy is {wanted}, and the study wants raw losses; none was sent")
+        if channel.epsilon > wanted.per_report:
+            raise ConfigurationMismatch(
+                f"privacy is {wanted}, which leaves {wanted.per_report:g} for a report, and the study's channel spends "
+                f"{channel.epsilon:g}; nothing was reported"
+            )

@@ -1,0 +1,118 @@
+"""What travels to a service: every loss in as many characters as any other.
+
+Who sees only the length of an encrypted request would otherwise learn from it: `0.5` is shorter than `0.12345`.
+
+Tests: tests/client/test_wire.py.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._losses import as_floats
+from sottovoce.errors import UNRECORDED, InvalidLoss, UnknownAction
+from sottovoce.learning.bandit.actions import Action, Actions
+
+__all__ = ["LOSS_WIDTH", "Tell", "checked_ids", "checked_losses", "checked_reports", "loss_text"]
+
+LOSS_WIDTH = 25
+_REPORT_WIDTH = 20  # holds every integer of 64 bits
+
+
+@dataclass(frozen=True)
+class Tell:
+    """Losses, or reports, on their way: all that a call of tell says.
+
+    Parameters
+    ----------
+    kind
+        "loss", or "report" under local privacy.
+    ids, values
+        Of the actions; and a number for each.
+    late
+        As for `Study.tell`.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    values: tuple[float, ...]
+    late: str = "error"
+
+    def __repr__(self) -> str:
+        return f"Tell(<{len(self.ids)} of kind {self.kind!r}>)"  # without the values: it may end in a log
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def halves(self) -> "tuple[Tell, Tell]":
+        """Return the first half and the second."""
+        middle = len(self) // 2
+        first = Tell(self.kind, self.ids[:middle], self.values[:middle], self.late)
+        return first, Tell(self.kind, self.ids[middle:], self.values[middle:], self.late)
+
+    def body(self) -> bytes:
+        """Return the request."""
+        write = loss_text if self.kind == "loss" else _report_text
+        late = f', "late": {json.dumps(self.late)}'
+        if len(self) == 1:
+            return f'{{"id": {json.dumps(self.ids[0])}, "{self.kind}": {write(self.values[0])}{late}}}'.encode()
+        numbers = ", ".join(map(write, self.values))
+        plural = "losses" if self.kind == "loss" else "reports"
+        return f'{{"ids": {json.dumps(list(self.ids))}, "{plural}": [{numbers}]{late}}}'.encode()
+
+
+def loss_text(loss: float) -> str:
+    """Return a finite loss as a JSON number that takes as much room as any other, and is read back to the last bit.
+
+    Examples
+    --------
+    >>> loss_text(0.25), len(loss_text(-5e-324))
+    (' 2.50000000000000000e-001', 25)
+    """
+    mantissa, _, exponent = f"{loss: .17e}".partition("e")
+    return f"{mantissa}e{exponent[0]}{exponent[1:]:0>3}"
+
+
+def _report_text(report: float) -> str:
+    return f"{int(report):>{_REPORT_WIDTH}d}"
+
+
+def checked_ids(ids: Any) -> tuple[str, ...]:
+    """Return ids as texts; whatever else was passed by mistake (a loss?) is not shown."""
+    if isinstance(ids, Action):
+        raise TypeError("ids is an Action: pass its id, as in tell(action.id, loss)")
+    if isinstance(ids, Actions):
+        raise TypeError("ids is a block of Actions: pass their ids, as in tell(actions.ids, losses)")
+    given = [str(ids)] if isinstance(ids, str) else np.asarray(ids).ravel().tolist()
+    for one in given:
+        if type(one) is not str:
+            raise UnknownAction(f"id of type {type(one).__name__} was not handed out by this study", UNRECORDED)
+    return tuple(given)
+
+
+def checked_losses(losses: Any, ids: Sequence[str]) -> tuple[float, ...]:
+    """Return a finite loss for each id, or say what is wrong without showing any."""
+    values = as_floats(losses)
+    _refuse_another_shape(values, ids)
+    if not np.isfinite(values).all():
+        raise InvalidLoss("a loss is not a finite number; nothing of this block was recorded. Fix it, and tell again")
+    return tuple(values.ravel().tolist())
+
+
+def checked_reports(reports: Any, ids: Sequence[str], channel: Any) -> tuple[int, ...]:
+    """Return a report for each id; refuse what the channel cannot have sent, a raw loss above all."""
+    values = as_floats(reports)
+    _refuse_another_shape(values, ids)
+    held = np.isfinite(values) & (np.abs(values) < 2.0**62)
+    integers = np.where(held, values, 0.5).astype(np.int64)
+    if not (integers == values).all() or not channel.valid(integers):
+        raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")
+    return tuple(integers.ravel().tolist())
+
+
+def _refuse_another_shape(values: Any, ids: Sequence[str]) -> None:
+    if values.size != len(ids):
+        raise ValueError(f"losses must have the shape of ids, ({len(ids)},), got {values.shape}")

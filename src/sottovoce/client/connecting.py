@@ -1,0 +1,98 @@
+"""Connecting to a service."""
+
+import os
+from typing import Any
+
+from sottovoce._checks import number
+from sottovoce.client._addresses import Address
+from sottovoce.client._service import Service
+from sottovoce.client.remote_study import RemoteStudy
+from sottovoce.client.retries import Retries
+from sottovoce.client.tell_queue import TellQueue
+from sottovoce.errors import ServiceError
+from sottovoce.privacy import LocalDP
+
+__all__ = ["connect"]
+
+
+def connect(
+    url: str,
+    *,
+    study: str | None = None,
+    key: str | None = None,
+    queue: str | os.PathLike[str] | TellQueue | None = None,
+    privacy: LocalDP | None = None,
+    retries: Retries | None = None,
+    timeout: float = 30.0,
+    certificates: Any = None,
+    insecure: bool = False,
+) -> RemoteStudy:
+    """Connect to a study that a service holds (`sottovoce serve`), and use it like a study.
+
+    Parameters
+    ----------
+    url
+        Of the service: "https://decide.example". With http:// losses and the key would travel in clear: it is refused,
+        except to this machine.
+    study
+        The name of the study; may be left out where the key can read just one.
+    key
+        What `sottovoce serve key create` has shown; None for a service that was started with --dev.
+    queue
+        The path of a file in which tells wait while the service is away, or a `TellQueue`. The losses lie in that file
+        until they are delivered: it is made for its owner alone, and is to be guarded like the losses themselves.
+        Without it a tell that cannot be delivered raises `ServiceAway`.
+    privacy
+        `LocalDP(epsilon)` to insist on it: nothing is told to a study that wants raw losses, or whose reports spend
+        more, whatever the service says.
+    retries
+        How often calls are repeated while the service is away.
+    timeout
+        Seconds to wait for a connection, and for each piece of an answer.
+    certificates
+        For a service whose certificate the system does not trust: the file of its authority, or an `SSLContext`.
+    insecure
+        Whether http:// to another machine is fine, on a network that nobody else can read.
+
+    Examples
+    --------
+    >>> remote = connect("https://decide.example", study="spring", key="sv_example")
+    >>> remote
+    RemoteStudy('spring' at 'https://decide.example')
+    >>> remote.close()
+    """
+    address = Address.of(url, insecure=insecure)
+    retries = _checked_retries(retries)
+    if privacy is not None and not isinstance(privacy, LocalDP):
+        raise TypeError(f"privacy must be LocalDP: other guarantees are the service's to keep, got {privacy!r}")
+    waiting = queue if queue is None or isinstance(queue, TellQueue) else TellQueue(queue)
+    service = Service(address, key, number("timeout", timeout, above=0), certificates)
+    try:
+        name = _only_study(service, retries) if study is None else _checked_name(study)
+    except BaseException:
+        service.close()
+        raise
+    return RemoteStudy(service, name, retries=retries, queue=waiting, privacy=privacy)
+
+
+def _checked_retries(retries: Any) -> Retries:
+    if retries is None:
+        return Retries()
+    if not isinstance(retries, Retries):
+        raise TypeError(f"retries must be like sottovoce.client.Retries(attempts=3), got {retries!r}")
+    return retries
+
+
+def _checked_name(study: Any) -> str:
+    if not isinstance(study, str) or not study or study in (".", ".."):  # dots would lead to another address
+        raise ValueError(f"study must be the name of a study, got {study!r}")
+    return study
+
+
+def _only_study(service: Service, retries: Retries) -> str:
+    found = service.call("GET", f"{service.address.base}/studies", retries=retries).get("studies")
+    names = [one.get("name") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    if len(names) == 1:
+        return _checked_name(names[0])
+    shown = ", ".join(map(repr, names[:10])) or "none"
+    raise ServiceError(f"study= must be named: the key can read {len(names)} studies ({shown})")

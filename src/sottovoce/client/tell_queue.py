@@ -1,0 +1,201 @@
+"""Losses that wait on disk until a service is back.
+
+Tests: tests/client/test_queue.py, tests/client/test_queue_killed.py.
+"""
+
+import json
+import os
+import struct
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from sottovoce._checks import whole
+from sottovoce.client._queue_file import QueueFile
+from sottovoce.client._wire import Tell
+from sottovoce.errors import QueueFull, StorageError
+
+__all__ = ["Destination", "Refusal", "TellQueue"]
+
+_REFUSALS_KEPT = 1000
+_SEQUENCE = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'refusals'), 0)"
+
+
+class Destination(NamedTuple):
+    """Where a tell is to go: the address of a service, and the name of a study."""
+
+    service: str
+    study: str
+
+
+class Refusal(NamedTuple):
+    """A tell that a service has refused for good, without its loss: of which action, and the kind of refusal."""
+
+    study: str
+    id: str
+    kind: str
+
+
+class Waiting(NamedTuple):
+    """A tell that waits, and its number in the queue."""
+
+    number: int
+    tell: Tell
+
+
+class TellQueue:
+    """A queue of tells in a file, shared by all threads and processes that are given its path.
+
+    Losses lie in the file until they are delivered: it belongs to its owner alone (others cannot open it), and is to be
+    guarded like the losses themselves, backups included. What is delivered is erased.
+
+    Parameters
+    ----------
+    path
+        Of the file; made if it is missing. A local disk, not a network share.
+    most
+        Losses that may wait; one more is refused (`QueueFull`), and was then not recorded.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> queue = TellQueue(pathlib.Path(tempfile.mkdtemp()) / "tells.db")
+    >>> queue.waiting, queue.refused
+    (0, 0)
+    """
+
+    def __init__(self, path: str | os.PathLike[str], most: int = 100_000) -> None:
+        self._most = whole("most", most)
+        self._file = QueueFile(path)
+
+    @property
+    def path(self) -> str:
+        """Where the file is."""
+        return str(self._file.path)
+
+    @property
+    def waiting(self) -> int:
+        """How many losses wait, for whatever study."""
+        with self._file.transaction() as connection:
+            return int(connection.execute("SELECT coalesce(sum(size), 0) FROM tells").fetchone()[0])
+
+    @property
+    def refused(self) -> int:
+        """How many losses services have refused for good since the file was made; `refusals` says which."""
+        with self._file.transaction() as connection:
+            return int(connection.execute(_SEQUENCE).fetchone()[0])
+
+    def refusals(self) -> list[Refusal]:
+        """Return the newest of what was refused, the oldest first: a thousand at most, without losses."""
+        with self._file.transaction() as connection:
+            rows = connection.execute("SELECT study, id, kind FROM refusals ORDER BY number").fetchall()
+        return [Refusal(*row) for row in rows]
+
+    def __repr__(self) -> str:
+        return f"TellQueue({self.path!r})"
+
+    # ------------------------------------------------------------------ for whoever delivers
+
+    def waits_for(self, to: Destination) -> bool:
+        """Say whether anything waits for a study.
+
+        Parameters
+        ----------
+        to
+            The study.
+        """
+        with self._file.transaction() as connection:
+            query = "SELECT 1 FROM tells WHERE service = ? AND study = ? LIMIT 1"
+            return connection.execute(query, to).fetchone() is not None
+
+    def add(self, to: Destination, tell: Tell) -> None:
+        """Have a tell wait; it is on the disk when this returns.
+
+        Parameters
+        ----------
+        to, tell
+            Where it is to go, and what is told.
+        """
+        with self._file.transaction() as connection:
+            (waiting,) = connection.execute("SELECT coalesce(sum(size), 0) FROM tells").fetchone()
+            if waiting + len(tell) <= self._most:
+                connection.execute(
+                    "INSERT INTO tells (service, study, kind, late, size, ids, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (*to, tell.kind, tell.late, len(tell), json.dumps(tell.ids), _packed(tell.values)),
+                )
+                return
+        raise QueueFull(
+            f"{self.path} holds {waiting:,} losses, and may hold {self._most:,}: this call was not recorded. Find out "
+            "why the service is away, or allow more with TellQueue(path, most=...)"
+        )
+
+    def first(self, to: Destination) -> Waiting | None:
+        """Return the tell that has waited longest; None if none does.
+
+        Parameters
+        ----------
+        to
+            Where it is to go.
+        """
+        query = "SELECT number, kind, late, ids, numbers FROM tells WHERE service = ? AND study = ? ORDER BY number"
+        with self._file.transaction() as connection:
+            row = connection.execute(f"{query} LIMIT 1", to).fetchone()
+        if row is None:
+            return None
+        number, kind, late, ids, numbers = row
+        return Waiting(number, Tell(kind, tuple(json.loads(ids)), self._unpacked(numbers), late))
+
+    def done(self, number: int, to: Destination, refused: Sequence[tuple[str, str]] = ()) -> None:
+        """Erase a tell that has been acknowledged, and note what of it was refused: ids, each with the kind of refusal.
+
+        Parameters
+        ----------
+        number, to
+            Of the tell, and where it went.
+        refused
+            Ids and kinds.
+        """
+        with self._file.transaction(erase=True) as connection:
+            gone = connection.execute("DELETE FROM tells WHERE number = ?", (number,)).rowcount
+            if not gone:  # somebody else has delivered it, too, and has noted what there was to note
+                return
+            rows = [(*to, one, kind) for one, kind in refused]
+            connection.executemany("INSERT INTO refusals (service, study, id, kind) VALUES (?, ?, ?, ?)", rows)
+            (newest,) = connection.execute(_SEQUENCE).fetchone()
+            connection.execute("DELETE FROM refusals WHERE number <= ?", (newest - _REFUSALS_KEPT,))
+
+    def channel(self, to: Destination) -> tuple[bool, Any]:
+        """Return whether it is known what a study wants, and then its channel as plain data; None for raw losses.
+
+        Parameters
+        ----------
+        to
+            The study.
+        """
+        with self._file.transaction() as connection:
+            query = "SELECT channel FROM channels WHERE service = ? AND study = ?"
+            row = connection.execute(query, to).fetchone()
+        return (False, None) if row is None else (True, None if row[0] is None else json.loads(row[0]))
+
+    def keep_channel(self, to: Destination, channel: Any) -> None:
+        """Note what a study wants, for when the service is away.
+
+        Parameters
+        ----------
+        to
+            The study.
+        channel
+            Plain data; None if it wants raw losses.
+        """
+        text = None if channel is None else json.dumps(channel)
+        with self._file.transaction() as connection:
+            connection.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", (*to, text))
+
+    def _unpacked(self, numbers: bytes) -> tuple[float, ...]:
+        if len(numbers) % 8:
+            raise StorageError(f"{self.path} is damaged: move it away, and connect again")
+        return struct.unpack(f"<{len(numbers) // 8}d", numbers)
+
+
+def _packed(values: Sequence[float]) -> bytes:
+    """Return numbers in eight bytes each: a float as it is, a report, which is below 2^53, exactly."""
+    return struct.pack(f"<{len(values)}d", *values)

@@ -1,0 +1,192 @@
+"""A stand-in for a service: what the clients rely on, written against the wire format, with failures to order."""
+
+import contextlib
+import json
+import threading
+from collections import deque
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.client import Retries
+
+KEY = "sv_abcdefghijkl_" + "s" * 43
+DRINKS = ["tea", "coffee", "cocoa", "milk"]
+
+
+class StandIn:
+    """Studies, each with its channel (None for raw losses), what was told, and every request as it came.
+
+    `faults` are taken one by one, each by one request: a status, (status, headers), "before" (the connection breaks
+    before anything is done) or "after" (it is done, and the answer is lost).
+    """
+
+    def __init__(self):
+        self.channels = {"spring": None}
+        self.faults, self.requests = deque(), []
+        self.asked, self.told, self.forgotten, self.refused = {}, {}, set(), {}
+        self.repeated, self.answers, self.lock = 0, {}, threading.Lock()
+        self.away = False
+
+    def start(self):
+        handler = type("Handler", (_Handler,), {"stand_in": self})
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+    def bodies(self, call):
+        return [body for _, path, _, body in self.requests if path.endswith(f"/{call}")]
+
+    def heads(self, call):
+        return [headers for _, path, headers, _ in self.requests if path.endswith(f"/{call}")]
+
+    # ------------------------------------------------------------------ what is answered
+
+    def answer(self, method, path, headers, body):
+        if headers.get("Authorization") != f"Bearer {KEY}":
+            return problem("unauthorised", 401, "a key is needed")
+        if path == "/studies":
+            return 200, {"studies": [{"name": name} for name in self.channels]}
+        _, _, name, call = path.split("/")
+        if unquote(name) not in self.channels:
+            return problem("study-not-found", 404, "there is no such study")
+        with self.lock:
+            return getattr(self, f"on_{call}")(unquote(name), headers, json.loads(body) if body else {})
+
+    def on_channel(self, name, headers, plain):
+        channel = self.channels[name]
+        if channel is None:
+            return problem("no-channel", 409, "there is a channel under LocalDP only")
+        return 200, channel
+
+    def on_ask(self, name, headers, plain):
+        size, again = plain.get("size"), headers.get("Idempotency-Key")
+        if again in self.answers:
+            self.repeated += 1
+            return 200, self.answers[again]
+        made = []
+        for _ in range(1 if size is None else size):
+            number = len(self.asked)
+            action = f"1.0.{number:x}.{number:012x}"
+            self.asked[action] = name
+            x = [0.0] * len(DRINKS)
+            x[number % len(DRINKS)] = 1.0
+            made.append({"id": action, "chosen": [DRINKS[number % len(DRINKS)]], "x": x, "wants_loss": True})
+        self.answers[again] = made[0] if size is None else {"actions": made}
+        return 200, self.answers[again]
+
+    def on_tell(self, name, headers, plain):
+        ids = [plain["id"]] if "id" in plain else plain["ids"]
+        values = next(plain[name] for name in ("loss", "report", "losses", "reports") if name in plain)
+        values = values if isinstance(values, list) else [values]
+        for one in ids:
+            if one in self.refused:
+                return problem(self.refused[one], 409, "refused for good")
+            if self.asked.get(one) != name:
+                return problem("unknown-action", 404, "id was not handed out by this study; nothing was recorded")
+        fresh = {one: value for one, value in zip(ids, values, strict=True) if one not in self.told}
+        self.told.update(fresh)
+        return 200, {"recorded": len(fresh), "already": len(ids) - len(fresh), "dropped": 0}
+
+    def on_forget(self, name, headers, plain):
+        closed = set(plain["ids"]) - self.forgotten - set(self.told)
+        self.forgotten |= closed
+        return 200, {"closed": len(closed)}
+
+    def on_outstanding(self, name, headers, plain):
+        ids = [one for one in self.asked if one not in self.told and one not in self.forgotten]
+        ages = [len(self.asked) - 1 - list(self.asked).index(one) for one in ids]
+        return 200, {"ids": ids, "rounds": [0] * len(ids), "ages": ages, "total": len(ids)}
+
+    def on_status(self, name, headers, plain):
+        return 200, {"name": name, "asked": len(self.asked), "told": len(self.told)}
+
+    def on_recommend(self, name, headers, plain):
+        optimizer = sv.PrivateBandit(
+            sv.domains.Simplex(DRINKS), horizon=100, loss_range=(0, 1), privacy=sv.NoPrivacy(), integral=True
+        )
+        return 200, optimizer.recommend().to_dict()
+
+
+def problem(kind, status, detail):
+    return status, {"type": f"/problems/{kind}", "title": kind, "status": status, "detail": detail}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    stand_in = None
+
+    def serve(self):
+        stand_in, address = self.stand_in, urlsplit(self.path)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        stand_in.requests.append((self.command, address.path, dict(self.headers), body))
+        fault = "before" if stand_in.away else None
+        with contextlib.suppress(IndexError):
+            fault = fault or stand_in.faults.popleft()
+        if fault == "before":
+            return self.hang_up()
+        extra = {}
+        if fault is None or fault == "after":
+            status, plain = stand_in.answer(self.command, address.path, self.headers, body)
+        else:
+            status, extra = fault if isinstance(fault, tuple) else (fault, {})
+            plain = problem("storage-error", 503, "away at present")[1] if status == 503 else None
+        if fault == "after":
+            return self.hang_up()
+        text = b"<h1>somebody else's words</h1>" if plain is None else json.dumps(plain).encode()
+        self.send_response(status)
+        for name, value in {"Content-Length": len(text), "Content-Type": "application/json", **extra}.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(text)
+        return None
+
+    def hang_up(self):
+        self.close_connection = True
+
+    do_GET = do_POST = serve  # noqa: N815
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def stand_in():
+    running = StandIn().start()
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def quick():
+    """Retries that wait for next to nothing."""
+    return Retries(attempts=4, first=0.001, longest=0.01)
+
+
+@pytest.fixture
+def connected(stand_in, quick):
+    """`connected(queue=...)`: a remote study at the stand-in; closed at the end."""
+    made = []
+
+    def connect(**options):
+        settings = {"study": "spring", "key": KEY, "retries": quick, "timeout": 20.0} | options
+        made.append(sv.connect(stand_in.url, **settings))
+        return made[-1]
+
+    yield connect
+    for one in made:
+        one.close()
+
+
+@pytest.fixture(scope="session")
+def key():
+    return KEY

@@ -1,0 +1,136 @@
+"""Under local privacy no raw loss leaves, whatever a service says, and a loss is privatised once."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.client._reports import KeptReports
+from sottovoce.errors import ConfigurationMismatch, InvalidLoss, ServiceAway, ServiceError
+
+CHANNEL = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
+
+
+@pytest.fixture
+def local(stand_in, connected):
+    stand_in.channels = {"spring": CHANNEL.to_dict()}
+    return connected
+
+
+def test_reports_are_told(local, stand_in):
+    remote = local()
+    assert remote.channel == CHANNEL
+    actions = remote.ask(20)
+    reports = sv.local.privatise(np.linspace(0, 1, 20), remote.channel)
+    assert remote.tell(actions.ids, report=reports).recorded == 20
+    assert list(stand_in.told.values()) == reports.tolist()
+    assert b"loss" not in b"".join(stand_in.bodies("tell"))
+
+
+def test_a_raw_loss_is_refused_in_the_words_of_a_study_and_nothing_is_sent(local, stand_in):
+    remote = local()
+    action = remote.ask()
+    for arguments in ({"losses": 0.25}, {"losses": 0.25, "report": 1}, {}):
+        with pytest.raises(TypeError, match="under LocalDP a raw loss is refused: privatise it where it is born"):
+            remote.tell(action.id, **arguments)
+    assert not stand_in.bodies("tell")
+
+
+@pytest.mark.parametrize("report", [0.25, 0, 2, np.nan, 1e300])
+def test_what_is_no_report_is_refused_here(local, stand_in, report):
+    remote = local()
+    with pytest.raises(InvalidLoss, match=r"Is it a raw loss\?"):
+        remote.tell(remote.ask().id, report=report)
+    assert not stand_in.bodies("tell")
+
+
+def test_reports_are_for_local_privacy(connected):
+    remote = connected()
+    with pytest.raises(TypeError, match="report= is for LocalDP"):
+        remote.tell(remote.ask().id, report=1)
+    with pytest.raises(AttributeError, match="there is a channel under LocalDP only"):
+        remote.channel  # noqa: B018
+    with pytest.raises(AttributeError, match="under LocalDP only"):
+        remote.tell_privately("a", 0.5)
+
+
+def test_told_privately_only_reports_leave(local, stand_in):
+    remote = local()
+    actions = remote.ask(50)
+    remote.tell_privately(actions.ids, np.full(50, 0.715517155))
+    assert set(stand_in.told.values()) <= {-1, 1}
+    assert not any(b"7155171" in body for _, _, _, body in stand_in.requests)
+
+
+def test_a_loss_is_privatised_once_however_often_it_is_told(local, stand_in):
+    """The chance that fresh reports would agree by accident, 40 of them each time, is below 2^-20."""
+    remote = local()
+    actions, _ = remote.ask(40), remote.channel
+    losses = np.full(40, 0.5)
+    stand_in.faults.extend(["before", "after", "before", "before"])  # the answer never comes
+    with pytest.raises(ServiceAway):
+        remote.tell_privately(actions.ids, losses)
+    remote.tell_privately(actions.ids, losses)
+    remote.tell_privately(actions.ids, 1 - losses)
+    sent = [json.loads(body)["reports"] for body in stand_in.bodies("tell")]
+    assert len(sent) == 6
+    assert all(one == sent[0] for one in sent)
+    assert remote.tell_privately(actions.ids[3], 0.0).already == 1
+    assert json.loads(stand_in.bodies("tell")[-1])["report"] == sent[0][3]
+
+
+def test_the_oldest_reports_are_let_go_of():
+    kept = KeptReports(most=3)
+    for one in "abcdef":
+        kept.of([one], [0.5], CHANNEL)
+    assert kept.of("fed", [0.5] * 3, CHANNEL) == kept.of("fed", [0.1] * 3, CHANNEL)
+    assert len(kept._kept) == 3
+    assert len(kept.of([str(i) for i in range(9)], [0.5] * 9, CHANNEL)) == 9  # more at once than are kept
+
+
+@pytest.mark.parametrize("fault", [409, 404, 500, 200, (200, {"Content-Type": "text/html"})])
+def test_an_answer_that_is_not_understood_does_not_set_raw_losses_free(connected, stand_in, fault):
+    """Any other refusal that was taken for "no channel" would send raw losses to a study with local privacy."""
+    remote = connected()
+    action = remote.ask()
+    stand_in.faults.append(fault)
+    with pytest.raises(ServiceError):
+        remote.tell(action.id, 0.25)
+    assert not stand_in.bodies("tell")
+
+
+@pytest.mark.parametrize(
+    "kind", ["study-behind", "state-refused", "configuration-mismatch", "horizon-reached", "malformed", "no-channels"]
+)
+def test_nor_does_another_problem(connected, stand_in, kind):
+    remote = connected()
+    action = remote.ask()
+    stand_in.on_channel = lambda *_: (409, {"type": f"/problems/{kind}", "status": 409, "detail": "no"})
+    with pytest.raises((sv.errors.SottovoceError, ValueError)):
+        remote.tell(action.id, 0.25)
+    assert not stand_in.bodies("tell")
+
+
+@pytest.mark.parametrize("plain", [{}, {"kind": "none"}, {"kind": "one-bit"}, {"kind": "one-bit", "loss_range": "ab"}])
+def test_a_channel_that_is_none_is_an_error(local, stand_in, plain):
+    stand_in.channels["spring"] = plain
+    with pytest.raises(ServiceError, match="not a channel"):
+        local().channel  # noqa: B018
+
+
+def test_a_service_that_wants_more_than_was_agreed_gets_nothing(local, stand_in):
+    remote = local(privacy=sv.LocalDP(1.0))
+    action = remote.ask()
+    assert remote.tell_privately(action.id, 0.3).recorded == 1
+    for privacy in (sv.LocalDP(0.9), sv.LocalDP(1.5, contributions=2)):
+        remote = local(privacy=privacy)
+        with pytest.raises(ConfigurationMismatch, match="nothing was reported"):
+            remote.tell_privately(remote.ask().id, 0.3)
+    stand_in.channels["spring"] = None
+    remote = local(privacy=sv.LocalDP(1.0))
+    with pytest.raises(ConfigurationMismatch, match="wants raw losses; none was sent"):
+        remote.tell(remote.ask().id, 0.3)
+    assert len(stand_in.bodies("tell")) == 1
+    with pytest.raises(TypeError, match="privacy must be LocalDP"):
+        local(privacy=sv.PureDP(1.0))

@@ -1,0 +1,339 @@
+"""A queue on disk: what was accepted arrives, once; what has arrived is gone; what is refused is in nobody's way."""
+
+import os
+import sqlite3
+import stat
+import struct
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.client import TellQueue
+from sottovoce.client._wire import Tell
+from sottovoce.client.tell_queue import Destination
+from sottovoce.errors import QueueFull, ServiceAway, ServiceError, StorageError, UnknownAction
+
+TO = Destination("http://127.0.0.1", "spring")
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "tells.db"
+
+
+@pytest.fixture
+def remote(connected, path):
+    return connected(queue=path)
+
+
+def settle(remote):
+    """Wait for what is done in the background."""
+    thread = remote._courier._thread
+    if thread is not None:
+        thread.join(60)
+    assert remote._courier._thread is None
+
+
+def test_what_can_be_delivered_never_touches_the_disk(remote, monkeypatch):
+    monkeypatch.setattr(TellQueue, "add", lambda *_: pytest.fail("it was stored"))
+    assert remote.tell(remote.ask().id, 0.5).recorded == 1
+
+
+@pytest.mark.parametrize("fault", ["before", "after", 429, 502, 503])
+def test_what_cannot_be_delivered_waits_and_arrives_by_itself(remote, stand_in, fault):
+    actions = remote.ask(3)
+    remote.tell(actions.ids[0], 0.125)
+    stand_in.faults.extend([fault] * 3)
+    assert remote.tell(actions.ids[1:], [0.25, 1 / 3]) == (0, 0, 0, 2)
+    settle(remote)
+    assert remote.queue.waiting == 0
+    assert stand_in.told == dict(zip(actions.ids.tolist(), [0.125, 0.25, 1 / 3], strict=True))
+    assert remote.queue.refused == 0
+
+
+def test_tells_arrive_in_the_order_in_which_they_were_told(remote, stand_in):
+    actions = remote.ask(30)
+    remote.tell(actions.ids[0], 0.0)
+    stand_in.away = True
+    for action in actions.ids[1:]:
+        assert remote.tell(action, 0.5).queued == 1
+    stand_in.away = False
+    remote.flush()
+    assert list(stand_in.told) == actions.ids.tolist()
+
+
+def test_while_others_wait_a_tell_does_not_overtake_them(remote, stand_in, monkeypatch):
+    actions = remote.ask(2)
+    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    remote.tell(actions.ids, [0.5, 0.5])
+    more = remote.ask(2)
+    stand_in.faults.append("before")
+    assert remote.tell(more.ids[0], 0.5).queued == 1
+    assert remote.tell(more.ids[1], 0.5).queued == 1  # though the service is back
+    remote.flush()
+    assert list(stand_in.told)[2:] == more.ids.tolist()
+
+
+def test_what_an_earlier_process_has_left_is_delivered(connected, stand_in, path):
+    first = connected(queue=path)
+    action = first.ask()
+    first._wants.channel()
+    stand_in.away = True
+    assert first.tell(action.id, 0.75).queued == 1
+    first.close()
+    stand_in.away = False
+    second = connected(queue=path)
+    settle(second)
+    assert second.queue.waiting == 0
+    assert stand_in.told == {action.id: 0.75}
+
+
+def test_a_process_that_never_reached_the_service_knows_from_the_file_what_it_wants(connected, stand_in, path):
+    first = connected(queue=path)
+    actions = first.ask(2)
+    first.tell(actions.ids[0], 0.5)
+    first.close()
+    stand_in.away = True
+    assert connected(queue=path).tell(actions.ids[1], 0.5).queued == 1
+
+
+def test_a_raw_loss_is_not_even_stored_before_it_is_known_what_the_study_wants(connected, stand_in, path):
+    stand_in.away = True
+    remote = connected(queue=path)
+    with pytest.raises(ServiceAway):
+        remote.tell("1.0.0.000000000000", 0.5)
+    assert remote.queue.waiting == 0
+
+
+def test_reports_wait_as_they_are(connected, stand_in, path):
+    """A report that was drawn anew at delivery would spend the budget of the loss a second time."""
+    channel = sv.local.LaplaceChannel((0.0, 1.0), epsilon=1.0)
+    stand_in.channels["spring"] = channel.to_dict()
+    remote = connected(queue=path)
+    actions = remote.ask(20)
+    assert remote.channel == channel
+    stand_in.away = True
+    reports = sv.local.privatise(np.linspace(0, 1, 20), channel)
+    assert remote.tell(actions.ids, report=reports).queued == 20
+    stand_in.away = False
+    remote.flush()
+    assert list(stand_in.told.values()) == reports.tolist()
+
+
+# ---------------------------------------------------------------------- refusals
+
+
+def test_a_refusal_at_once_is_the_callers(remote):
+    remote.tell(remote.ask().id, 0.5)
+    with pytest.raises(UnknownAction):
+        remote.tell("1.0.0.ffffffffffff", 0.5)
+    assert remote.queue.refused == 0
+
+
+@pytest.mark.parametrize("kind", ["unknown-action", "round-closed", "invalid-loss", "malformed", "too-large"])
+def test_what_is_refused_later_is_dropped_counted_and_named_and_the_rest_arrives(remote, stand_in, kind):
+    actions = remote.ask(9)
+    remote.tell(actions.ids[0], 0.5)
+    stand_in.away = True
+    remote.tell(actions.ids[1:8], np.arange(7) / 8)
+    remote.tell(actions.ids[8], 0.5)
+    stand_in.refused = {actions.ids[3]: kind, actions.ids[6]: kind}
+    stand_in.away = False
+    remote.flush()
+    assert set(actions.ids.tolist()) - set(stand_in.told) == {actions.ids[3], actions.ids[6]}
+    assert remote.queue.waiting == 0
+    assert remote.queue.refused == 2
+    assert remote.queue.refusals() == [("spring", actions.ids[3], kind), ("spring", actions.ids[6], kind)]
+
+
+@pytest.mark.parametrize("fault", [401, 403, 404, 500, 200])
+def test_a_key_or_a_study_that_is_gone_costs_no_loss(connected, stand_in, path, monkeypatch, fault):
+    remote = connected(queue=path)
+    action = remote.ask()
+    remote._wants.channel()
+    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    stand_in.away = True
+    remote.tell(action.id, 0.5)
+    stand_in.away = False
+    stand_in.faults.append(fault)
+    with pytest.raises(ServiceError):
+        remote.flush()
+    assert remote.queue.waiting == 1
+    remote.flush()
+    assert stand_in.told == {action.id: 0.5}
+
+
+def test_an_acknowledgement_of_fewer_losses_than_were_sent_erases_none(remote, stand_in, monkeypatch):
+    actions = remote.ask(2)
+    remote._wants.channel()
+    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    stand_in.away = True
+    remote.tell(actions.ids, [0.5, 0.5])
+    stand_in.away = False
+    monkeypatch.setattr(
+        stand_in, "on_tell", lambda *_: (200, {"recorded": 1, "already": 0, "dropped": 0}), raising=False
+    )
+    with pytest.raises(ServiceError, match="another number of losses"):
+        remote.flush()
+    assert remote.queue.waiting == 2
+
+
+def test_the_newest_refusals_are_kept_and_all_are_counted(path):
+    queue = TellQueue(path)
+    for turn in range(3):
+        queue.add(TO, Tell("loss", ("a",), (0.5,)))
+        queue.done(queue.first(TO).number, TO, [(f"{turn}.{i}", "round-closed") for i in range(500)])
+    assert queue.refused == 1500
+    kept = queue.refusals()
+    assert (len(kept), kept[0].id, kept[-1].id) == (1000, "1.0", "2.499")
+
+
+def test_two_who_deliver_the_same_note_a_refusal_once(path):
+    queue = TellQueue(path)
+    queue.add(TO, Tell("loss", ("a",), (0.5,)))
+    number = queue.first(TO).number
+    for _ in range(2):
+        queue.done(number, TO, [("a", "round-closed")])
+    assert queue.refused == 1
+
+
+# ---------------------------------------------------------------------- the file
+
+
+def test_it_is_bounded_and_says_so(connected, stand_in, path):
+    remote = connected(queue=TellQueue(path, most=5))
+    actions = remote.ask(8)
+    remote._wants.channel()
+    stand_in.away = True
+    remote.tell(actions.ids[:4], [0.5] * 4)
+    with pytest.raises(QueueFull, match="holds 4 losses, and may hold 5: this call was not recorded"):
+        remote.tell(actions.ids[4:6], [0.5] * 2)
+    assert remote.tell(actions.ids[4], 0.5).queued == 1
+    stand_in.away = False
+    remote.flush()
+    assert list(stand_in.told) == actions.ids[:5].tolist()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of Unix")
+def test_nobody_else_can_open_it(remote, stand_in, path):
+    old = os.umask(0)
+    try:
+        queue = TellQueue(path.with_name("another.db"))
+        queue.add(TO, Tell("loss", ("a",), (0.5,)))
+        with queue._file.transaction():
+            files = [file for file in path.parent.iterdir() if file.name.startswith("another")]
+            assert len(files) == 3  # with its log, and the index of that
+            assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
+    finally:
+        os.umask(old)
+    queue._file.path.chmod(0o640)
+    with pytest.raises(StorageError, match="can be opened by others"):
+        TellQueue(queue.path)
+
+
+def test_what_is_not_a_queue_is_left_alone(tmp_path):
+    (tmp_path / "link.db").symlink_to(tmp_path / "elsewhere.db")
+    (tmp_path / "text.db").write_text("no database, but long enough to be looked at" * 40)
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE other (x)")
+    for file in ("text.db", "other.db"):
+        (tmp_path / file).chmod(0o600)
+    os.link(tmp_path / "other.db", tmp_path / "second.db")
+    for name in ("link.db", "text.db", "second.db", "nowhere/tells.db", "."):
+        with pytest.raises(StorageError):
+            TellQueue(tmp_path / name)
+    (tmp_path / "second.db").unlink()
+    with pytest.raises(StorageError, match="a database of something else"):
+        TellQueue(tmp_path / "other.db")
+    assert not (tmp_path / "elsewhere.db").exists()
+
+
+def test_what_is_delivered_leaves_no_trace(remote, stand_in, path):
+    actions = remote.ask(40)
+    remote._wants.channel()
+    losses = 0.7155 + np.arange(40) / 7
+    stand_in.away = True
+    remote.tell(actions.ids[:20], losses[:20])
+    for one, loss in zip(actions.ids[20:], losses[20:], strict=True):
+        remote.tell(one, loss)
+
+    def found():
+        held = b"".join(file.read_bytes() for file in path.parent.iterdir())
+        return [loss for loss in losses if struct.pack("<d", loss) in held or f"{loss:.6f}".encode() in held]
+
+    assert len(found()) == 40
+    stand_in.away = False
+    remote.flush()
+    assert len(stand_in.told) == 40
+    assert found() == []
+
+
+def test_several_threads_share_it(remote, stand_in):
+    actions = remote.ask(200)
+    remote.tell(actions.ids[0], 0.5)
+    stand_in.faults.extend(["before", 503, "after", 429] * 10)
+    start = threading.Barrier(4)
+
+    def work(mine):
+        start.wait()
+        for one in mine:
+            remote.tell(one, 0.5)
+
+    threads = [threading.Thread(target=work, args=(actions.ids[i::4],)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    stand_in.faults.clear()
+    remote.flush()
+    assert set(stand_in.told) == set(actions.ids.tolist())
+    assert remote.queue.waiting == 0
+
+
+ADD = """
+import sys
+from sottovoce.client import TellQueue
+from sottovoce.client._wire import Tell
+from sottovoce.client.tell_queue import Destination
+queue = TellQueue(sys.argv[1])
+for i in range(40):
+    queue.add(Destination("http://127.0.0.1", "spring"), Tell("loss", (f"{sys.argv[2]}.{i}",), (0.5,)))
+"""
+
+
+def test_several_processes_share_it(path):
+    processes = [subprocess.Popen([sys.executable, "-c", ADD, str(path), str(i)]) for i in range(3)]
+    assert [process.wait(60) for process in processes] == [0, 0, 0]
+    queue, found = TellQueue(path), []
+    while (waiting := queue.first(TO)) is not None:
+        found.append(waiting.tell.ids[0])
+        queue.done(waiting.number, TO)
+    assert len(found) == len(set(found)) == 120
+    for process in "012":
+        own = [int(one.split(".")[1]) for one in found if one[0] == process]
+        assert own == sorted(own)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_may_go_on(remote, stand_in):
+    """With connections, locks and a thread of its own: the parent's stay the parent's."""
+    actions = remote.ask(60)
+    remote._wants.channel()
+    stand_in.away = True
+    remote.tell(actions.ids[:20], [0.5] * 20)
+    child = os.fork()
+    if not child:
+        try:
+            done = remote.tell(actions.ids[20:40], [0.5] * 20).queued == 20
+            os._exit(0 if done else 3)
+        finally:
+            os._exit(4)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert remote.tell(actions.ids[40:], [0.5] * 20).queued == 20
+    stand_in.away = False
+    remote.flush()
+    assert set(stand_in.told) == set(actions.ids.tolist())

@@ -1,0 +1,161 @@
+"""A remote study is used like a study."""
+
+import pickle
+import ssl
+import sys
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import ServiceError, StudyNotFound, UnknownAction
+
+
+def test_ask_and_tell(connected, stand_in):
+    remote = connected()
+    action = remote.ask()
+    assert (action.chosen, action.wants_loss, action.x.tolist()) == (["tea"], True, [1.0, 0.0, 0.0, 0.0])
+    assert repr(action) == f"Action(id={action.id!r}, chosen=['tea'], wants_loss=True)"
+    assert remote.tell(action.id, 0.1) == (1, 0, 0, 0)
+    assert stand_in.told == {action.id: 0.1}
+
+
+def test_blocks(connected, stand_in):
+    remote = connected()
+    actions = remote.ask(3)
+    assert actions.ids.shape == (3,)
+    assert actions.x.shape == (3, 4)
+    assert actions.wants_loss.all()
+    assert actions.chosen == [["tea"], ["coffee"], ["cocoa"]]
+    assert [repr(one) for one in actions][
+        1
+    ] == f"Action(id={str(actions.ids[1])!r}, chosen=['coffee'], wants_loss=True)"
+    assert remote.tell(actions.ids, np.array([0.1, 0.2, 1 / 3])).recorded == 3
+    assert list(stand_in.told.values()) == [0.1, 0.2, 1 / 3]
+    again = pickle.loads(pickle.dumps(actions))
+    assert again.chosen == actions.chosen
+    assert isinstance(actions, sv.Actions)
+
+
+def test_a_loss_that_is_on_record_is_no_failure(connected):
+    remote = connected()
+    action = remote.ask()
+    remote.tell(action.id, 0.5)
+    assert remote.tell(action.id, 0.5) == (0, 1, 0, 0)
+
+
+def test_nothing_to_tell_sends_nothing(connected, stand_in):
+    assert connected().tell([], []) == (0, 0, 0, 0)
+    assert not stand_in.bodies("tell")
+
+
+def test_forget_outstanding_status_and_recommendation(connected):
+    remote = connected()
+    actions = remote.ask(3)
+    assert remote.forget(actions.ids[:1]) == 1
+    found = remote.outstanding()
+    assert found.ids.tolist() == actions.ids[1:].tolist()
+    assert found.ages.tolist() == [1, 0]
+    assert remote.status().asked == remote.status()["asked"] == 3
+    assert "asked" in str(remote.status())
+    recommended = remote.recommend()
+    assert recommended.chosen == [recommended.words]
+    assert recommended.x.sum() == 1
+    with pytest.raises(AttributeError, match="said nothing of 'nonsense'"):
+        remote.status().nonsense  # noqa: B018
+
+
+def test_errors_are_the_librarys_with_the_services_words(connected, key, stand_in):
+    with pytest.raises(UnknownAction, match="not handed out by this study; nothing was recorded"):
+        connected().tell("1.0.0.000000000000", 0.5)
+    with pytest.raises(StudyNotFound, match="there is no such study"):
+        connected(study="autumn").ask()
+    with pytest.raises(ServiceError, match="a key is needed") as refused:
+        connected(key="sv_other").ask()
+    assert (refused.value.kind, refused.value.status) == ("unauthorised", 401)
+    stand_in.faults.append(404)
+    with pytest.raises(ServiceError, match="no sottovoce service"):
+        connected().status()
+
+
+@pytest.mark.parametrize("name", ["spring, round 2", "a/b", "ü?#%", "..x"])
+def test_names_of_studies_are_written_so_that_they_arrive(connected, stand_in, name):
+    stand_in.channels = {name: None}
+    assert connected(study=name).status().name == name
+
+
+def test_the_only_study_need_not_be_named(connected, stand_in):
+    assert connected(study=None).name == "spring"
+    stand_in.channels["autumn"] = None
+    with pytest.raises(ServiceError, match="study= must be named: the key can read 2 studies"):
+        connected(study=None)
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("http://decide.example", "would carry losses and the key in clear"),
+        ("http://127.0.0.1.decide.example", "in clear"),
+        ("http://localhost.decide.example", "in clear"),
+        ("ftp://decide.example", "url must be like"),
+        ("decide.example", "url must be like"),
+        ("https://", "url must be like"),
+        ("https://decide.example:port", "url must be like"),
+        ("https://user:secret@decide.example", "must not hold a user"),
+        ("https://decide.example/?key=secret", r"without \? and #"),
+        ("https://decide.example\n.evil.example", "url must be like"),
+    ],
+)
+def test_addresses_that_are_refused(url, words):
+    with pytest.raises(ValueError, match=words) as refused:
+        sv.connect(url, study="spring", key="sv_x")
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("https://decide.example/", "https://decide.example"),
+        ("https://decide.example/sv/", "https://decide.example/sv"),
+        ("http://localhost:8420", "http://localhost:8420"),
+        ("http://[::1]:8420", "http://[::1]:8420"),
+        ("http://127.1.2.3", "http://127.1.2.3"),
+    ],
+)
+def test_addresses_that_are_fine(url, base):
+    with sv.connect(url, study="spring") as remote:
+        assert repr(remote) == f"RemoteStudy('spring' at '{base}')"
+
+
+def test_another_machine_in_clear_has_to_be_said():
+    sv.connect("http://10.0.0.7", study="spring", insecure=True).close()
+
+
+def test_a_remote_study_is_not_copied_and_not_used_after_it_is_closed(connected):
+    remote = connected()
+    with pytest.raises(TypeError, match="connect again"):
+        pickle.dumps(remote)
+    remote.close()
+    with pytest.raises(ValueError, match="this connection is closed"):
+        remote.ask()
+
+
+@pytest.mark.parametrize("study", ["", ".", "..", 7])
+def test_names_that_are_none(study):
+    with pytest.raises(ValueError, match="study must be the name"):
+        sv.connect("https://decide.example", study=study)
+
+
+def test_certificates_that_check_nothing_are_refused():
+    blind = ssl.create_default_context()
+    blind.check_hostname = False
+    blind.verify_mode = ssl.CERT_NONE
+    for wrong in (blind, False, "nowhere.pem"):
+        with pytest.raises(ValueError, match="certificates must be"):
+            sv.connect("https://decide.example", study="spring", certificates=wrong)
+
+
+def test_without_httpx_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(ImportError, match=r"pip install 'sottovoce\[client\]'"):
+        sv.connect("https://decide.example", study="spring")

@@ -1,0 +1,127 @@
+"""Calls are repeated while a service is away, and nothing happens twice."""
+
+import socket
+import time
+from email.utils import formatdate
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.client import Retries
+from sottovoce.client.retries import told_to_wait
+from sottovoce.errors import ServiceAway, ServiceError, StorageError
+
+
+@pytest.mark.parametrize("fault", ["before", "after", 429, 502, 503, 504])
+def test_an_ask_is_repeated_with_its_own_key_and_gets_one_action(connected, stand_in, fault):
+    stand_in.faults.extend([fault, fault])
+    action = connected().ask()
+    keys = [headers["Idempotency-Key"] for headers in stand_in.heads("ask")]
+    assert len(keys) == 3
+    assert len(set(keys)) == 1
+    assert list(stand_in.asked) == [action.id]
+
+
+def test_every_ask_has_a_key_of_its_own(connected, stand_in):
+    remote = connected()
+    assert remote.ask().id != remote.ask().id
+    assert len({headers["Idempotency-Key"] for headers in stand_in.heads("ask")}) == 2
+
+
+@pytest.mark.parametrize("fault", ["before", "after", 429, 503])
+def test_a_tell_is_repeated_to_the_last_byte_and_counts_once(connected, stand_in, fault):
+    remote = connected()
+    actions = remote.ask(2)
+    remote.tell(actions.ids[1], 0.5)  # it is known by now that losses are wanted
+    stand_in.faults.append(fault)
+    told = remote.tell(actions.ids, [0.25, 0.5])
+    assert sum(told) == 2
+    assert len(stand_in.bodies("tell")) == 3
+    assert len(set(stand_in.bodies("tell")[1:])) == 1
+    assert stand_in.told == dict(zip(actions.ids.tolist(), [0.25, 0.5], strict=True))
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 500, 301, 204])
+def test_other_answers_are_not_repeated(connected, stand_in, status):
+    stand_in.faults.append((status, {"Location": "http://127.0.0.1:9/elsewhere"}))
+    with pytest.raises(ServiceError, match="check the address"):
+        connected().ask()
+    assert len(stand_in.requests) == 1  # a redirect, too, is not followed
+
+
+def test_after_so_many_attempts_it_is_said(connected, stand_in):
+    stand_in.away = True
+    with pytest.raises(ServiceAway, match=r"could not be reached, or did not answer \(RemoteProtocolError\)"):
+        connected().ask()
+    assert len(stand_in.requests) == 4
+
+
+def test_a_storage_that_is_away_says_so_itself(connected, stand_in):
+    stand_in.faults.extend([503] * 4)
+    with pytest.raises(StorageError, match="away at present"):
+        connected().ask()
+
+
+class Patience:
+    """Notes how long it was asked to wait, and does not."""
+
+    def __init__(self):
+        self.waits = []
+
+    def wait(self, seconds):
+        self.waits.append(seconds)
+
+    def is_set(self):
+        return False
+
+    def set(self):
+        pass
+
+
+def test_a_service_is_left_alone_for_as_long_as_it_says(connected, stand_in):
+    remote = connected(retries=Retries(attempts=2, first=0.001, longest=5.0))
+    remote._service._closed = patience = Patience()
+    stand_in.faults.append((429, {"Retry-After": "4"}))
+    remote.ask()
+    (waited,) = patience.waits
+    assert 4.0 <= waited <= 4.001
+    stand_in.faults.append((503, {"Retry-After": "3600"}))
+    with pytest.raises(StorageError):  # more patience than the caller has: at once
+        remote.ask()
+    assert len(patience.waits) == 1
+    assert len(stand_in.heads("ask")) == 3
+
+
+def test_waits_double_are_bounded_and_never_the_same():
+    retries = Retries(first=0.5, longest=8.0)
+    for attempt in range(12):
+        waits = [retries.wait(attempt) for _ in range(50)]
+        assert 0 <= min(waits) <= max(waits) <= min(8.0, 0.5 * 2**attempt)
+        assert len(set(waits)) > 1
+    assert retries.wait(10**6) <= 8.0
+    assert 3.0 <= retries.wait(0, 3.0) <= 3.5
+
+
+@pytest.mark.parametrize("header", ["", "soon", "-1", "1.5", "²", "Wed, 99 Foo 2015", "9" * 400])
+def test_what_a_header_says_is_understood_or_passed_over(header):
+    found = told_to_wait(header)
+    assert found is None or found >= 0
+
+
+def test_dates_are_understood():
+    assert 50 < told_to_wait(formatdate(time.time() + 60, usegmt=True)) <= 61
+
+
+def test_nobody_there(quick):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    nobody = sv.connect(f"http://127.0.0.1:{port}", study="spring", retries=quick)
+    with nobody as remote, pytest.raises(ServiceAway, match="ConnectError"):
+        remote.ask()
+
+
+@pytest.mark.parametrize("wrong", [{"attempts": 0}, {"first": 0}, {"longest": -1}])
+def test_retries_that_make_no_sense(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Retries(**wrong)
