@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.errors import InvalidLoss
+from sottovoce.errors import InvalidLoss, WrongReport
 
 __all__ = ["as_array", "as_float", "as_floats", "raw_loss_refused"]
 
@@ -44,9 +44,9 @@ def as_floats(losses: Any) -> NDArray[np.float64]:
     raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
 
 
-def raw_loss_refused(owner: str) -> TypeError:
+def raw_loss_refused(owner: str) -> WrongReport:
     """Return the error for a raw loss under local privacy; `owner` is what has the channel, as users call it."""
-    return TypeError(
+    return WrongReport(
         "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
         f"report=sv.local.privatise(loss, {owner}.channel))"
     )

@@ -27,6 +27,7 @@ from sottovoce.errors import (
     SottovoceError,
     StorageError,
     UnknownAction,
+    WrongReport,
 )
 
 __all__ = ["Courier", "Told", "send"]
@@ -38,6 +39,7 @@ _KINDS = {
     AlreadyTold: "already-told",
     RoundClosed: "round-closed",
     InvalidLoss: "invalid-loss",
+    WrongReport: "wrong-report",
 }
 
 

@@ -11,6 +11,7 @@ _LIBRARY: dict[str, type[errors.SottovoceError]] = {
     "already-told": errors.AlreadyTold,
     "round-closed": errors.RoundClosed,
     "invalid-loss": errors.InvalidLoss,
+    "wrong-report": errors.WrongReport,
     "horizon-reached": errors.HorizonReached,
     "study-not-found": errors.StudyNotFound,
     "configuration-mismatch": errors.ConfigurationMismatch,
@@ -23,7 +24,15 @@ _LIBRARY: dict[str, type[errors.SottovoceError]] = {
 }
 _LONGEST = 2000  # characters of somebody else's words
 
-REFUSED_FOR_GOOD = ("unknown-action", "already-told", "round-closed", "invalid-loss", "malformed", "too-large")
+REFUSED_FOR_GOOD = (
+    "unknown-action",
+    "already-told",
+    "round-closed",
+    "invalid-loss",
+    "wrong-report",
+    "malformed",
+    "too-large",
+)
 """Kinds of refusals of a tell that repeating it, however often, would not change."""
 
 

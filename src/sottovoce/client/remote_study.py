@@ -15,6 +15,7 @@ from sottovoce.client._wants import Wants
 from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
+from sottovoce.errors import WrongReport
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
@@ -105,7 +106,7 @@ class RemoteStudy:
         channel = self._wants.channel()
         if channel is None:
             if report is not None:
-                raise TypeError("report= is for LocalDP; this study wants the loss itself")
+                raise WrongReport("report= is for LocalDP; this study wants the loss itself")
             return self._told(Tell("loss", named, checked_losses(losses, named), late))
         if losses is not None or report is None:
             raise raw_loss_refused("remote")

@@ -60,6 +60,12 @@ _ALL = (
         "Choose another name, or leave out what differs.",
     ),
     Kind("state-refused", 409, "The study cannot be used that way", "The detail says why."),
+    Kind(  # of its own: a client that took another refusal for this one would send raw losses to a study that has one
+        "no-channel",
+        409,
+        "The study has no channel",
+        "It does not have local privacy: tell the loss itself.",
+    ),
     Kind("ledger-exceeded", 409, "The budget of the ledger does not pay for this", "Ask for less, or for more budget."),
     Kind("ledger-conflict", 409, "The ledger has something else on record", "The detail says what."),
     Kind(

@@ -249,14 +249,7 @@ class Study:
     def _reported(self, losses: Any, report: Any) -> Any:
         if self._local:
             if losses is not None or report is None:
-<<<<<<< HEAD
-                raise WrongReport(
-                    "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
-                    "report=sv.local.privatise(loss, study.channel))"
-                )
-=======
                 raise raw_loss_refused("study")
->>>>>>> 4fe3fe5 (Use a study behind a service like a study: calls are repeated, tells wait on disk while it is away)
             return report
         if report is not None:
             raise WrongReport(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")

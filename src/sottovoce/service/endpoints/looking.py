@@ -10,7 +10,6 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sottovoce.domains.naming import as_plain
-from sottovoce.errors import StateRefused
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._documented import NAME, documented, parameter
 from sottovoce.service.endpoints._reading import study_of
@@ -62,7 +61,7 @@ def _channel(router: APIRouter, context: Context) -> None:
     about = documented(
         "The channel by which owners privatise their losses, for studies with local privacy.",
         answers=_OBJECT,
-        problems=("study-not-found", "state-refused"),
+        problems=("study-not-found", "no-channel"),
         parameters=(NAME,),
     )
 
@@ -138,8 +137,8 @@ def _statement(study: Study) -> dict[str, Any]:
 def _channel_of(study: Study) -> dict[str, Any]:
     try:
         found: dict[str, Any] = study.channel.to_dict()
-    except (AttributeError, ValueError, TypeError):
-        raise StateRefused("this study does not have local privacy: tell the loss itself") from None
+    except AttributeError:
+        raise Problem("no-channel") from None
     return found
 
 
