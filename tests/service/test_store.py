@@ -11,7 +11,7 @@ import pytest
 from sottovoce.errors import StorageError
 from sottovoce.service.store import ServiceStore
 
-INSERT = "INSERT INTO sottovoce_service_requests (study, client, request, size, answer, at) VALUES (?, ?, ?, ?, ?, ?)"
+INSERT = "INSERT INTO sottovoce_service_requests (study, client, request, asks, answer, at) VALUES (?, ?, ?, ?, ?, ?)"
 COUNT = "SELECT count(*) FROM sottovoce_service_requests WHERE study = ?"
 
 
@@ -24,7 +24,7 @@ def store(url):
 
 def put(store, request, study="spring"):
     with store.transaction() as raw:
-        raw.execute(store.sql(INSERT), (study, "someone", request, 1, b"answer", 1.5))
+        raw.execute(store.sql(INSERT), (study, "someone", request, "one", b"answer", 1.5))
 
 
 def count(store, study="spring"):
@@ -41,14 +41,14 @@ def test_what_is_committed_is_read_by_another_store_at_once(store, url):
         row = raw.execute(
             store.sql("SELECT * FROM sottovoce_service_requests WHERE request = ?"), (b"\x00",)
         ).fetchone()
-    assert tuple(row) == ("spring", "someone", b"\x00", 1, b"answer", 1.5)
+    assert tuple(row) == ("spring", "someone", b"\x00", "one", b"answer", 1.5)
     other.close()
 
 
 def test_an_error_undoes_the_whole_transaction(store):
     def fail():
         with store.transaction() as raw:
-            raw.execute(store.sql(INSERT), ("spring", "someone", b"1", 1, b"answer", 1.5))
+            raw.execute(store.sql(INSERT), ("spring", "someone", b"1", "one", b"answer", 1.5))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -65,7 +65,7 @@ def test_an_error_undoes_the_whole_transaction(store):
 
 def test_reading_waits_for_no_transaction(store):
     with store.transaction() as raw:
-        raw.execute(store.sql(INSERT), ("spring", "someone", b"1", 1, b"answer", 1.5))
+        raw.execute(store.sql(INSERT), ("spring", "someone", b"1", "one", b"answer", 1.5))
         assert count(store) == 0
     assert count(store) == 1
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from sottovoce.cli.serve_key import key_app
 from sottovoce.cli.study_shared import Url, storage_url
 
 __all__ = ["serve_app"]
@@ -19,6 +20,8 @@ serve_app = typer.Typer(
     invoke_without_command=True,
     add_completion=False,
 )
+
+serve_app.add_typer(key_app)
 
 
 @serve_app.callback()

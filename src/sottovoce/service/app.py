@@ -21,6 +21,7 @@ from sottovoce.service.endpoints import (
     telling_routes,
 )
 from sottovoce.service.gate import gate_for
+from sottovoce.service.limits import BodyLimit
 from sottovoce.service.problem_documents import Problem, problem_for, problem_response
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
@@ -60,6 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.context = context
     _answer_problems(app)
+    app.add_middleware(BodyLimit, most=settings.largest_body)
     for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes):
         app.include_router(routes(context))
     return app

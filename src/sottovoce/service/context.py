@@ -3,25 +3,47 @@
 import asyncio
 import threading
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from enum import Enum
+from typing import Protocol, TypeVar
 
 from starlette.requests import Request
 
 from sottovoce.service.desks import Desks
+from sottovoce.service.keys import Key
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import Catalogue, Study, StudyEntry
 
-__all__ = ["Context", "Gate"]
+__all__ = ["ANY", "Context", "Gate", "Whichever"]
 
 Found = TypeVar("Found")
+
+
+class Whichever(Enum):
+    """In place of the name of a study."""
+
+    ANY = "whichever the key is for"
+
+
+ANY = Whichever.ANY
 
 
 class Gate(Protocol):
     """Says who may do what."""
 
-    async def __call__(self, request: Request, role: str, study: str | None = None) -> Any:
-        """Return the key of a request; raise a problem if there is none, or it does not have the role."""
+    async def __call__(
+        self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
+    ) -> Key:
+        """Return the key of a request; raise a problem if there is none, or it does not have the role for a study.
+
+        Without a study it must have it for all that there are and will be.
+        """
+
+    def refused(self, request: Request) -> None:
+        """Take note of a request without a good key; raise a problem if there are too many from its address."""
+
+    def close(self) -> None:
+        """Let go of what it holds."""
 
 
 class Context:
@@ -75,4 +97,5 @@ class Context:
         """Carry out what is queued, and close everything."""
         await self.desks.close()
         self._catalogue.close()
+        self.gate.close()
         self.store.close()
