@@ -148,30 +148,30 @@ async def closed_loop(port, messages, connections):
 
 
 async def open_loop(port, messages, rate, connections):
-    """Send messages at a steady rate; return the seconds that each answer took from when it was due."""
-    loop = asyncio.get_running_loop()
+    """Send messages at a steady rate; return the seconds that each answer took from when it was due, and answers."""
     free = asyncio.Queue()
     for _ in range(connections):
         free.put_nowait(await asyncio.open_connection("127.0.0.1", port, limit=1 << 24))
-    took = []
+    took, bodies = [], []
 
     async def one(message, due):
         pair = await free.get()
         status, body = await exchange(*pair, message)
         assert status == 200, body
-        took.append(loop.time() - due)
+        took.append(time.perf_counter() - due)
+        bodies.append(body)
         free.put_nowait(pair)
 
-    start, tasks = loop.time(), []
+    start, tasks = time.perf_counter(), []
     for number, message in enumerate(messages):
         due = start + number / rate
-        if (wait := due - loop.time()) > 0:
+        if (wait := due - time.perf_counter()) > 0:
             await asyncio.sleep(wait)
         tasks.append(asyncio.create_task(one(message, due)))
     await asyncio.gather(*tasks)
     while not free.empty():
         free.get_nowait()[1].close()
-    return np.array(took)
+    return np.median(took), bodies
 
 
 def run(work):
@@ -212,10 +212,10 @@ def latency(port, rate, seconds, connections, key=None):
     """Return the median seconds of asks and of tells at a rate."""
     count = int(rate * seconds)
     asks = [request(port, "/studies/spring/ask", {}, key)] * count
-    ask = np.median(run(open_loop(port, asks, rate, connections)))
-    bodies, _ = run(closed_loop(port, asks, connections))
+    ask, bodies = run(open_loop(port, asks, rate, connections))
     tells = [request(port, "/studies/spring/tell", {"id": one, "loss": 0.5}, key) for one in asked(bodies)]
-    return ask, np.median(run(open_loop(port, tells, rate, connections)))
+    tell, _ = run(open_loop(port, tells, rate, connections))
+    return ask, tell
 
 
 def timing(port, pairs, key):

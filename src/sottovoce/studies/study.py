@@ -1,6 +1,6 @@
 """Study: `ask` and `tell` that survive."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -28,7 +28,7 @@ from sottovoce.studies.calls.ids import Place, places_of
 from sottovoce.studies.calls.knowing import misfit_at_hand, posterior_of, recommendation_of
 from sottovoce.studies.calls.listing import outstanding
 from sottovoce.studies.calls.telling import Telling
-from sottovoce.studies.calls.telling_each import Recorded, TellCall, tell_each
+from sottovoce.studies.calls.telling_each import Outcomes, Recorded, TellCall, tell_each
 from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
 from sottovoce.studies.course import Course, course_of
 from sottovoce.studies.database.snapshot import take_snapshot
@@ -221,7 +221,9 @@ class Study:
             raise ValueError(f"losses must have the shape of ids, ({len(places)},), got {values.shape}")
         self._record(places, values.ravel(), repeat=self._repeat, late=late)
 
-    def tell_each(self, calls: Sequence[TellCall]) -> list[Recorded | Exception]:
+    def tell_each(
+        self, calls: Sequence[TellCall], on_record: Callable[[Outcomes], None] | None = None
+    ) -> list[Recorded | Exception]:
         """Carry out calls of tell that arrived together, in one transaction; return what came of each, in order.
 
         Each call is recorded as a whole or refused as a whole, with its error in its place, whatever comes of the
@@ -231,8 +233,10 @@ class Study:
         ----------
         calls
             What each of them tells.
+        on_record
+            Is handed what came of them as soon as that is durable, before rounds that are complete are closed.
         """
-        return tell_each(self._session, self._found.key, calls, self._reported)
+        return tell_each(self._session, self._found.key, calls, self._reported, on_record)
 
     def forget(self, ids: Any) -> int:
         """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.

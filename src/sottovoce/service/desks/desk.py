@@ -7,6 +7,7 @@ So the busier a study, the less each call costs.
 import asyncio
 import queue
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -19,6 +20,7 @@ __all__ = ["Desk"]
 
 Found = TypeVar("Found")
 _Call = tuple[Any, "asyncio.Future[Any]"]
+_APART = 0.002  # seconds between two transactions of a busy study: others join the next one meanwhile
 _MOST_TOGETHER = 1024  # calls: the first of them shall not wait for thousands
 
 
@@ -52,6 +54,7 @@ class Desk:
         self._queue: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._looking = self._waiting = 0
         self.closed = False
+        self._began = 0.0  # when calls were last taken
         self._thread = threading.Thread(target=self._serve, name=f"desk of {study.name}", daemon=True)
         self._thread.start()
 
@@ -120,12 +123,19 @@ class Desk:
             tells = [call for call in calls if isinstance(call[0], TellCall)]
             asks = [call for call in calls if isinstance(call[0], AskOrder)]
             self._finish("tell", tells, self.study.tell_each)
-            self._finish("ask", asks, lambda orders: answer_asks(self.study, self._requests, orders))
+            self._finish("ask", asks, self._asked)
+
+    def _asked(self, orders: list[AskOrder], on_record: Callable[[list[Any]], None]) -> None:
+        on_record(answer_asks(self.study, self._requests, orders))
 
     def _together(self) -> tuple[list[_Call], bool]:
         """Wait for a call, and take all that wait; say whether there will be more."""
         calls: list[_Call] = []
         call = self._queue.get()
+        wait = self._began + _APART - time.monotonic()
+        if wait > 0 and call is not None:
+            time.sleep(wait)
+        self._began = time.monotonic()
         while call is not None:
             calls.append(call)
             if len(calls) == _MOST_TOGETHER:
@@ -136,22 +146,26 @@ class Desk:
                 return calls, True
         return calls, False
 
-    def _finish(self, kind: str, calls: list[_Call], carry_out: Callable[[Any], list[Any]]) -> None:
+    def _finish(self, kind: str, calls: list[_Call], carry_out: Callable[..., Any]) -> None:
+        """Carry out calls, and hand over what came of each as soon as that is on record."""
         if not calls:
             return
         self._gathered(kind, len(calls))
-        try:
-            outcomes = carry_out([wanted for wanted, _ in calls])
-        except Exception as problem:  # of all of them
-            outcomes = [problem] * len(calls)
-        except BaseException:  # the thread ends, and those who wait must not wait for ever
-            outcomes = [StorageError("the service was interrupted: repeat the call")] * len(calls)
-            self._deliver(calls, outcomes)
-            raise
-        self._deliver(calls, outcomes)
+        delivered: list[bool] = []
 
-    def _deliver(self, calls: list[_Call], outcomes: list[Any]) -> None:
-        self._loop.call_soon_threadsafe(_hand_over, [future for _, future in calls], outcomes)
+        def deliver(outcomes: list[Any]) -> None:
+            delivered.append(True)
+            self._loop.call_soon_threadsafe(_hand_over, [future for _, future in calls], outcomes)
+
+        try:
+            carry_out([wanted for wanted, _ in calls], deliver)
+        except Exception as problem:  # of all of them
+            if not delivered:
+                deliver([problem] * len(calls))
+        except BaseException:  # the thread ends, and those who wait must not wait for ever
+            if not delivered:
+                deliver([StorageError("the service was interrupted: repeat the call")] * len(calls))
+            raise
 
 
 def _hand_over(futures: list["asyncio.Future[Any]"], outcomes: list[Any]) -> None:

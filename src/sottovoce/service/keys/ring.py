@@ -28,7 +28,7 @@ _REVOKE = "UPDATE sottovoce_service_keys SET revoked = ? WHERE id = ? AND revoke
 _REVISION = "SELECT number FROM sottovoce_service_revision"
 _RAISE = "UPDATE sottovoce_service_revision SET number = number + ?"
 _LONGEST_NOTE = 200
-_APART = 0.0005  # seconds between reads: at most so many that a worker hardly notices them
+_APART = 0.002  # seconds between reads: at most so many that a worker hardly notices them
 
 
 class _Kept(NamedTuple):

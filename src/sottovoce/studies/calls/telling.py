@@ -17,12 +17,11 @@ from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.tables import DROPPED, rounds
 from sottovoce.studies.session.open_round import StudyRound
 from sottovoce.studies.session.restoration import CONSEQUENCES, begin_new_life
-from sottovoce.studies.session.session import AtOnce, LastTold, NotHere, Refusal, Told
+from sottovoce.studies.session.session import NOWHERE, AtOnce, LastTold, NotHere, Refusal, Told, Waiting
 from sottovoce.studies.session.state import StudyState
 
 __all__ = ["Telling"]
 
-_NOWHERE = (-1, -1)
 _Filling = tuple[Cell, Integers, Integers | None]
 
 
@@ -45,6 +44,19 @@ class Telling:
         self._parts: list[int] | None = None  # how many losses each call has, of those that were put together
 
     # ------------------------------------------------------------------ several calls as one
+
+    def waiting(self, state: StudyState) -> Waiting | None:
+        """Return the loss of a call that has a single one, on its grid, if nothing is known to speak against it."""
+        if self._values is None or len(self._places) != 1:
+            return None
+        place = self._places[0]
+        live = state.rounds.get(place.round)
+        if live is None or place.generation != state.counters.generation:
+            return None
+        try:
+            return Waiting(*place, live.quantise_one(as_float(self._values[0])))
+        except InvalidLoss:
+            return None  # it may not be wanted: then it is dropped unread
 
     def joined(self, others: Sequence["Telling"]) -> "Telling | None":
         """Return one that stores the losses of all calls, or refuses where anything speaks against one of them."""
@@ -82,7 +94,7 @@ class Telling:
             integers = live.quantise(as_floats(values))
         except InvalidLoss:
             return None  # it may not be wanted: then it is dropped unread
-        entry, before = pack_losses(number, slots, integers), _NOWHERE if last is None else last[:2]
+        entry, before = pack_losses(number, slots, integers), NOWHERE if last is None else last[:2]
         found = cells.tell_run(generation, number, first, count, entry, before)
         return None if found is None else _at_once(count, number, *found)
 
@@ -101,7 +113,7 @@ class Telling:
             first, left, size = found
             # It waited for one more before this: if that is more than it then did, something was lost since.
             return _at_once(1, number, first, left, size, None, left + 1)
-        found = cells.tell_one(generation, number, slot, entry, _NOWHERE if last is None else last[:2])
+        found = cells.tell_one(generation, number, slot, entry, NOWHERE if last is None else last[:2])
         return None if found is None else _at_once(1, number, *found)
 
     # ------------------------------------------------------------------ cell by cell

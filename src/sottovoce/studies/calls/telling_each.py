@@ -13,7 +13,7 @@ from sottovoce.studies.calls.ids import places_of
 from sottovoce.studies.calls.telling import Telling
 from sottovoce.studies.session.session import Session, Told
 
-__all__ = ["Recorded", "TellCall", "tell_each"]
+__all__ = ["Outcomes", "Recorded", "TellCall", "tell_each"]
 
 
 class TellCall(NamedTuple):
@@ -50,26 +50,39 @@ class Recorded:
     dropped: int
 
 
+Outcomes = list[Recorded | Exception]
+
+
 def tell_each(
-    session: Session, key: bytes, calls: Sequence[TellCall], reported: Callable[[Any, Any], Any]
-) -> list[Recorded | Exception]:
-    """Carry out calls of tell in one transaction; return what came of each, or the error that refuses it."""
-    outcomes: dict[int, Recorded | Exception] = {}
+    session: Session,
+    key: bytes,
+    calls: Sequence[TellCall],
+    reported: Callable[[Any, Any], Any],
+    on_record: Callable[[Outcomes], None] | None,
+) -> Outcomes:
+    """Carry out calls of tell in one transaction; return what came of each, or the error that refuses it.
+
+    Whoever called is told by `on_record`, before rounds are closed: that takes its time, and nobody needs to wait.
+    """
+    found: dict[int, Recorded | Exception] = {}
     tellings: dict[int, Telling] = {}
     for number, call in enumerate(calls):
         try:
             tellings[number] = _telling(key, call, reported)
         except (SottovoceError, ValueError, TypeError) as refused:
-            outcomes[number] = refused
+            found[number] = refused
     filled: set[int] = set()
     told = session.tell_each(list(tellings.values())) if tellings else []
     for number, one in zip(tellings, told, strict=True):
-        outcomes[number] = _outcome(one)
+        found[number] = _outcome(one)
         filled |= one.filled if isinstance(one, Told) else frozenset()
+    outcomes = [found[number] for number in range(len(calls))]
+    if on_record is not None:
+        on_record(outcomes)
     if tellings:
         with suppress(StorageError):  # the calls are on record: should this fail, what is due is tried again later
             tend_to(session, filled)
-    return [outcomes[number] for number in range(len(calls))]
+    return outcomes
 
 
 def _telling(key: bytes, call: TellCall, reported: Callable[[Any, Any], Any]) -> Telling:

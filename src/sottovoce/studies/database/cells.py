@@ -331,6 +331,41 @@ class CellTable:
             values,
         )
 
+    def tell_several(
+        self, generation: int, round_number: int, first: int, slots: Integers, entry: bytes, last: tuple[int, int]
+    ) -> tuple[Any, ...] | None:
+        """Store losses of one cell that all wait for theirs, likewise; `entry` holds those of all slots."""
+        places = (slots - first).tolist()
+        closed = "set_bit(" * len(places) + "closed" + ", %s, 1)" * len(places)
+        waiting = " AND ".join(["get_bit(closed, %s) = 0"] * len(places))
+        return self._fetched(
+            f"UPDATE sottovoce_cells SET closed = {closed}, told = told + %s, losses = losses || %s WHERE study = %s "
+            "AND round = %s AND first = %s AND generation = %s AND CASE WHEN size > %s THEN "
+            f"{waiting} ELSE FALSE END {_RETURNING}",
+            (
+                *places,
+                len(places),
+                entry,
+                self._study,
+                round_number,
+                first,
+                generation,
+                max(places),
+                *places,
+                self._study,
+                self._study,
+                *last,
+            ),
+        )
+
+    def extents(self, generation: int, round_number: int) -> list[tuple[int, int]]:
+        """Return (first, size) of the cells of a round, in order, as they are now."""
+        found = self._execute(
+            "SELECT first, size FROM sottovoce_cells WHERE study = ? AND round = ? AND generation = ? ORDER BY first",
+            (self._study, round_number, generation),
+        ).fetchall()
+        return [(int(first), int(size)) for first, size in found]
+
     def tell_run(
         self, generation: int, round_number: int, first: int, count: int, entry: bytes, last: tuple[int, int]
     ) -> tuple[Any, ...] | None:

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple, Protocol
 from sqlalchemy import Connection
 
 from sottovoce.errors import StorageError, StudyBehind
-from sottovoce.studies.database.cells import CellTable
+from sottovoce.studies.database.cells import CellTable, pack_losses
 from sottovoce.studies.database.errors import Deadlock
 from sottovoce.studies.database.storage import Storage, driver_of
+from sottovoce.studies.session._cells_at_once import Group, KnownCells, Waiting, in_groups
 from sottovoce.studies.session._group_commit import Committer, Operation
 from sottovoce.studies.session.counters import Counters, load_counters, save_counters
 from sottovoce.studies.session.following import follow
@@ -25,7 +26,9 @@ from sottovoce.studies.session.open_round import Hand, Taken
 from sottovoce.studies.session.restoration import CONSEQUENCES, begin_new_life
 from sottovoce.studies.session.state import StudyState
 
-__all__ = ["AtOnce", "LastTold", "NotHere", "Refusal", "Session", "Telling", "Told"]
+__all__ = ["NOWHERE", "AtOnce", "LastTold", "NotHere", "Refusal", "Session", "Telling", "Told", "Waiting"]
+
+NOWHERE = (-1, -1)  # where no cell is
 
 _WENT_BACK = (
     "the storage is older than what this process has seen: it was restored from a backup under running processes, or "
@@ -84,6 +87,9 @@ class Telling(Protocol):
     def with_the_lock(self, state: StudyState, connection: Connection, cells: CellTable) -> Told | StudyBehind:
         """Store it where the state is in step with the storage."""
 
+    def waiting(self, state: StudyState) -> Waiting | None:
+        """Return the loss of a call that has a single one, if nothing is known to speak against it."""
+
     def joined(self, others: Sequence[Any]) -> "Telling | None":
         """Return one that stores all of them or refuses; None if they cannot be put together."""
 
@@ -110,6 +116,7 @@ class Session:
         self._writer = secrets.token_bytes(8)
         self._seen: Counters | None = None  # the last ones that were on record for certain
         self._last: LastTold | None = None
+        self._known = KnownCells()
         self._looked = -float("inf")  # when the state last followed the storage
         self.committer = Committer(self._carry_out)
         self.closed = False
@@ -190,6 +197,7 @@ class Session:
         try:
             carry_out(operations)
         except Exception as problem:
+            operations = [one for one in operations if one.error is not None]  # the others are on record
             if isinstance(problem, Deadlock) and attempts > 1:  # nothing of it was recorded
                 self._without_blame(carry_out, operations, attempts - 1)
                 return
@@ -204,6 +212,10 @@ class Session:
     def _tell_together(self, operations: list[Operation]) -> None:
         if len(operations) == 1 and self._tell_at_once(operations[0]):
             return
+        if not self.storage.is_sqlite and len(operations) > 1:
+            operations = self._tell_cells_at_once(operations)
+            if not operations:
+                return
         done: list[tuple[Operation, Told]] = []
         unknown: list[Operation] = []
         with self.storage.briefly(begin=True) as raw:
@@ -227,6 +239,44 @@ class Session:
             one.succeed(told)
         for one in unknown:
             self._without_blame(self._tell_with_the_lock, [one])
+
+    def _tell_cells_at_once(self, operations: list[Operation]) -> list[Operation]:
+        """Tell single losses in one statement for each cell; return the calls for which that is not plain.
+
+        A call that is left over has changed nothing; those of a cell are stored together or not at all.
+        """
+        if self.state.stale:
+            return operations
+        found = ((call, one.telling.waiting(self.state)) for call, one in enumerate(operations))
+        waiting = [(call, one) for call, one in found if one is not None]
+        done: set[int] = set()
+        with self.storage.briefly(begin=False) as raw:
+            cells = CellTable(raw, self.study, self.storage.is_sqlite)
+            for group in in_groups(waiting, self._known, cells):
+                if self._tell_group(group, cells, [operations[call] for call in group.calls]):
+                    done.update(group.calls)
+                else:
+                    self._known.forget(group)
+        return [one for call, one in enumerate(operations) if call not in done]
+
+    def _tell_group(self, group: Group, cells: CellTable, operations: list[Operation]) -> bool:
+        """Tell the losses of one cell; return whether they were stored, and nobody has to look closer."""
+        last, count = self._last, len(operations)
+        entry = pack_losses(group.round, group.slots, group.integers)
+        before = NOWHERE if last is None else last[:2]
+        found = cells.tell_several(group.generation, group.round, group.first, group.slots, entry, before)
+        if found is None:
+            return False
+        first, left, size, version, left_before = found
+        if self._is_behind(version, left_before):  # whoever holds the lock next will say so
+            if last is not None and last[:2] == (group.round, first):
+                self._last = last._replace(left=last.left - count)
+            return False
+        self._last = LastTold(group.round, int(first), int(left), size)
+        filled = frozenset(() if left else (group.round,))
+        for one in operations:
+            one.succeed(Told(1, self._last, filled))
+        return True
 
     def _tell_as_one(self, operations: list[Operation], cells: CellTable) -> list[tuple[Operation, Told]] | None:
         """Tell what all calls have to tell, each cell once; None, and nothing is changed, if that is not plain."""
