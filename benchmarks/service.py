@@ -28,7 +28,7 @@ from sottovoce.service.keys import KeyRing
 from sottovoce.service.store import ServiceStore
 
 BLOCK = 256
-EMPTY = '''
+EMPTY = """
 from fastapi import FastAPI
 from pydantic import BaseModel
 
@@ -56,7 +56,7 @@ async def ask(name: str, body: Ask):
 @app.post("/studies/{name}/tell")
 async def tell(name: str, body: Tell):
     return {"recorded": 1, "already": 0, "dropped": 0}
-'''
+"""
 
 
 # ---------------------------------------------------------------------- servers
