@@ -11,17 +11,22 @@ from starlette.responses import Response
 
 from sottovoce import __version__
 from sottovoce.errors import SottovoceError
+from sottovoce.service.access_log import AccessLog
 from sottovoce.service.context import Context
 from sottovoce.service.desks import Desks, Requests
+from sottovoce.service.discretion import note_incident
 from sottovoce.service.endpoints import (
     asking_routes,
     creating_routes,
     health_routes,
     looking_routes,
+    metrics_routes,
     telling_routes,
 )
 from sottovoce.service.gate import gate_for
 from sottovoce.service.limits import BodyLimit
+from sottovoce.service.metrics import Metrics
+from sottovoce.service.observing import Observed, doing
 from sottovoce.service.problem_documents import Problem, problem_for, problem_response
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
@@ -42,8 +47,9 @@ def create_app(settings: Settings) -> FastAPI:
     """
     prepare_storage(settings.storage)
     store = ServiceStore(settings.storage)
-    desks = Desks(settings, Requests(store))
-    context = Context(settings, store, desks, gate_for(settings, store))
+    metrics = Metrics()
+    desks = Desks(settings, Requests(store), metrics)
+    context = Context(settings, store, desks, gate_for(settings, store), metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -62,7 +68,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = context
     _answer_problems(app)
     app.add_middleware(BodyLimit, most=settings.largest_body)
-    for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes):
+    app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
+    for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes, metrics_routes):
         app.include_router(routes(context))
     return app
 
@@ -77,7 +84,10 @@ def _answer_problems(app: FastAPI) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
-        return problem_response(problem_for(error, words=may_speak))
+        problem = problem_for(error, words=may_speak)
+        if problem is not error and problem.kind.status >= 500:
+            problem.facts["incident"] = note_incident(error, doing(request.scope))
+        return problem_response(problem)
 
     async def missing(_: Request, error: Exception) -> Response:
         kinds = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}

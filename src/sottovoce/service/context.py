@@ -10,6 +10,7 @@ from starlette.requests import Request
 
 from sottovoce.service.desks import Desks
 from sottovoce.service.keys import Key
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import Catalogue, Study, StudyEntry
@@ -55,10 +56,12 @@ class Context:
         Of this worker.
     gate
         Says who may do what.
+    metrics
+        Where events are counted.
     """
 
-    def __init__(self, settings: Settings, store: ServiceStore, desks: Desks, gate: Gate) -> None:
-        self.settings, self.store, self.desks, self.gate = settings, store, desks, gate
+    def __init__(self, settings: Settings, store: ServiceStore, desks: Desks, gate: Gate, metrics: Metrics) -> None:
+        self.settings, self.store, self.desks, self.gate, self.metrics = settings, store, desks, gate, metrics
         self._catalogue, self._one_at_a_time = Catalogue(settings.storage), threading.Lock()
 
     @property

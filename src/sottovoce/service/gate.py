@@ -58,7 +58,8 @@ class KeyGate:
         if key is None:
             self.refused(request)
             raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
-        if (visit := scope.get("sottovoce.visit")) is not None:
+        visit = scope.get("sottovoce.visit")
+        if visit is not None:
             visit.key = key.id
         if wait := self._rates.wait(key.id, key.rate):
             raise _too_many(wait, "This key has called too often.")
@@ -66,6 +67,8 @@ class KeyGate:
         where = key.study if isinstance(study, Whichever) else study
         if not any(key.may(one, where) for one in roles):
             raise Problem("forbidden", f"It takes a key with the role {' or '.join(roles)}, for what it is used for.")
+        if visit is not None and key.study is not None and key.study == study:
+            visit.study = key.study
         return key
 
     def refused(self, request: Request) -> None:

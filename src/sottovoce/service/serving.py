@@ -2,11 +2,14 @@
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import uvicorn
 
+from sottovoce.service.access_log import logging_config
+from sottovoce.service.discretion import be_discreet
+from sottovoce.service.metrics import metrics_folder
 from sottovoce.service.settings import Settings
 
 __all__ = ["serve"]
@@ -25,7 +28,8 @@ def serve(settings: Settings) -> None:
     """
     os.environ |= settings.in_environment()
     try:
-        uvicorn.run("sottovoce.service.serving:worker", factory=True, **_options(settings))
+        with metrics_folder() if settings.workers > 1 else nullcontext():
+            uvicorn.run("sottovoce.service.serving:worker", factory=True, **_options(settings))
     finally:
         for name in settings.in_environment():
             os.environ.pop(name, None)
@@ -35,6 +39,7 @@ def worker() -> Any:
     """Return the application of one worker process."""
     from sottovoce.service.app import from_environment
 
+    be_discreet()
     sys.setswitchinterval(_SWITCH_SECONDS)
     return from_environment()
 
@@ -52,6 +57,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "ssl_keyfile": settings.private_key,
         "timeout_graceful_shutdown": max(1, round(settings.grace)),
         "timeout_worker_healthcheck": _HEALTH_SECONDS,
+        "log_config": logging_config(),
         "log_level": "warning",
         "loop": _installed("uvloop", "asyncio"),
         "http": _installed("httptools", "h11"),

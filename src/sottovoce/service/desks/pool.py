@@ -2,13 +2,13 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable
 from contextlib import suppress
 
 from sottovoce.errors import ConfigurationMismatch, StateRefused
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.desks.desk import Desk
 from sottovoce.service.desks.requests import Requests
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
 from sottovoce.studies.opening.withheld import WithheldNoise
@@ -25,17 +25,12 @@ class Desks:
         Of the service.
     requests
         The record of asks that may be repeated.
-    gathered
-        Is told how many calls were carried out together.
+    metrics
+        Are told how many studies are open, and how many calls were carried out together.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        requests: Requests,
-        gathered: Callable[[str, int], None] = lambda kind, count: None,
-    ) -> None:
-        self._settings, self._requests, self._gathered = settings, requests, gathered
+    def __init__(self, settings: Settings, requests: Requests, metrics: Metrics) -> None:
+        self._settings, self._requests, self._metrics = settings, requests, metrics
         self._open: OrderedDict[str, Desk] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Desk]] = {}
         self._closing: set[asyncio.Task[None]] = set()
@@ -58,9 +53,10 @@ class Desks:
 
     async def _opened(self, name: str) -> Desk:
         study, refusal = await asyncio.to_thread(open_study, self._settings, name)
-        desk = Desk(study, self._requests, asyncio.get_running_loop(), self._gathered, refusal)
+        desk = Desk(study, self._requests, asyncio.get_running_loop(), self._metrics.count_gathered, refusal)
         self._open[name] = desk
         self._make_room()
+        self._metrics.note_open(len(self._open))
         return desk
 
     def _make_room(self) -> None:

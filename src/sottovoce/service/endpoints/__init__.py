@@ -4,6 +4,14 @@ from sottovoce.service.endpoints.asking import asking_routes
 from sottovoce.service.endpoints.creating import creating_routes
 from sottovoce.service.endpoints.health import health_routes
 from sottovoce.service.endpoints.looking import looking_routes
+from sottovoce.service.endpoints.measuring import metrics_routes
 from sottovoce.service.endpoints.telling import telling_routes
 
-__all__ = ["asking_routes", "creating_routes", "health_routes", "looking_routes", "telling_routes"]
+__all__ = [
+    "asking_routes",
+    "creating_routes",
+    "health_routes",
+    "looking_routes",
+    "metrics_routes",
+    "telling_routes",
+]

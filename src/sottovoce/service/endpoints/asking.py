@@ -81,6 +81,7 @@ def asking_routes(context: Context) -> APIRouter:
             order = AskOrder(wanted.size, wanted.x, _repeatable(name, client, key, order))
         desk = await context.desks.desk(name)
         answer = await desk.ask(order)
+        context.metrics.count_events("asked", 0 if answer.replayed else wanted.size or 1)
         headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
         return Response(answer.body, headers=headers, media_type="application/json")
 

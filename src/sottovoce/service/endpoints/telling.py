@@ -15,6 +15,7 @@ from sottovoce.service.context import Context
 from sottovoce.service.desks import Desk
 from sottovoce.service.endpoints._documented import NAME, documented
 from sottovoce.service.endpoints._reading import Body, parsed, read_body, study_of
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.studies import Recorded, TellCall
 
@@ -101,11 +102,13 @@ def telling_routes(context: Context) -> APIRouter:
         name = study_of(request)
         await context.gate(request, "tell", name)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == STREAM:
-            return _counted(await _stream(request, await context.desks.desk(name)))
+            return _counted(await _stream(request, await context.desks.desk(name), context.metrics))
         call = (await read_body(request, _TELL)).call
         _check_block(context, call.ids)
         desk = await context.desks.desk(name)
-        return _counted(await desk.tell(call))
+        told = await desk.tell(call)
+        context.metrics.count_told(told.recorded, told.already, told.dropped)
+        return _counted(told)
 
     @router.post("/studies/{name:path}/forget", name="forget", **forgetting)
     async def forget(request: Request) -> Response:
@@ -114,6 +117,7 @@ def telling_routes(context: Context) -> APIRouter:
         wanted = await read_body(request, _FORGET)
         _check_block(context, wanted.ids)
         closed = await context.look(name, lambda study: study.forget(wanted.ids))
+        context.metrics.count_events("forgotten", closed)
         return Response(b'{"closed":%d}' % closed, media_type="application/json")
 
     return router
@@ -129,7 +133,7 @@ def _counted(told: Recorded) -> Response:
     return Response(body, media_type="application/json")
 
 
-async def _stream(request: Request, desk: Desk) -> Recorded:
+async def _stream(request: Request, desk: Desk, metrics: Metrics) -> Recorded:
     """Record a stream block by block, as it comes. What comes before a line that is refused stays on record."""
     total, number = Recorded(0, 0, 0), 0
     block: dict[int, TellCall] = {}  # by the number of the line
@@ -138,8 +142,8 @@ async def _stream(request: Request, desk: Desk) -> Recorded:
         if line.strip():
             block[number] = _line(line, number, total)
         if len(block) == _BLOCK:
-            total, block = await _recorded(desk, block, total), {}
-    return await _recorded(desk, block, total)
+            total, block = await _recorded(desk, block, total, metrics), {}
+    return await _recorded(desk, block, total, metrics)
 
 
 def _line(line: bytes, number: int, total: Recorded) -> TellCall:
@@ -151,9 +155,12 @@ def _line(line: bytes, number: int, total: Recorded) -> TellCall:
     return tell.call
 
 
-async def _recorded(desk: Desk, block: dict[int, TellCall], total: Recorded) -> Recorded:
+async def _recorded(desk: Desk, block: dict[int, TellCall], total: Recorded, metrics: Metrics) -> Recorded:
     """Record a block of lines in one transaction, each for itself."""
     outcomes = await desk.tell_each(list(block.values()))
+    for one in outcomes:
+        if isinstance(one, Recorded):
+            metrics.count_told(one.recorded, one.already, one.dropped)
     for number, one in zip(block, outcomes, strict=True):
         if isinstance(one, Exception):
             problem = problem_for(one)

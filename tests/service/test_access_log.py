@@ -1,0 +1,280 @@
+"""What is logged: a line for each request and a place for each error, and nowhere what was sent."""
+
+import asyncio
+import io
+import json
+import logging
+import logging.config
+import re
+import sys
+import threading
+from contextlib import suppress
+
+import pytest
+from fastapi import FastAPI
+from httpx import ASGITransport, AsyncClient
+from hypothesis import given
+from hypothesis import strategies as st
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+
+from sottovoce.service.access_log import AccessLog, logging_config
+from sottovoce.service.discretion import DiscreetFormatter, be_discreet, note_incident, printable, told
+from sottovoce.service.limits import BodyLimit
+from sottovoce.service.observing import Observed
+
+LOSS = "0.73218840129"
+LINE = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|OTHER) (-|/[!-~]*)"
+    r'( study="[ -~]*")? status=\d{3} ms=\d+\.\d key=(-|[a-z0-9]+) bytes=\d+'
+)
+
+
+@pytest.fixture
+def logged():
+    """Loggers as a worker has them, but for their streams; what they write is in the two of the fixture."""
+    out, err = io.StringIO(), io.StringIO()
+    before = [(name, logging.getLogger(name)) for name in ("", "sottovoce.access", "uvicorn", "uvicorn.access")]
+    kept = [(one, one.handlers[:], one.level, one.propagate) for _, one in before]
+    config = logging_config()
+    config["handlers"]["errors"]["stream"], config["handlers"]["access"]["stream"] = err, out
+    logging.config.dictConfig(config)
+    yield out, err
+    for one, handlers, level, propagate in kept:
+        one.handlers[:], one.propagate = handlers, propagate
+        one.setLevel(level)
+
+
+def application():
+    app = FastAPI()
+
+    @app.post("/studies/{name:path}/tell")
+    async def tell(request: Request):
+        if request.headers.get("authorization"):
+            request.scope["sottovoce.visit"].key = "abc"
+        float((await request.body()).decode() + " is no number")
+
+    @app.get("/studies/{name:path}/status")
+    async def status(request: Request, status: int = 200):
+        request.scope["sottovoce.visit"].key = "abc"
+        return Response("fine", status)
+
+    @app.get("/half")
+    async def half():
+        async def pieces():
+            yield b"piece"
+            raise ValueError(LOSS)
+
+        return StreamingResponse(pieces())
+
+    @app.get("/gone")
+    async def gone():
+        raise ClientDisconnect
+
+    app.add_middleware(BodyLimit, most=1000)
+    app.add_middleware(Observed, log=AccessLog())
+    return app
+
+
+def call(method, path, app=None, **arguments):
+    async def once():
+        transport = ASGITransport(app or application(), raise_app_exceptions=True)
+        async with AsyncClient(transport=transport, base_url="http://x") as client:
+            with suppress(AssertionError):  # of httpx, if an answer does not end: servers close the connection
+                return await client.request(method, path, **arguments)
+
+    return asyncio.run(once())
+
+
+def test_a_line_for_a_request(logged):
+    out, _ = logged
+    assert call("GET", "/studies/spring/status").status_code == 200
+    line = out.getvalue().rstrip("\n")
+    assert LINE.fullmatch(line)
+    assert ' GET /studies/{name}/status study="spring" status=200 ' in line
+    assert line.endswith(" key=abc bytes=4")
+
+
+def test_an_error_is_answered_and_logged_by_type_and_place(logged):
+    out, err = logged
+    answer = call("POST", f"/studies/spring/tell?loss={LOSS}", content=LOSS, headers={"X-Loss": LOSS})
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    document = answer.json()
+    assert document["type"] == "/problems/internal"
+    assert f"incident {document['incident']} in POST /studies/{{name}}/tell: ValueError at " in err.getvalue()
+    assert re.search(r"service/test_access_log\.py:\d+ tell", err.getvalue())
+    assert LINE.fullmatch(out.getvalue().rstrip("\n"))
+    assert LOSS not in answer.text + out.getvalue() + err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", f"/studies/spring/status?loss={LOSS}"),
+        ("GET", f"/{LOSS}"),
+        ("GET", f"/studies/{LOSS}/status?status=404"),
+        ("GET", f"/studies/{LOSS}/status?status=422"),
+        ("GET", f"/studies/{LOSS}/status?status=429"),
+        ("GET", f"/studies/{LOSS}/status?status=503"),
+        ("GET", f"/studies/spring/status?status={LOSS}"),
+        ("POST", f"/studies/{LOSS}/tell"),
+        ("PUT", f"/studies/{LOSS}/tell"),
+        ("X" + LOSS, "/studies/spring/tell"),
+        ("GET", "/half"),
+        ("GET", "/gone"),
+    ],
+)
+def test_no_loss_wherever_somebody_puts_it(logged, method, path):
+    out, err = logged
+    for headers in ({}, {"Authorization": f"Bearer {LOSS}", "Cookie": f"a={LOSS}", "User-Agent": LOSS, "Host": LOSS}):
+        call(method, path, content=LOSS, headers=headers)
+        call(method, path, content=LOSS * 200, headers=headers)  # too large
+    assert LOSS not in out.getvalue() + err.getvalue()
+    for line in out.getvalue().splitlines():
+        assert LINE.fullmatch(line), line
+
+
+def test_who_is_gone_and_what_is_half_sent(logged):
+    out, err = logged
+    call("GET", "/gone")
+    call("GET", "/half")
+    gone, half = out.getvalue().splitlines()
+    assert " GET /gone status=499 " in gone
+    assert " GET /half status=200 " in half
+    assert half.endswith("bytes=5")
+    assert "incident" in err.getvalue()
+    assert "ValueError" in err.getvalue()
+
+
+def test_nobody_writes_a_line_of_their_own(logged):
+    out, _ = logged
+    name = 'a"\r2026-11-16T00:00:00.000Z GET / status=200\r\x1b[2J\u2028\u202eä\x00'
+    for one in (name, "\n" + name):
+        call("GET", "/studies/" + "".join(f"%{byte:02x}" for byte in one.encode()) + "/status")
+    line, other = out.getvalue().split("\n")[:-1]
+    assert LINE.fullmatch(line)
+    assert LINE.fullmatch(other)
+    assert json.loads(re.search(r'study=("(?:[^"\\]|\\.)*")', line)[1]) == name
+
+
+@given(st.text(max_size=300))
+def test_names_are_written_so_that_they_stay_in_their_place(name):
+    lines = []
+    logger = logging.Logger("test")
+    logger.handle = lambda record: lines.append(record.getMessage())
+    AccessLog(logger).write("GET", "/studies/{name}/status", name, 200, 0.1, "abc", 1)
+    assert LINE.fullmatch(lines[0])
+
+
+def test_errors_are_told_without_their_words():
+    class Secretive(Exception):
+        def __repr__(self):
+            raise AssertionError("asked")
+
+        __str__ = __repr__
+
+    def inner():
+        raise KeyError(LOSS)
+
+    def outer():
+        try:
+            inner()
+        except KeyError:
+            raise Secretive(LOSS)  # noqa: B904
+
+    with pytest.raises(Secretive) as caught:
+        outer()
+    said = told(caught.value)
+    assert re.search(r"Secretive at .*:\d+ outer < .*; after KeyError at .*:\d+ inner < ", said)
+    assert LOSS not in said
+    group = told(ExceptionGroup(LOSS, [ValueError(LOSS), TypeError(LOSS)]))
+    assert group == "ExceptionGroup (ValueError, TypeError)"
+
+
+def test_a_chain_that_bites_its_tail_ends():
+    first, second = ValueError(), TypeError()
+    first.__context__, second.__context__ = second, first
+    assert told(first) == "ValueError; after TypeError"
+
+
+def test_whatever_logs_is_discreet(logged):
+    _, err = logged
+    logging.getLogger("asyncio").error("Task exception was never retrieved: %s", ValueError(LOSS))
+    logging.getLogger("some.library").warning(f"could not parse {LOSS}")
+    try:
+        float(LOSS + " is no number")
+    except ValueError:
+        logging.getLogger("uvicorn.error").exception("Exception in ASGI application\n")
+        logging.getLogger("uvicorn.error").error("Traceback (most recent call last):\n  ...\nValueError: " + LOSS)
+        logging.getLogger("some.library").exception("what %s", LOSS)
+    logging.getLogger("uvicorn.access").critical(LOSS)
+    logging.getLogger("uvicorn.error").error("Started\x1b[2J")
+    text = err.getvalue()
+    assert LOSS not in text
+    assert len(text.splitlines()) == 6
+    assert "Exception in ASGI application: ValueError at service/test_access_log.py:" in text
+    assert "asyncio: (withheld" in text
+    assert "Started\\x1b[2J" in text
+
+
+def test_tasks_threads_and_the_interpreter_are_discreet(logged, monkeypatch):
+    _, err = logged
+    for place, name in ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook")):
+        monkeypatch.setattr(place, name, getattr(place, name))
+    be_discreet()
+
+    def fail():
+        raise ValueError(LOSS)
+
+    thread = threading.Thread(target=fail)
+    thread.start()
+    thread.join()
+
+    class Dying:
+        def __del__(self):
+            raise ValueError(LOSS)
+
+    Dying()
+
+    async def lost():
+        async def fails():
+            raise ValueError(LOSS)
+
+        task = asyncio.create_task(fails())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        del task
+        asyncio.get_running_loop().call_soon(float, LOSS + "!")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    asyncio.run(lost())
+    sys.excepthook(ValueError, ValueError(LOSS), None)
+    text = err.getvalue()
+    assert LOSS not in text
+    for words in (
+        "a thread has ended: ValueError",
+        "could not be raised: ValueError",
+        "asyncio: (with",
+        "process ends",
+    ):
+        assert words in text
+
+
+def test_the_library_is_silent_where_nobody_set_up_logging(caplog):
+    with caplog.at_level(logging.ERROR, "sottovoce.service"):
+        number = note_incident(ValueError(LOSS), "GET /")
+    assert re.fullmatch("[0-9a-f]{8}", number)
+    assert caplog.messages == [f"incident {number} in GET /: ValueError"]
+
+
+@given(st.text())
+def test_printable_is(text):
+    assert all(one.isprintable() for one in printable(text))
+    assert len(printable(text).splitlines()) <= 1
+
+
+def test_the_formatter_never_fails_on_odd_records():
+    record = logging.LogRecord("sottovoce", logging.INFO, "", 0, "", None, None)
+    assert DiscreetFormatter().format(record).endswith("INFO sottovoce: ")
