@@ -36,6 +36,8 @@ def _beside(name):
 
 system = _beside("system")
 storages = _beside("storages")
+browsers = _beside("browsers")
+programs, start, browser, show = browsers.programs, browsers.start, browsers.browser, browsers.show
 own_server, postgres_server, postgres_url = storages.own_server, storages.postgres_server, storages.postgres_url
 shelf, sqlite_url, url = storages.shelf, storages.sqlite_url, storages.url
 

@@ -470,6 +470,12 @@ class Study:
         return self._session.state.horizon
 
     @property
+    def loss_range(self) -> tuple[float, float]:
+        """What losses are clipped to."""
+        low, high = self._found.configuration.loss_range
+        return float(low), float(high)
+
+    @property
     def remaining(self) -> int | None:
         """Events that are left to ask; None if the horizon is unknown."""
         with self._session.at_rest():
@@ -521,6 +527,7 @@ class Study:
         """
         with self._session.at_rest():
             self._session.check_usable()
+            self._session.note_erasure()
             return state_in(self._session.storage, self.name, self.domain, verify=verify)
 
     @property

@@ -127,6 +127,8 @@ class Axis:
         (position, words) of what is read out at a point, where that is neither its number nor a tick.
     holds
         Values that must be on it besides those that are drawn, so that several charts share a scale.
+    zero
+        Whether a linear one begins at zero.
     """
 
     label: str
@@ -135,6 +137,7 @@ class Axis:
     holds: tuple[float, ...] = ()
     signed: bool = False
     places: tuple[tuple[float, str], ...] = ()
+    zero: bool = True
 
     def scale(self, values: Sequence[Floats], start: float, end: float, *, tight: bool = False) -> Scale:
         """Return the scale that holds all values."""
@@ -145,7 +148,7 @@ class Axis:
         elif self.log or self.signed:
             found = log_scale(every, start, end)
         else:
-            found = linear_scale(every, start, end, tight=tight)
+            found = linear_scale(every, start, end, tight=tight, zero=self.zero)
         return replace(found, ticks=tuple(at for at, _ in self.ticks)) if self.ticks else found
 
     def words(self, tick: float) -> str:
@@ -304,10 +307,14 @@ def _marks(one: Curve, a: Floats, b: Floats, up: Scale) -> str:
     return "".join(parts)
 
 
-def linear_scale(values: ArrayLike, start: float, end: float, *, count: int = 5, tight: bool = False) -> Scale:
-    """Return a scale that holds the values and zero; it ends at a tick, unless it is tight."""
+def linear_scale(
+    values: ArrayLike, start: float, end: float, *, count: int = 5, tight: bool = False, zero: bool = True
+) -> Scale:
+    """Return a scale that holds the values, and zero unless told otherwise; it ends at a tick, unless it is tight."""
     found = _finite(values)
-    low, high = min(0.0, found.min(initial=0.0)), max(0.0, found.max(initial=0.0))
+    if zero or not len(found):
+        found = np.append(found, 0.0)
+    low, high = float(found.min()), float(found.max())
     if high == low:
         high = low + 1.0
     step = _round_step((high - low) / count)

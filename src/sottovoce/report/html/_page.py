@@ -7,27 +7,47 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import BaseLoader, ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from sottovoce import __version__
 from sottovoce.report._palette import GREY, SHADES
 
-__all__ = ["write_page"]
+__all__ = ["script", "style", "templates", "write_page"]
 
 
-@cache
-def _templates() -> Environment:
-    """Return the templates. Everything that is put into them is escaped, unless it was built by `charts`."""
-    templates = Environment(
-        loader=PackageLoader("sottovoce.report.html"),
+def templates(*folders: BaseLoader) -> Environment:
+    """Return the templates. Everything that is put into them is escaped, unless it was built by `charts`.
+
+    Parameters
+    ----------
+    folders
+        Of other pages, which come first.
+    """
+    found = Environment(
+        loader=ChoiceLoader([*folders, PackageLoader("sottovoce.report.html")]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.globals.update(shades=SHADES, grey=GREY)
-    return templates
+    found.globals.update(shades=SHADES, grey=GREY)
+    return found
+
+
+@cache
+def _own() -> Environment:
+    return templates()
+
+
+def style() -> str:
+    """Return the style sheet that all pages share, with the colours of the one palette."""
+    return _own().get_template("style.css").render()
+
+
+def script() -> str:
+    """Return the script that all pages share: colours, read-outs over charts, sorting."""
+    return _own().get_template("script.js").render()
 
 
 def write_page(path: str | os.PathLike[str], template: str, content: dict[str, Any]) -> Path:
@@ -37,11 +57,10 @@ def write_page(path: str | os.PathLike[str], template: str, content: dict[str, A
     slipped through as markup would still be harmless.
     """
     path = Path(path)
-    templates = _templates()
-    script = templates.get_template("script.js").render()
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    page = templates.get_template(template).render(
-        script=Markup(script), script_hash=Markup(digest), version=__version__, **content
+    acting = script()
+    digest = base64.b64encode(hashlib.sha256(acting.encode()).digest()).decode()
+    page = _own().get_template(template).render(
+        script=Markup(acting), script_hash=Markup(digest), version=__version__, **content
     )
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(page, encoding="utf-8", newline="\n")

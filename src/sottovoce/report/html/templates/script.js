@@ -24,18 +24,21 @@
   function corners(path) {
     return path.getAttribute("d").slice(1).split("L").map(function (pair) { return pair.split(" ").map(Number); });
   }
-  document.querySelectorAll("svg.chart").forEach(function (chart) {
-    var lines = Array.from(chart.querySelectorAll(".series")).map(function (one) {
-      return { name: one.dataset.name, words: one.dataset.words.split("|"), at: one.dataset.at.split("|"),
-               corners: corners(one.querySelector(".line")) };
-    });
-    if (!lines.length) return;
-    var box = document.createElement("div"), cursor = chart.querySelector(".cursor"), figure = chart.closest("figure");
+  var alive = new WeakSet();
+  function readOut(chart) {
+    if (alive.has(chart) || !chart.querySelector(".series")) return;
+    alive.add(chart);
+    var box = document.createElement("div"), figure = chart.closest("figure");
     box.className = "readout"; box.hidden = true; box.setAttribute("aria-hidden", "true");
-    figure.appendChild(box);
-    function away() { box.hidden = true; cursor.setAttribute("visibility", "hidden"); }
+    function away() { box.hidden = true; chart.querySelector(".cursor").setAttribute("visibility", "hidden"); }
     chart.addEventListener("pointerleave", away);
     chart.addEventListener("pointermove", function (event) {
+      var cursor = chart.querySelector(".cursor"), lines = Array.from(chart.querySelectorAll(".series")).map(function (one) {
+        return { name: one.dataset.name, words: one.dataset.words.split("|"), at: one.dataset.at.split("|"),
+                 corners: corners(one.querySelector(".line")) };
+      });
+      if (!lines.length) return;
+      if (!box.isConnected) figure.appendChild(box); // a part that was shown anew has lost it
       var frame = chart.getBoundingClientRect(), scale = chart.viewBox.baseVal.width / frame.width;
       var x = (event.clientX - frame.left) * scale, best = null;
       lines.forEach(function (line) {
@@ -64,7 +67,7 @@
       box.style.left = Math.max(4, left) + "px";
       box.style.top = Math.max(0, frame.top - outer.top - 8) + "px";
     });
-  });
+  }
 
   // Sorting: by the exact value where a cell has one.
   function value(row, column) {
@@ -76,21 +79,28 @@
     if (typeof a === "number" && typeof b === "number") return (isNaN(a) - isNaN(b)) || a - b;
     return String(a).localeCompare(String(b), undefined, { numeric: true });
   }
-  document.querySelectorAll("table.sortable").forEach(function (table) {
+  function sort(table, column, up) {
+    var body = table.tBodies[0];
+    Array.from(body.rows).sort(function (a, b) {
+      return (up ? 1 : -1) * order(value(a, column), value(b, column));
+    }).forEach(function (row, i) { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i]); }); // what moves loses focus
+  }
+  function sortable(table) {
     Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {
+      var sorted = head.getAttribute("aria-sort");
+      if (sorted) sort(table, column, sorted === "ascending"); // it was, before its rows were shown anew
+      if (head.querySelector("button")) return;
       var press = document.createElement("button");
       press.type = "button"; press.textContent = head.textContent; press.title = "Sort";
       head.textContent = ""; head.appendChild(press);
       press.addEventListener("click", function () {
-        var up = head.getAttribute("aria-sort") !== "ascending", body = table.tBodies[0];
+        var up = head.getAttribute("aria-sort") !== "ascending";
         Array.from(table.tHead.rows[0].cells).forEach(function (other) { other.removeAttribute("aria-sort"); });
         head.setAttribute("aria-sort", up ? "ascending" : "descending");
-        Array.from(body.rows).sort(function (a, b) {
-          return (up ? 1 : -1) * order(value(a, column), value(b, column));
-        }).forEach(function (row) { body.appendChild(row); });
+        sort(table, column, up);
       });
     });
-  });
+  }
   // The words "scroll to see the rest" are for tables that do not fit.
   function hints() {
     document.querySelectorAll(".hint").forEach(function (one) {
@@ -98,7 +108,13 @@
       one.hidden = box.scrollWidth <= box.clientWidth + 1 && box.scrollHeight <= box.clientHeight + 1;
     });
   }
-  hints();
+  function enliven(part) {
+    part.querySelectorAll("svg.chart").forEach(readOut);
+    part.querySelectorAll("table.sortable").forEach(sortable);
+    hints();
+  }
+  enliven(document);
+  document.addEventListener("sottovoce:shown", function (event) { enliven(event.target); });  // parts that came later
   addEventListener("resize", hints);
   addEventListener("beforeprint", function () {
     document.querySelectorAll("details").forEach(function (one) { one.open = true; });

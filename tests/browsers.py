@@ -56,13 +56,13 @@ def browser(start):
 
 @pytest.fixture(scope="session")
 def show():
-    """Open a page in a window of a width, under light or dark system colours."""
+    """Open a page, by its path or its address, in a window of a width, under light or dark system colours."""
 
-    def open_page(browser, path, *, width=1280, scheme="light"):
+    def open_page(browser, page, *, width=1280, scheme="light"):
         media = [{"name": "prefers-color-scheme", "value": scheme}]
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        browser.get(path.as_uri())
+        browser.get(page if isinstance(page, str) else page.as_uri())
 
     return open_page

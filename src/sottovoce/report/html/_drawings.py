@@ -1,0 +1,244 @@
+"""A decision as people think of it: on its network, as a slate, a ranking, a table of pairs, or shares and amounts.
+
+What is drawn follows from the set and from what `Domain.chosen` says: names are the user's own. The templates
+(`drawings.html`) escape everything; nothing here makes markup, except for networks.
+"""
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from sottovoce._arrays import Floats, Vector
+from sottovoce.domains import Domain, Permutahedron, Product
+from sottovoce.domains.naming import in_words, label_text
+from sottovoce.exploration.posterior import Posterior
+from sottovoce.report._numbers import significant
+from sottovoce.report.html._charts import shortened
+from sottovoce.report.html._layout import laid_out
+
+__all__ = ["Bar", "Drawing", "draw_decision"]
+
+_MOST_NODES, _MOST_EDGES = 70, 260
+_MOST_NAMED = 26  # nodes whose names all have room
+_MOST_TILES, _MOST_ROWS = 36, 24
+_WIDTH, _HEIGHT, _MARGIN = 520, 330, 46
+_USED = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A name with its number: `width` is in percent of the longest bar, `aside` what else is known of it."""
+
+    name: str
+    number: str = ""
+    width: float = 0.0
+    aside: str = ""
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A decision, ready to be shown.
+
+    Attributes
+    ----------
+    kind
+        "network", "slate", "ranking", "pairs", "shares", "amounts", or "parts".
+    words
+        The decision in one line.
+    bars, others
+        What is in the decision, and what is not (of a slate).
+    more
+        How many others there is no room for.
+    svg
+        Of a network.
+    parts
+        Of a product: names and drawings.
+    """
+
+    kind: str
+    words: str
+    bars: tuple[Bar, ...] = ()
+    others: tuple[str, ...] = ()
+    more: int = 0
+    svg: Markup = Markup("")
+    parts: "tuple[tuple[str, Drawing], ...]" = ()
+
+
+def draw_decision(domain: Domain, x: Vector, belief: Posterior | None = None) -> Drawing:
+    """Return a decision as people think of it.
+
+    Parameters
+    ----------
+    domain, x
+        The set, and a point of it.
+    belief
+        What is believed of its coordinates, if anything is: it stands beside their names.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> drawn = draw_decision(sv.domains.Hypersimplex(["tea", "coffee", "cocoa"], k=2), np.array([1.0, 0.0, 1.0]))
+    >>> drawn.kind, [one.name for one in drawn.bars], drawn.others
+    ('slate', ['tea', 'cocoa'], ('coffee',))
+    """
+    chosen = domain.chosen(x)
+    words = in_words(chosen)
+    if isinstance(domain, Product):
+        return _product(domain, x, chosen, words)
+    edges = getattr(domain, "edges", None)
+    if edges is not None and len(edges) == len(x) <= _MOST_EDGES:
+        network = _network(domain, edges, np.asarray(x, dtype=np.float64), words)
+        if network is not None:
+            return network
+    if isinstance(chosen, Mapping):
+        return _mapping(chosen, words)
+    if isinstance(domain, Permutahedron):
+        shown = tuple(Bar(label_text(one), aside="") for one in chosen[:_MOST_ROWS])
+        return Drawing("ranking", words, shown, more=max(0, len(chosen) - _MOST_ROWS))
+    return _slate(domain, chosen, words, belief)
+
+
+def _product(domain: Product, x: Vector, chosen: Any, words: str) -> Drawing:
+    names = list(chosen) if isinstance(chosen, Mapping) else [f"part {i}" for i in range(1, len(domain.domains) + 1)]
+    ends = np.cumsum([one.dimension for one in domain.domains])
+    parts = (
+        (label_text(name), draw_decision(one, np.asarray(x)[end - one.dimension : end]))
+        for name, one, end in zip(names, domain.domains, ends, strict=True)
+    )
+    return Drawing("parts", words, parts=tuple(parts))
+
+
+def _mapping(chosen: Mapping[Hashable, Any], words: str) -> Drawing:
+    """Amounts, shares, or who gets what."""
+    items, more = list(chosen.items())[:_MOST_ROWS], max(0, len(chosen) - _MOST_ROWS)
+    if not all(isinstance(value, float) for _, value in items):
+        return Drawing("pairs", words, tuple(Bar(label_text(one), label_text(other)) for one, other in items), more=more)
+    values = [float(value) for value in chosen.values()]
+    shares = all(-1e-9 <= value <= 1 + 1e-9 for value in values) and math.isclose(sum(values), round(sum(values)), abs_tol=1e-6)  # fmt: skip
+    if shares:
+        items = sorted(chosen.items(), key=lambda one: -one[1])[:_MOST_ROWS]
+    longest = max((abs(value) for value in values), default=0.0) or 1.0
+    bars = tuple(
+        Bar(
+            label_text(name),
+            f"{value:.0%}" if shares else significant(value),
+            round(100 * abs(value) / longest, 1),
+            negative=value < 0,
+        )
+        for name, value in items
+    )
+    return Drawing("shares" if shares else "amounts", words, bars, more=more)
+
+
+def _slate(domain: Domain, chosen: list[Hashable], words: str, belief: Posterior | None) -> Drawing:
+    """What is shown, and faintly what is not; the better it is believed to be, the earlier it comes."""
+    names = domain.coordinate_names
+    known = belief is not None and belief.rounds and belief.dimension == len(names)
+    if not known or belief is None:
+        inside = set(chosen)
+        others = [label_text(names[i]) for i in range(min(len(names), 4 * _MOST_TILES)) if names[i] not in inside]
+        bars = [Bar(label_text(one)) for one in chosen]
+    else:
+        place = {name: i for i, name in enumerate(names)}
+        order = np.argsort(belief.slopes, kind="stable").tolist()
+        inside = {place[one] for one in chosen}
+        others = [label_text(names[i]) for i in order if i not in inside]
+        bars = [Bar(label_text(names[i]), aside=_adds(belief, i)) for i in order if i in inside]
+    rest = len(names) - len(chosen)
+    room = max(0, _MOST_TILES - len(bars[:_MOST_TILES]))
+    more = max(0, len(bars) - _MOST_TILES) if len(bars) > _MOST_TILES else rest - len(others[:room])
+    return Drawing("slate", words, tuple(bars[:_MOST_TILES]), tuple(others[:room]), more)
+
+
+def _adds(belief: Posterior, place: int) -> str:
+    slope = significant(float(belief.slopes[place]), 2)
+    if belief.deviations is None:
+        return slope
+    return f"{slope} ± {significant(float(belief.deviations[place]), 2)}"
+
+
+# ---------------------------------------------------------------------- networks
+
+
+def _network(domain: Domain, edges: Any, x: Floats, words: str) -> Drawing | None:
+    """Draw all links faintly, and over them, as wide as they are used, those of the decision."""
+    nodes = list(dict.fromkeys(node for edge in edges for node in edge[:2]))
+    if len(nodes) > _MOST_NODES:
+        return None
+    number = {node: i for i, node in enumerate(nodes)}
+    links = [(number[edge[0]], number[edge[1]]) for edge in edges]
+    ends = [getattr(domain, name, None) for name in ("source", "target")]
+    pair = (number[ends[0]], number[ends[1]]) if all(one in number for one in ends) else None
+    places = laid_out(nodes, links, pair)
+    at = np.column_stack(
+        [_MARGIN + places[:, 0] * (_WIDTH - 2 * _MARGIN), _MARGIN / 2 + places[:, 1] * (_HEIGHT - 1.4 * _MARGIN)]
+    )
+    largest = float(np.abs(x).max()) or 1.0
+    used = np.flatnonzero(np.abs(x) > _USED * largest)
+    on_the_way = {node for link in used for node in links[link]} | set(pair or ())
+    parts = [f'<path class="link" d="{_way(at, *one)}"/>' for one in dict.fromkeys(tuple(sorted(one)) for one in links)]
+    parts += [_used(at, links[link], float(x[link]) / largest, edges[link], directed=pair is not None) for link in used]
+    above = _above(at, links)
+    parts += [_node(at[i], node, i, pair, on_the_way, len(nodes), above[i]) for node, i in number.items()]
+    label = escape(f"The decision on its network: {words}")
+    head = f'<svg class="chart network" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
+    shares = tuple(Bar(label_text(edges[link][:2]), _share(float(x[link]))) for link in used[:_MOST_ROWS])
+    mixed = any(one.number for one in shares)
+    return Drawing("network", words, shares if mixed else (), svg=Markup(head + "".join(parts) + "</svg>"))
+
+
+def _share(value: float) -> str:
+    return "" if abs(value - 1) < 1e-9 else f"{value:.0%}" if 0 < value < 1 else significant(value)
+
+
+def _way(at: Floats, one: int, other: int) -> str:
+    return f"M{at[one][0]:.1f} {at[one][1]:.1f}L{at[other][0]:.1f} {at[other][1]:.1f}"
+
+
+def _used(at: Floats, link: tuple[int, int], share: float, edge: Any, *, directed: bool) -> str:
+    wide = 2.2 + 4.0 * min(1.0, abs(share))
+    title = f"<title>{escape(label_text(tuple(edge)))}</title>"
+    drawn = f'<path class="way" stroke-width="{wide:.1f}" d="{_way(at, *link)}">{title}</path>'
+    if not directed:
+        return drawn
+    start, end = at[link[0]], at[link[1]]
+    turn = math.degrees(math.atan2(end[1] - start[1], end[0] - start[0]))
+    middle = (start + 1.2 * end) / 2.2
+    place = f"translate({middle[0]:.1f} {middle[1]:.1f}) rotate({turn:.0f})"
+    return f'{drawn}<path class="arrow" transform="{place}" d="M-5-6L7 0L-5 6z"/>'
+
+
+def _above(at: Floats, links: list[tuple[int, int]]) -> list[bool]:
+    """Say of each node whether its name goes above it: where most of its links go down."""
+    down = np.zeros(len(at))
+    for one, other in links:
+        fall = float(np.sign(at[other][1] - at[one][1]))
+        down[one] += fall
+        down[other] -= fall
+    return [bool(value > 0) for value in down]
+
+
+def _node(
+    at: Floats,
+    node: Hashable,
+    i: int,
+    ends: tuple[int, int] | None,
+    on_the_way: set[int],
+    count: int,
+    above: bool,
+) -> str:
+    is_end = ends is not None and i in ends
+    kind = "node end" if is_end else "node on" if i in on_the_way else "node"
+    dot = f'<circle class="{kind}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{6 if is_end else 4}"/>'
+    if count > _MOST_NAMED and i not in on_the_way:
+        return dot
+    height = at[1] + (-11 if (above and at[1] > 20) or at[1] > _HEIGHT - 28 else 20)
+    anchor = "start" if at[0] < _MARGIN + 8 else "end" if at[0] > _WIDTH - _MARGIN - 8 else "middle"
+    x = at[0] + {"start": -8, "end": 8, "middle": 0}[anchor]
+    name = escape(shortened(label_text(node)))
+    return f'{dot}<text class="{kind}" x="{x:.1f}" y="{height:.1f}" text-anchor="{anchor}">{name}</text>'

@@ -1,0 +1,153 @@
+"""Who looks: a cookie that stands for a key, and proof that a form came from our own page.
+
+A change (login, logout, revoking a key) is made by POST alone, from our own origin by the browser's word
+(Sec-Fetch-Site, or Origin), and with a token that follows from a cookie which no page can read. Nothing changes by GET.
+"""
+
+import hashlib
+import hmac
+import secrets
+from ipaddress import ip_address
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sottovoce.service.dashboard.context import DashboardContext
+from sottovoce.service.keys import Key
+
+__all__ = [
+    "LARGEST_FORM",
+    "confidential",
+    "cookie_of",
+    "forget_cookie",
+    "form_of",
+    "form_secret",
+    "form_token",
+    "is_own_form",
+    "keep_form",
+    "key_of",
+    "let_in",
+    "local_path",
+    "new_form",
+]
+
+LARGEST_FORM = 10_000
+_SECONDS = 12 * 3600
+_HOST, _PLAIN = "__Host-sottovoce", "sottovoce"
+
+
+def _is_https(request: Request) -> bool:
+    return request.url.scheme == "https"
+
+
+def confidential(request: Request) -> bool:
+    """Say whether a key can be sent this way: encrypted, or without leaving this machine."""
+    host = request.url.hostname or ""
+    if _is_https(request) or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _name(request: Request, *, form: bool = False) -> str:
+    return (_HOST if _is_https(request) else _PLAIN) + ("-form" if form else "")
+
+
+def cookie_of(request: Request) -> str | None:
+    """Return the cookie of a login, if there is one."""
+    return request.cookies.get(_name(request))
+
+
+async def key_of(request: Request, context: DashboardContext) -> Key | None:
+    """Return the key that a request comes with, by cookie or in its header; None if it comes with none that lives."""
+    if cookie := cookie_of(request):
+        return await context.logins.session_key(cookie)
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    await context.admit(request)
+    key = await context.logins.check(text.strip())
+    if key is None:
+        await context.refused(request)
+    return key
+
+
+def let_in(request: Request, answer: Response, cookie: str) -> None:
+    """Set the cookie of a login: no script reads it, and no other site sends it."""
+    answer.set_cookie(
+        _name(request), cookie, max_age=_SECONDS, path="/", secure=_is_https(request), httponly=True, samesite="strict"
+    )
+
+
+def forget_cookie(request: Request, answer: Response) -> None:
+    """Take the cookie of a login away."""
+    answer.delete_cookie(_name(request), path="/", secure=_is_https(request), httponly=True, samesite="strict")
+
+
+def new_form(request: Request) -> tuple[str, str]:
+    """Return a secret for the form of whoever is not logged in, and its token."""
+    secret = form_secret(request) or secrets.token_urlsafe(32)
+    return secret, form_token(secret)
+
+
+def keep_form(request: Request, answer: Response, secret: str) -> None:
+    """Set the cookie that the login form's token follows from."""
+    name = _name(request, form=True)
+    answer.set_cookie(name, secret, path="/", secure=_is_https(request), httponly=True, samesite="strict")
+
+
+def form_token(secret: str) -> str:
+    """Return the token of forms on pages that are shown to the holder of a cookie."""
+    return hmac.new(b"a form of the dashboard", secret.encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def is_own_form(request: Request, form: dict[str, str], secret: str | None) -> bool:
+    """Say whether a form was sent from a page of ours, to the holder of this cookie."""
+    return _from_here(request) and bool(secret) and hmac.compare_digest(
+        form.get("token", "").encode("utf-8", "replace"), form_token(secret or "").encode()
+    )  # fmt: skip
+
+
+def form_secret(request: Request) -> str | None:
+    """Return the cookie that the login form's token follows from."""
+    return request.cookies.get(_name(request, form=True))
+
+
+def _from_here(request: Request) -> bool:
+    """Say whether a browser vouches for the page that a request comes from; one that says nothing is not believed."""
+    site = request.headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    origin = request.headers.get("origin")
+    return origin is not None and origin == f"{request.url.scheme}://{request.headers.get('host', '')}"
+
+
+async def form_of(request: Request) -> dict[str, str] | None:
+    """Return what a form holds; None if it is none of ours: too long, or of another kind."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/x-www-form-urlencoded":
+        return None
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_FORM:
+            return None
+    try:
+        fields = parse_qs(body.decode("ascii"), keep_blank_values=True, strict_parsing=bool(body), max_num_fields=10)
+    except ValueError:
+        return None
+    return {name: values[0] for name, values in fields.items()}
+
+
+def local_path(path: str | None) -> str:
+    """Return where to go after a login: a page of the dashboard, whatever was asked for.
+
+    Examples
+    --------
+    >>> local_path("/dashboard/studies/spring"), local_path("https://elsewhere.example/"), local_path("//elsewhere")
+    ('/dashboard/studies/spring', '/', '/')
+    """
+    plain = path is not None and path.isascii() and path.isprintable() and "\\" not in path
+    return path if path and plain and path.startswith(("/dashboard/", "/docs")) else "/"

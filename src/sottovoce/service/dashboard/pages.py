@@ -1,0 +1,83 @@
+"""Pages and their parts: templates, headers that keep them safe, tags by which an unchanged part costs nothing."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader
+from starlette.requests import Request
+from starlette.responses import Response
+
+from sottovoce import __version__
+from sottovoce.report.html.parts import script, style, templates
+
+__all__ = ["ASSETS", "asset", "asset_tag", "page", "part", "render"]
+
+ASSETS = ("dashboard.css", "dashboard.js", "shared.js")
+_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+_SAFE = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+@cache
+def _environment() -> Environment:
+    found = templates(PackageLoader("sottovoce.service.dashboard"))
+    found.globals.update(version=__version__, asset_tag=asset_tag)
+    return found
+
+
+def render(template: str, content: Mapping[str, Any]) -> str:
+    """Fill a template; all that is put into it is escaped."""
+    return _environment().get_template(template).render(**content)
+
+
+def page(template: str, content: Mapping[str, Any], status: int = 200) -> Response:
+    """Return a page that nobody keeps a copy of, that loads nothing from elsewhere, and that nobody can frame."""
+    body = render(template, content)
+    return Response(body, status, {**_SAFE, "Cache-Control": "no-store"}, "text/html; charset=utf-8")
+
+
+def part(request: Request, body: str) -> Response:
+    """Return a part of a page, or, if the reader has it already, nothing but that news.
+
+    Parts are private: only the reader's own browser may keep one, and has to ask whether it is still the same.
+    """
+    tag = f'"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
+    headers = {**_SAFE, "Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Cookie, Authorization"}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, 200, headers, "text/html; charset=utf-8")
+
+
+@cache
+def _asset(name: str) -> bytes:
+    if name == "shared.js":
+        return script().encode()
+    own = files("sottovoce.service.dashboard").joinpath("static", name).read_text("utf-8")
+    return (style() + own if name.endswith(".css") else own).encode()
+
+
+@cache
+def asset_tag(name: str) -> str:
+    """Return what changes with the content of a file: part of its address, so that browsers may keep it."""
+    return hashlib.sha256(_asset(name)).hexdigest()[:16]
+
+
+def asset(name: str, tag: str | None) -> Response:
+    """Return a style sheet or a script."""
+    kept = "public, max-age=31536000, immutable" if tag == asset_tag(name) else "no-cache"
+    headers = {**_SAFE, "Cache-Control": kept, "ETag": f'"{asset_tag(name)}"'}
+    return Response(_asset(name), 200, headers, _TYPES[name.rsplit(".", 1)[1]])

@@ -1,0 +1,65 @@
+"""What was made of a study for its page, kept until it has learned more: a belief is not drawn anew for every look."""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from functools import partial
+
+from sottovoce.service.dashboard.context import DashboardContext
+from sottovoce.service.dashboard.pages import render
+from sottovoce.service.dashboard.views.learned import Learned, look_learned
+from sottovoce.service.dashboard.views.now import Now, look_now
+from sottovoce.service.dashboard.views.promise import Promise, audits_in, look_promise
+from sottovoce.studies import Course, Study
+
+__all__ = ["Shown"]
+
+_STUDIES = 64  # whose parts are kept
+
+
+@dataclass(slots=True)
+class _Kept:
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    version: tuple[str, str] | None = None
+    body: str = ""
+    course: Course | None = None
+
+
+class Shown:
+    """Parts of the pages of studies.
+
+    Parameters
+    ----------
+    context
+        Of the service.
+    """
+
+    def __init__(self, context: DashboardContext) -> None:
+        self._context = context
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+
+    async def now(self, name: str) -> Now:
+        """Return where a study stands."""
+        return await self._context.look(name, look_now)
+
+    async def learned(self, name: str, version: str) -> str:
+        """Return what a study has learned and promises, as a part of a page; made once for each version of that."""
+        kept = self._kept.setdefault(name, _Kept())
+        self._kept.move_to_end(name)
+        while len(self._kept) > _STUDIES:
+            self._kept.popitem(last=False)
+        async with kept.lock:  # of many who look at once, one works
+            audits, unreadable = await asyncio.to_thread(audits_in, self._context.audits)
+            wanted = (version, repr((audits, unreadable)))
+            if kept.version != wanted:
+                look = partial(_both, earlier=kept.course, audits=audits, unreadable=unreadable)
+                found, promised = await self._context.look(name, look)
+                kept.body = await asyncio.to_thread(
+                    render, "learned.html", {"it": found, "promise": promised, "version_of": version}
+                )
+                kept.version, kept.course = wanted, found.course
+            return kept.body
+
+
+def _both(study: Study, *, earlier: Course | None, audits: tuple, unreadable: tuple) -> tuple[Learned, Promise]:  # type: ignore[type-arg]
+    return look_learned(study, earlier), look_promise(study, audits, unreadable)

@@ -1,0 +1,1 @@
+"""From studies to plain data for pages: released and public values only."""

@@ -1,0 +1,195 @@
+"""What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce.exploration.posterior import Posterior
+from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.report.html.parts import (
+    Axis,
+    Chart,
+    Curve,
+    Drawing,
+    ShownBelief,
+    Table,
+    draw_decision,
+    heads,
+    line_chart,
+    number,
+    show_belief,
+    significant,
+)
+from sottovoce.service.dashboard.views.overview import Mark
+from sottovoce.service.dashboard.views.planned import Planned, planned_of
+from sottovoce.studies import Course, Study
+
+__all__ = ["Learned", "look_learned"]
+
+_TWO_SIDES = 1.96  # deviations that hold 95%
+_BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
+_NOTHING = 1e-9  # a loss that is none
+_POINTS = 240  # of a line
+_ROWS = 200  # of a table
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a study has learned.
+
+    Attributes
+    ----------
+    drawing
+        The recommendation, as people think of it.
+    sure
+        How sure it is, and what it rests on: names and texts.
+    known
+        Whether anything was released yet.
+    caution
+        What to mind, if the model does not fit.
+    alarms
+        Of a model that does not fit, and of a world that changed.
+    belief
+        Charts of the posterior; None where the plan has none.
+    no_belief
+        Why there is none, in words.
+    rounds
+        A chart of the released means; None where rounds have none.
+    no_rounds
+        Why there is none, in words.
+    table
+        The same means in numbers.
+    planned
+        The plan, and what became of it.
+    course
+        To go on from, next time.
+    """
+
+    drawing: Drawing
+    sure: tuple[tuple[str, str], ...]
+    known: bool
+    caution: str
+    alarms: tuple[Mark, ...]
+    belief: ShownBelief | None
+    no_belief: str
+    rounds: Chart | None
+    no_rounds: str
+    table: Table | None
+    planned: Planned
+    course: Course
+
+
+def look_learned(study: Study, earlier: Course | None = None) -> Learned:
+    """Return what a study has learned; `earlier` is what its course was when it was last looked at."""
+    found, course = study.recommend(), study.course(earlier)
+    belief = _belief_of(study)
+    plan = study.plan
+    low, high = study.loss_range
+    shown = None if belief is None else show_belief(belief, found.x, who="this study")
+    chart = _rounds_chart(course, found, low, high) if len(course.means) > 1 else None
+    return Learned(
+        drawing=draw_decision(study.domain, found.x, belief),
+        sure=tuple(_sure(found)),
+        known=bool(found.rounds),
+        caution=found.caution,
+        alarms=tuple(_alarms(found, course)),
+        belief=shown,
+        no_belief="" if shown else _no_belief(plan.exploration, bool(found.rounds)),
+        rounds=chart,
+        no_rounds="" if chart else course.why or "Fewer than two rounds were released so far.",
+        table=_rounds_table(course) if len(course.means) else None,
+        planned=planned_of(plan, belief, found, course),
+        course=course,
+    )
+
+
+def _belief_of(study: Study) -> Posterior | None:
+    try:
+        found = study.posterior()
+    except ValueError:  # nothing was asked yet, or the plan has no model
+        return None
+    return found if found.rounds else None
+
+
+def _no_belief(exploration: str, known: bool) -> str:
+    if exploration != "posterior":
+        return f"The plan explores by {exploration}, and has no model of the losses: it believes nothing."
+    return "Nothing is believed yet." if known else "Nothing was released yet, so nothing is believed."
+
+
+def _sure(found: Recommendation) -> Any:
+    yield "Rests on", f"{found.rounds:,} released rounds" if found.rounds else "nothing: no round was released yet"
+    yield "Why", f"{found.why[0].upper()}{found.why[1:]}"
+    if found.loss is not None:
+        give_or_take = "" if found.deviation is None else f" ± {significant(_TWO_SIDES * found.deviation, 2)}"
+        yield "Expected loss", f"{significant(found.loss)}{give_or_take} per event (95%)"
+    if found.share is not None:
+        yield "Still the best in", f"{found.share:.0%} of the worlds that fit what was released"
+    if found.shortfall is not None:
+        yield "The best may be better by", _shortfall(*found.shortfall)
+    if found.rounds and found.loss is None:
+        yield "How sure", "not known: this plan has no model of the losses"
+
+
+def _shortfall(mean: float, most: float) -> str:
+    if mean < _NOTHING:
+        return "hardly anything"
+    if most < _NOTHING:
+        return f"{significant(mean, 2)} per event on average, and by nothing with a probability of 95%"
+    return f"{significant(mean, 2)} per event on average, and by less than {significant(most, 2)} with one of 95%"
+
+
+def _alarms(found: Recommendation, course: Course) -> Any:
+    if found.caution:
+        yield Mark("bad", "The model does not fit", f"{found.caution[0].upper()}{found.caution[1:]}.")
+    elif found.misfit is not None and found.rounds:
+        yield Mark("good", "The model fits", f"{str(found.misfit)[0].upper()}{str(found.misfit)[1:]}.")
+    if course.changes and course.changed_at is not None:
+        often = "once" if course.changes == 1 else f"{course.changes} times"
+        why = f"All that was known was forgotten {often}, last after {course.changed_at:,} events."
+        yield Mark("bad", "The world changed", f"{why} What is shown was learned since.")
+    elif found.rounds and not course.why:
+        yield Mark("good", "No change was noticed", "No round surprised by far more than is usual.")
+
+
+def _rounds_chart(course: Course, found: Recommendation, low: float, high: float) -> Chart:
+    """Draw released means over events, with the noise that is in them."""
+    room = _BEYOND * (high - low)
+    bottom, top = low - room, high + room
+    kept = np.unique(np.linspace(0, len(course.means) - 1, _POINTS).astype(int))
+    ends, means = course.ends[kept].astype(np.float64), np.clip(course.means[kept], bottom, top)
+    bands = np.minimum(_TWO_SIDES * course.deviations[kept], np.minimum(means - bottom, top - means))
+    curves = [Curve("mean of a round", ends, means, np.maximum(bands, 0.0), 0)]
+    if found.loss is not None:
+        curves.append(Curve("expected of the recommendation", ends[[0, -1]], np.full(2, found.loss), colour=2))
+    if course.changed_at is not None:
+        at = np.full(2, float(course.changed_at))
+        curves.append(Curve("the world changed", at, np.array([means.min(), means.max()]), colour=-1))
+    title = "Released mean losses of rounds"
+    cut = bool((course.means[kept] != means).any() or (bands < _TWO_SIDES * course.deviations[kept] - 1e-12).any())
+    caption = (
+        "Each point is the mean loss of a round as it was released, noise included; the band is what that noise alone "
+        "does, 95 times of 100."
+        + (" Band and means are cut off where they leave the range of losses by far." if cut else "")
+        + (" In green: what is expected of the recommendation." if found.loss is not None else "")
+        + (" Grey: where the world was seen to change." if course.changed_at is not None else "")
+    )
+    drawn = line_chart(curves, Axis("events"), Axis("mean loss", zero=False), title)
+    return Chart(title, drawn, caption)
+
+
+def _rounds_table(course: Course) -> Table:
+    newest = range(len(course.means) - 1, max(-1, len(course.means) - 1 - _ROWS), -1)
+    rows = tuple(
+        (
+            number(int(course.rounds[i])),
+            number(int(course.ends[i])),
+            number(float(course.means[i])),
+            number(float(_TWO_SIDES * course.deviations[i])),
+        )
+        for i in newest
+    )
+    left_out = "" if len(rows) == course.seen else f" The newest {len(rows):,} of {course.seen:,}."
+    words = heads(["round", "up to event", "released mean loss", "noise, 95%"], 0)
+    return Table("rounds-table", f"Released rounds, the newest first.{left_out}", words, rows)

@@ -1,0 +1,90 @@
+"""The plan and its forecast, against what happened: as far as released values say."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sottovoce.exploration.posterior import Posterior
+from sottovoce.learning import Plan
+from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.report.html.parts import Table, TableCell, heads, significant, text
+from sottovoce.studies import Course
+
+__all__ = ["Planned", "planned_of"]
+
+_TWO_SIDES = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan beside what became of it.
+
+    Attributes
+    ----------
+    words
+        Whether there is a forecast, and how what happened is known.
+    table
+        What was forecast, and what happened; None if nothing can be compared yet.
+    forecast, rows
+        Of the forecast, and of the plan: names and texts.
+    """
+
+    words: str
+    table: Table | None
+    forecast: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, str], ...]
+
+
+def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, course: Course) -> Planned:
+    """Compare a plan with what happened."""
+    rows = tuple(_compared(plan, belief, found, course))
+    words = (
+        "What happened is estimated from released values alone; true losses are not kept."
+        if plan.forecast is not None
+        else 'This study was created without a forecast: the command "sottovoce plan" rehearses one, and says what to '
+        "expect. What happened is estimated from released values alone."
+    )
+    titles = heads(["what", "planned or forecast", "so far"], 3)
+    table = Table("planned-table", "Planned, and so far", titles, rows) if rows else None
+    shown = () if plan.forecast is None else plan.forecast.rows
+    return Planned(words, table, shown, plan.rows)
+
+
+def _compared(
+    plan: Plan, belief: Posterior | None, found: Recommendation, course: Course
+) -> "list[tuple[TableCell, ...]]":
+    if not len(course.means):
+        return []
+    rows = [_row("events", f"{plan.horizon:,}", f"{int(course.ends[-1]):,} in released rounds")]
+    mean, deviation = _mean_so_far(course)
+    rows.append(_row("mean loss per event", "", _give_or_take(mean, deviation)))
+    if belief is None or found.loss is None:
+        return rows
+    never, unsure = belief.predict(belief.center)
+    rows.append(_row("never learning would lose", "", _give_or_take(never, unsure or 0.0)))
+    rows.append(_row("the recommendation would lose", "", _give_or_take(found.loss, found.deviation or 0.0)))
+    forecast = "" if plan.forecast is None else plan.forecast.learned.words(lambda one: f"{one:.0%}")
+    gain, spread = never - found.loss, math.hypot(unsure or 0.0, found.deviation or 0.0)
+    if gain <= _TWO_SIDES * spread or gain <= 0:
+        learned = "too early to say: the gain is within what is unsure"
+    else:
+        learned = f"about {np.clip((never - mean) / gain, 0.0, 1.0):.0%} on average over all events"
+    rows.append(_row("learned, of what a fixed decision can gain", forecast or "no forecast", learned))
+    return rows
+
+
+def _row(name: str, planned: str, happened: str) -> tuple[TableCell, ...]:
+    return text(name), text(planned), text(happened)
+
+
+def _mean_so_far(course: Course) -> tuple[float, float]:
+    """Return the mean loss of all events in released rounds, and the deviation of the noise in that."""
+    sizes = np.diff(np.append(0, course.ends)).astype(np.float64)
+    sizes[0] = sizes[0] if course.rounds[0] == 0 else np.median(sizes)  # the first that is at hand may not be the first
+    shares = sizes / sizes.sum()
+    return float(shares @ course.means), float(np.sqrt(((shares * course.deviations) ** 2).sum()))
+
+
+def _give_or_take(value: float, deviation: float) -> str:
+    return significant(value) + (f" ± {significant(_TWO_SIDES * deviation, 2)}" if deviation > 0 else "")
