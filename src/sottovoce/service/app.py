@@ -13,6 +13,7 @@ from sottovoce import __version__
 from sottovoce.errors import SottovoceError
 from sottovoce.service.access_log import AccessLog
 from sottovoce.service.context import Context
+from sottovoce.service.dashboard import ServicePages, dashboard_routes
 from sottovoce.service.desks import Desks, Requests
 from sottovoce.service.discretion import note_incident
 from sottovoce.service.endpoints import (
@@ -71,6 +72,7 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
     for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes, metrics_routes):
         app.include_router(routes(context))
+    app.router.routes.extend(dashboard_routes(ServicePages(context, app.openapi)))
     return app
 
 

@@ -58,18 +58,30 @@ class KeyGate:
         if key is None:
             self.refused(request)
             raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
-        visit = scope.get("sottovoce.visit")
-        if visit is not None:
-            visit.key = key.id
-        if wait := self._rates.wait(key.id, key.rate):
-            raise _too_many(wait, "This key has called too often.")
+        self.counted(request, key)
         roles = (role,) if isinstance(role, str) else role
         where = key.study if isinstance(study, Whichever) else study
         if not any(key.may(one, where) for one in roles):
             raise Problem("forbidden", f"It takes a key with the role {' or '.join(roles)}, for what it is used for.")
+        visit = scope.get("sottovoce.visit")
         if visit is not None and key.study is not None and key.study == study:
             visit.study = key.study
         return key
+
+    def counted(self, request: Request, key: Key) -> None:
+        """Take note of a request of a key; raise a problem if it calls too often.
+
+        Parameters
+        ----------
+        request
+            Which.
+        key
+            Whose: it may have come by the cookie of a login.
+        """
+        if (visit := request.scope.get("sottovoce.visit")) is not None:
+            visit.key = key.id
+        if wait := self._rates.wait(key.id, key.rate):
+            raise _too_many(wait, "This key has called too often.")
 
     def refused(self, request: Request) -> None:
         """Take note of a request without a good key; raise a problem if there are too many from its address.

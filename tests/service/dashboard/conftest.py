@@ -35,8 +35,7 @@ class DirectContext:
         self.url, self.dev, self.audits, self.refresh = url, dev, audits, refresh
         self.studies, self.looks = {}, Counter()
         self.logins = KeyRing(ServiceStore(url))
-        self.blocked = False
-        self.wrong = 0
+        self.wrong, self.calls = 0, Counter()
 
     async def look(self, name, function):
         if name not in self.studies:
@@ -47,12 +46,13 @@ class DirectContext:
     async def entries(self):
         return await asyncio.to_thread(list_studies, self.url)
 
-    async def admit(self, request):
-        if self.blocked:
+    def refused(self, request):
+        self.wrong += 1
+        if self.wrong > 3:
             raise Problem("too-many", headers={"Retry-After": "7"})
 
-    async def refused(self, request):
-        self.wrong += 1
+    def counted(self, request, key):
+        self.calls[key.id] += 1
 
     def openapi(self):
         return DOCUMENT
@@ -107,7 +107,9 @@ DOCUMENT = {
                                     "required": ["id", "x"],
                                     "properties": {
                                         "id": {"type": "string"},
-                                        "x": {"anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]},
+                                        "x": {
+                                            "anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}]
+                                        },
                                     },
                                 }
                             }

@@ -27,6 +27,7 @@ _MOST_NAMED = 26  # nodes whose names all have room
 _MOST_TILES, _MOST_ROWS = 36, 24
 _WIDTH, _HEIGHT, _MARGIN = 520, 330, 46
 _USED = 0.005
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class Drawing:
     bars: tuple[Bar, ...] = ()
     others: tuple[str, ...] = ()
     more: int = 0
-    svg: Markup = Markup("")
+    svg: str = ""
     parts: "tuple[tuple[str, Drawing], ...]" = ()
 
 
@@ -96,7 +97,7 @@ def draw_decision(domain: Domain, x: Vector, belief: Posterior | None = None) ->
         if network is not None:
             return network
     if isinstance(chosen, Mapping):
-        return _mapping(chosen, words)
+        return _mapping(chosen, words, choices=domain.chosen_as == "choices")
     if isinstance(domain, Permutahedron):
         shown = tuple(Bar(label_text(one), aside="") for one in chosen[:_MOST_ROWS])
         return Drawing("ranking", words, shown, more=max(0, len(chosen) - _MOST_ROWS))
@@ -113,13 +114,15 @@ def _product(domain: Product, x: Vector, chosen: Any, words: str) -> Drawing:
     return Drawing("parts", words, parts=tuple(parts))
 
 
-def _mapping(chosen: Mapping[Hashable, Any], words: str) -> Drawing:
+def _mapping(chosen: Mapping[Hashable, Any], words: str, *, choices: bool) -> Drawing:
     """Amounts, shares, or who gets what."""
     items, more = list(chosen.items())[:_MOST_ROWS], max(0, len(chosen) - _MOST_ROWS)
     if not all(isinstance(value, float) for _, value in items):
-        return Drawing("pairs", words, tuple(Bar(label_text(one), label_text(other)) for one, other in items), more=more)
+        return Drawing(
+            "pairs", words, tuple(Bar(label_text(one), label_text(other)) for one, other in items), more=more
+        )
     values = [float(value) for value in chosen.values()]
-    shares = all(-1e-9 <= value <= 1 + 1e-9 for value in values) and math.isclose(sum(values), round(sum(values)), abs_tol=1e-6)  # fmt: skip
+    shares = choices and _are_shares(values)
     if shares:
         items = sorted(chosen.items(), key=lambda one: -one[1])[:_MOST_ROWS]
     longest = max((abs(value) for value in values), default=0.0) or 1.0
@@ -133,6 +136,12 @@ def _mapping(chosen: Mapping[Hashable, Any], words: str) -> Drawing:
         for name, value in items
     )
     return Drawing("shares" if shares else "amounts", words, bars, more=more)
+
+
+def _are_shares(values: list[float]) -> bool:
+    """Say whether numbers are parts of a whole, or of several."""
+    inside = all(-_ROUNDING <= value <= 1 + _ROUNDING for value in values)
+    return inside and math.isclose(sum(values), round(sum(values)), abs_tol=1e-6)
 
 
 def _slate(domain: Domain, chosen: list[Hashable], words: str, belief: Posterior | None) -> Drawing:

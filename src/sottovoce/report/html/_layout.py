@@ -40,7 +40,7 @@ def _named_places(nodes: Sequence[Hashable]) -> Floats | None:
     pairs = [one for one in nodes if isinstance(one, tuple) and len(one) == 2 and all(isinstance(x, Real) for x in one)]
     if len(pairs) < len(nodes):
         return None
-    rows = np.array([[float(column), float(row)] for row, column in pairs])  # type: ignore[arg-type]
+    rows = np.array([[float(column), float(row)] for row, column in pairs])
     return rows if np.isfinite(rows).all() else None
 
 

@@ -59,8 +59,10 @@ def write_page(path: str | os.PathLike[str], template: str, content: dict[str, A
     path = Path(path)
     acting = script()
     digest = base64.b64encode(hashlib.sha256(acting.encode()).digest()).decode()
-    page = _own().get_template(template).render(
-        script=Markup(acting), script_hash=Markup(digest), version=__version__, **content
+    page = (
+        _own()
+        .get_template(template)
+        .render(script=Markup(acting), script_hash=Markup(digest), version=__version__, **content)
     )
     partial = path.with_name(f"{path.name}.partial")
     partial.write_text(page, encoding="utf-8", newline="\n")

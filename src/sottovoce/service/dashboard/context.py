@@ -5,10 +5,12 @@ from typing import Any, Protocol, TypeVar
 
 from starlette.requests import Request
 
+from sottovoce.service.context import Context
+from sottovoce.service.gate import KeyGate
 from sottovoce.service.keys import Key
 from sottovoce.studies import Study, StudyEntry
 
-__all__ = ["DashboardContext", "Logins"]
+__all__ = ["DashboardContext", "Logins", "ServicePages"]
 
 Found = TypeVar("Found")
 
@@ -43,8 +45,8 @@ class DashboardContext(Protocol):
         """Whether there are no keys, and every request may do everything."""
 
     @property
-    def logins(self) -> Logins:
-        """Who may see what."""
+    def logins(self) -> Logins | None:
+        """Who may see what; None where there are no keys."""
 
     @property
     def audits(self) -> str | None:
@@ -56,11 +58,77 @@ class DashboardContext(Protocol):
     async def entries(self) -> tuple[StudyEntry, ...]:
         """Return public facts of all studies, without opening any."""
 
-    async def admit(self, request: Request) -> None:
-        """Refuse an address that has tried too many keys that are none (a problem, 429); called before one is checked."""
+    def refused(self, request: Request) -> None:
+        """Take note of a request without a good key; raise a problem if there are too many from its address."""
 
-    async def refused(self, request: Request) -> None:
-        """Take note of a key that was none."""
+    def counted(self, request: Request, key: Key) -> None:
+        """Take note of a request of a key; raise a problem if it calls too often."""
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document of the service."""
+
+
+class ServicePages:
+    """What pages are made from, in a service.
+
+    Parameters
+    ----------
+    context
+        Of the service.
+    openapi
+        Returns its OpenAPI document.
+    """
+
+    def __init__(self, context: Context, openapi: Callable[[], dict[str, Any]]) -> None:
+        self._context, self.openapi = context, openapi
+        self._gate = context.gate if isinstance(context.gate, KeyGate) else None
+
+    @property
+    def dev(self) -> bool:
+        """Whether there are no keys."""
+        return self._context.dev
+
+    @property
+    def logins(self) -> Logins | None:
+        """Who may see what."""
+        return None if self._gate is None else self._gate.ring
+
+    @property
+    def audits(self) -> str | None:
+        """A folder with records of audits."""
+        return self._context.settings.audits
+
+    async def look(self, name: str, function: Callable[[Study], Found]) -> Found:
+        """Return what a function says of a study, in a thread.
+
+        Parameters
+        ----------
+        name, function
+            Of the study; is handed it.
+        """
+        return await self._context.look(name, function)
+
+    async def entries(self) -> tuple[StudyEntry, ...]:
+        """Return public facts of all studies, without opening any."""
+        return await self._context.entries()
+
+    def refused(self, request: Request) -> None:
+        """Take note of a request without a good key.
+
+        Parameters
+        ----------
+        request
+            Says whence it came.
+        """
+        self._context.gate.refused(request)
+
+    def counted(self, request: Request, key: Key) -> None:
+        """Take note of a request of a key; raise a problem if it calls too often.
+
+        Parameters
+        ----------
+        request, key
+            Which, and whose.
+        """
+        if self._gate is not None:
+            self._gate.counted(request, key)

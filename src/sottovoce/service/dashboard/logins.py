@@ -63,15 +63,17 @@ def cookie_of(request: Request) -> str | None:
 
 async def key_of(request: Request, context: DashboardContext) -> Key | None:
     """Return the key that a request comes with, by cookie or in its header; None if it comes with none that lives."""
-    if cookie := cookie_of(request):
-        return await context.logins.session_key(cookie)
-    scheme, _, text = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
+    ring = context.logins
+    if ring is None:
         return None
-    await context.admit(request)
-    key = await context.logins.check(text.strip())
-    if key is None:
-        await context.refused(request)
+    key = await ring.session_key(cookie_of(request)) if cookie_of(request) else None
+    scheme, _, text = request.headers.get("authorization", "").partition(" ")
+    if key is None and scheme.lower() == "bearer":
+        key = await ring.check(text.strip())
+        if key is None:
+            context.refused(request)
+    if key is not None:
+        context.counted(request, key)
     return key
 
 

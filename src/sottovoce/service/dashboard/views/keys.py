@@ -30,17 +30,14 @@ def key_rows(keys: Iterable[Key], now: float, study: str | None = None) -> tuple
 
 def _row(key: Key, now: float) -> KeyRow:
     living = key.lives(now)
-    if key.revoked is not None:
-        state = f"revoked {_day(key.revoked)}"
-    else:
-        state = "living" if living else "expired"
+    ended = "expired" if key.revoked is None else f"revoked {_day(key.revoked)}"
     return KeyRow(
         id=key.id,
         roles=", ".join(sorted(key.roles)),
         study="all studies" if key.study is None else key.study,
         expires="never" if key.expires is None else _day(key.expires),
         note=key.note,
-        state=state,
+        state="living" if living else ended,
         living=living,
     )
 

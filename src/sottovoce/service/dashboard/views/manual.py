@@ -177,8 +177,9 @@ def _example(document: Mapping[str, Any], schema: Any, depth: int = 0) -> Any:
         return one["enum"][0]
     kind = one.get("type")
     if kind == "object" and depth < _DEEP:
-        needed = one.get("required") or list(one.get("properties", {}))[:4]
-        return {name: _example(document, one["properties"][name], depth + 1) for name in needed if name in one.get("properties", {})}  # fmt: skip
+        members = one.get("properties", {})
+        needed = [name for name in one.get("required") or list(members)[:4] if name in members]
+        return {name: _example(document, members[name], depth + 1) for name in needed}
     if kind == "array":
         return [_example(document, one.get("items", {}), depth + 1)] if depth < _DEEP else []
     plain: dict[Any, Any] = {"string": "...", "integer": 1, "number": 0.25, "boolean": True, "object": {}}

@@ -76,10 +76,7 @@ def overview(entries: Iterable[StudyEntry], key: Key | None) -> Overview:
 def _row(one: StudyEntry) -> StudyRow:
     percent = None if not one.horizon else round(100 * min(1.0, one.asked / one.horizon), 1)
     progress = f"{one.asked:,} events" if one.horizon is None else f"{one.asked:,} of {one.horizon:,} events"
-    if not one.private:
-        spent = "nothing is protected"
-    else:
-        spent = "spent" if one.rounds else "not spent yet"
+    spent = "spent" if one.rounds else "not spent yet"
     return StudyRow(
         name=one.name,
         domain=one.domain,
@@ -89,7 +86,7 @@ def _row(one: StudyEntry) -> StudyRow:
         asked=short(float(one.asked)) if one.asked < 1_000 else f"{one.asked:,}",
         rounds=f"{one.rounds:,}",
         waiting=f"{one.waiting:,}",
-        spent=spent,
+        spent=spent if one.private else "nothing is protected",
         marks=tuple(_marks(one)),
         entry=one,
     )
@@ -101,7 +98,9 @@ def _marks(one: StudyEntry) -> Iterable[Mark]:
     elif not one.private:
         yield Mark("bad", "NOT PRIVATE", "no noise is added: decisions show the losses that they were made from")
     if one.overdue:
-        yield Mark("bad", "overdue", f"{_count(one.overdue, 'round is', 'rounds are')} past the deadline, and not closed")
+        yield Mark(
+            "bad", "overdue", f"{_count(one.overdue, 'round is', 'rounds are')} past the deadline, and not closed"
+        )
     if one.erasure_pending >= _ERASED_LATE:
         rounds = _count(one.erasure_pending, "closed round", "closed rounds")
         yield Mark("note", "erasure pending", f"losses of {rounds} may linger in the database's log")
