@@ -1,0 +1,54 @@
+// A slate of five drinks: a click on one is a loss of 0, "None of these" one of 1. It is privatised before it leaves.
+
+const place = document.querySelector('meta[name="sottovoce"]');
+const { connect } = await import(new URL("/sottovoce.js", place.content));
+const { study: name, key, epsilon } = place.dataset;
+const study = connect(place.content, { study: name, key: key || undefined, epsilon: Number(epsilon) });
+
+const [slate, none, said] = ["slate", "none", "said"].map((id) => document.getElementById(id));
+let shown = null; // the action on the screen, until its loss is told
+
+async function show() {
+  try {
+    shown = await study.ask({ x: "none" });
+  } catch (problem) {
+    say(`Nothing can be shown at present: ${problem.message}`);
+    return;
+  }
+  slate.replaceChildren(...shown.chosen.map(choice));
+  slate.dataset.action = shown.id;
+  none.disabled = false;
+}
+
+function choice(drink) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = drink;
+  button.addEventListener("click", () => answer(0, `${drink} it is.`));
+  const item = document.createElement("li");
+  item.append(button);
+  return item;
+}
+
+async function answer(loss, words) {
+  if (shown === null) return;
+  const { id, wantsLoss } = shown;
+  shown = null;
+  none.disabled = true;
+  slate.replaceChildren();
+  say(words);
+  const told = wantsLoss ? study.tell(id, loss, { late: "drop" }) : Promise.resolve();
+  await told.catch((problem) => say(`That did not get through: ${problem.message}`));
+  await show();
+}
+
+function say(words) {
+  said.textContent = words;
+}
+
+none.addEventListener("click", () => answer(1, "Perhaps one of these?"));
+// Who leaves without an answer has told nothing. To count that as "none" would give it away: nobody else leaves then.
+addEventListener("pageshow", (event) => event.persisted && shown === null && show());
+
+await show();
+if (shown !== null) say("Choose a drink.");

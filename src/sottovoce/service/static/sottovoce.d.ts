@@ -1,0 +1,130 @@
+/** sottovoce in a page: ask a service for a decision, and tell what came of it. */
+
+/** What a service refuses, or cannot do. */
+export class SottovoceError extends Error {
+  constructor(words: string, kind?: string, status?: number);
+  /** The kind of its problem document, such as "round-closed"; empty if there is none. */
+  kind: string;
+  /** The HTTP status; 0 if there is none. */
+  status: number;
+}
+
+/** The service could not be reached. Whether it has recorded the call is open; repeating is harmless. */
+export class ServiceAway extends SottovoceError {}
+
+/** A channel as a service describes it. */
+export interface PlainChannel {
+  kind: "one-bit";
+  loss_range: [number, number];
+  epsilon: number;
+}
+
+/** +1 or -1. */
+export type Report = 1 | -1;
+
+/** One bit for each loss, with probabilities that differ by a factor of e^epsilon at most. */
+export class OneBitChannel {
+  constructor(lossRange: readonly [number, number], epsilon: number);
+  readonly kind: "one-bit";
+  readonly lossRange: readonly [number, number];
+  readonly epsilon: number;
+  /** How many of the 2^64 random words make the report +1. Private: never show it. */
+  threshold(loss: number): bigint;
+  /** The report of a loss. Send one report per loss, once. */
+  privatise(loss: number): Report;
+  toJSON(): PlainChannel;
+}
+
+export function channelFrom(plain: PlainChannel): OneBitChannel;
+
+/** The report of a loss, on its owner's side. */
+export function privatise(loss: number, channel: OneBitChannel | PlainChannel): Report;
+
+/** A finite loss as a JSON number that takes as much room as any other. */
+export function lossText(loss: number): string;
+
+/** Numbers that are not 0, and where. */
+export interface Sparse {
+  index: number[];
+  value: number[];
+}
+
+/** A decision to carry out. */
+export interface Action {
+  id: string;
+  /** What it is in the names of the study's set: a list of names, or numbers by name. */
+  chosen: unknown;
+  x: number[] | Sparse | null;
+  /** Whether its loss is of any use. */
+  wantsLoss: boolean;
+}
+
+/** What became of a tell. */
+export interface Told {
+  recorded: number;
+  /** On record before: the call was repeated. */
+  already: number;
+  /** Too late, with `late: "drop"`, or not wanted. */
+  dropped: number;
+}
+
+export interface TellOptions {
+  /** "error" (the default) refuses losses that come too late, "drop" drops them. */
+  late?: "error" | "drop";
+}
+
+export interface Retries {
+  /** How often a call is made in all; tells are repeated for as long as the page lives. */
+  attempts?: number;
+  /** Seconds: the longest first wait. */
+  first?: number;
+  /** Seconds: the longest wait. */
+  longest?: number;
+  /** Seconds to wait for an answer. */
+  timeout?: number;
+}
+
+export interface ConnectOptions {
+  /** The name of the study. */
+  study: string;
+  /** What `sottovoce serve key create` has shown. In a public page everybody can read it: let it ask and tell only. */
+  key?: string;
+  /**
+   * The most that a report may spend. With it nothing is told to a study that wants raw losses, or whose reports spend
+   * more, whatever the service says.
+   */
+  epsilon?: number;
+  retries?: Retries;
+  /** Losses that may wait in memory; 1000 unless told. */
+  most?: number;
+  /** Whether http:// to another machine is fine, on a network that nobody else can read. */
+  insecure?: boolean;
+  /** In place of the platform's. */
+  fetch?: typeof fetch;
+}
+
+/** A study that a service holds. */
+export class RemoteStudy {
+  private constructor();
+  readonly name: string;
+  /** How many losses wait in memory to be sent. */
+  readonly waiting: number;
+  ask(options?: { x?: "dense" | "sparse" | "none" }): Promise<Action>;
+  ask(options: { size: number; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
+  /** Resolves once it is acknowledged. Under local privacy the loss is privatised first, once. */
+  tell(id: string, loss: number, options?: TellOptions): Promise<Told>;
+  tell(ids: readonly string[], losses: readonly number[], options?: TellOptions): Promise<Told>;
+  tellReport(id: string, report: Report, options?: TellOptions): Promise<Told>;
+  tellReport(ids: readonly string[], reports: readonly Report[], options?: TellOptions): Promise<Told>;
+  /** Close actions whose loss will never come. */
+  forget(ids: string | readonly string[]): Promise<number>;
+  /** The channel of a study with local privacy; null of one that wants the losses themselves. */
+  channel(): Promise<OneBitChannel | null>;
+  recommend(): Promise<Record<string, unknown>>;
+  status(): Promise<Record<string, unknown>>;
+  /** Send no more; what waits is dropped. */
+  close(): void;
+}
+
+/** Connect to a study of a service. */
+export function connect(url: string | URL, options: ConnectOptions): RemoteStudy;
