@@ -2,9 +2,11 @@
 
 import contextlib
 import json
+import math
 import threading
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -13,6 +15,13 @@ import sottovoce as sv
 from sottovoce.client import Retries
 
 KEY = "sv_abcdefghijkl_" + "s" * 43
+STATIC = Path(sv.__file__).parent / "service" / "static"
+PAGES = {
+    "/sottovoce.js": lambda: ((STATIC / "sottovoce.js").read_bytes(), "text/javascript"),
+    "/page": lambda: (b"<!doctype html><title>A page</title>", "text/html"),
+    "/favicon.ico": lambda: (b"", "image/png"),  # browsers look for one
+    "/elsewhere": lambda: (b"<!doctype html><title>Elsewhere</title>", "text/html"),
+}
 DRINKS = ["tea", "coffee", "cocoa", "milk"]
 
 
@@ -28,7 +37,7 @@ class StandIn:
         self.faults, self.requests = deque(), []
         self.asked, self.told, self.forgotten, self.refused = {}, {}, set(), {}
         self.repeated, self.answers, self.lock = 0, {}, threading.Lock()
-        self.away = False
+        self.away, self.enough = False, (math.inf, threading.Event())
 
     def start(self):
         handler = type("Handler", (_Handler,), {"stand_in": self})
@@ -41,6 +50,17 @@ class StandIn:
     def stop(self):
         self.server.shutdown()
         self.server.server_close()
+
+    def all_told(self, size):
+        """Return an event that is set once so many losses have arrived."""
+        with self.lock:
+            self.enough = (size, threading.Event())
+            self.look()
+        return self.enough[1]
+
+    def look(self):
+        if len(self.told) >= self.enough[0]:
+            self.enough[1].set()
 
     def bodies(self, call):
         return [body for _, path, _, body in self.requests if path.endswith(f"/{call}")]
@@ -94,6 +114,7 @@ class StandIn:
                 return problem("unknown-action", 404, "id was not handed out by this study; nothing was recorded")
         fresh = {one: value for one, value in zip(ids, values, strict=True) if one not in self.told}
         self.told.update(fresh)
+        self.look()
         return 200, {"recorded": len(fresh), "already": len(ids) - len(fresh), "dropped": 0}
 
     def on_forget(self, name, headers, plain):
@@ -128,6 +149,8 @@ class _Handler(BaseHTTPRequestHandler):
     def serve(self):
         stand_in, address = self.stand_in, urlsplit(self.path)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if address.path in PAGES:
+            return self.send(200, *PAGES[address.path]())
         stand_in.requests.append((self.command, address.path, dict(self.headers), body))
         fault = "before" if stand_in.away else None
         with contextlib.suppress(IndexError):
@@ -143,12 +166,14 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "after":
             return self.hang_up()
         text = b"<h1>somebody else's words</h1>" if plain is None else json.dumps(plain).encode()
+        return self.send(status, text, "application/json", extra)
+
+    def send(self, status, text, kind, extra=()):
         self.send_response(status)
-        for name, value in {"Content-Length": len(text), "Content-Type": "application/json", **extra}.items():
+        for name, value in {"Content-Length": len(text), "Content-Type": kind, **dict(extra)}.items():
             self.send_header(name, str(value))
         self.end_headers()
         self.wfile.write(text)
-        return None
 
     def hang_up(self):
         self.close_connection = True
@@ -190,3 +215,9 @@ def connected(stand_in, quick):
 @pytest.fixture(scope="session")
 def key():
     return KEY
+
+
+@pytest.fixture(scope="session")
+def static():
+    """The folder of what is served as it is, and packed for npm."""
+    return STATIC

@@ -1,0 +1,276 @@
+"""sottovoce.js in a real browser: the channel is Python's to the last bit, and no raw loss leaves the page."""
+
+import json
+import math
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.client._wire import LOSS_WIDTH, loss_text
+
+RUN = """
+const [source, given, done] = arguments;
+(async () => {
+  const library = await import("/sottovoce.js");
+  return await new Function("library", "given", `return (async () => { ${source} })()`)(library, given);
+})().then((value) => done({ value }), (error) => done({ error: String(error), name: error.name, kind: error.kind }));
+"""
+THRESHOLDS = """
+return given.map(([epsilon, low, high, loss]) => {
+  try { return String(new library.OneBitChannel([low, high], epsilon).threshold(loss)); } catch { return "refused"; }
+});
+"""
+CHANNEL = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+WIDE = st.floats(-1e300, 1e300)
+TINY, HUGE = 5e-324, 1.7976931348623157e308
+EPSILONS = (TINY, 2e-19, 2.2e-19, 1e-15, 1e-9, 0.1, 1 / 3, math.log(3), 1.0, math.pi, 29.999999999999996, 30.0, 31.0)
+RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.1, 0.3), (-1e-300, 1e-300), (0.0, TINY), (-HUGE / 2, HUGE / 2), (1.0, 1 + 2**-52))
+SHARES = (-1.0, -0.0, 0.0, 2**-53, 1 / 3, 0.5, 0.9999999999999999, 1.0, 1e9)
+
+
+@pytest.fixture
+def page(browser, stand_in):
+    """`page(source, given)`: what the source returns, run in a page of the stand-in's origin."""
+    browser.get(f"{stand_in.url}/page")
+
+    def run(source, given=None):
+        found = browser.execute_async_script(RUN, source, given)
+        if "error" in found:
+            raise RuntimeError(json.dumps(found))
+        return found["value"]
+
+    return run
+
+
+@pytest.fixture
+def local(stand_in):
+    stand_in.channels = {"spring": CHANNEL.to_dict()}
+
+
+CONNECT = """
+const { connect } = library;
+const quick = { attempts: 4, first: 0.001, longest: 0.01 };
+const study = connect(location.origin, { study: "spring", key: given.key, retries: quick, ...given.options });
+"""
+
+
+def threshold(epsilon, low, high, loss):
+    try:
+        return str(sv.local.OneBitChannel((low, high), epsilon).threshold(loss))
+    except ValueError:
+        return "refused"
+
+
+# ---------------------------------------------------------------------- the channel
+
+
+def test_thresholds_are_pythons_to_the_last_bit(page):
+    @settings(max_examples=8, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @given(st.lists(st.tuples(st.floats(0, 30), WIDE, WIDE, FINITE), min_size=60, max_size=100))
+    def check(cases):
+        cases = [(epsilon, min(a, b), max(a, b), loss) for epsilon, a, b, loss in cases]
+        cases += [(epsilon, low, high, low + (high - low) * (i / 7)) for i, (epsilon, low, high, _) in enumerate(cases)]
+        seen.extend(cases)
+        assert page(THRESHOLDS, cases) == [threshold(*case) for case in cases]
+
+    seen = []
+    check()
+    assert len(seen) > 500
+    cases = [
+        (epsilon, low, high, loss)
+        for epsilon in EPSILONS
+        for low, high in RANGES
+        for loss in [*(low + share * (high - low) for share in SHARES), HUGE, -HUGE, TINY]
+        if math.isfinite(loss)
+    ]
+    found = page(THRESHOLDS, cases)
+    assert found == [threshold(*case) for case in cases]
+    assert 100 < found.count("refused") < len(found) / 2
+
+
+def test_the_same_words_make_the_same_reports(page):
+    """Python: +1 for a word below the threshold. The generator is replaced by one that returns what is wanted."""
+    losses = [0.0, 0.25, 1 / 3, 1.0]
+    words = [
+        [loss, str(word % 2**64)]
+        for loss in losses
+        for word in (0, CHANNEL.threshold(loss) - 1, CHANNEL.threshold(loss), 2**64 - 1)
+    ]
+    source = """
+    const channel = new library.OneBitChannel([0, 1], 1), own = crypto.getRandomValues;
+    try {
+      return given.map(([loss, word]) => {
+        crypto.getRandomValues = (array) => { array[0] = BigInt(word); return array; };
+        return channel.privatise(loss);
+      });
+    } finally { crypto.getRandomValues = own; }
+    """
+    assert page(source, words) == [1 if int(word) < CHANNEL.threshold(loss) else -1 for loss, word in words]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_frequencies_are_right(page, epsilon):
+    """100,000 reports each with the real generator; a false alarm, beyond 6.5 deviations, once in 10^10 runs."""
+    channel, losses, size = sv.local.OneBitChannel((-1.0, 3.0), epsilon), [-1.0, 0.3, 3.0], 100_000
+    source = """
+    const channel = library.channelFrom(given.channel);
+    return given.losses.map((loss) => {
+      let sum = 0;
+      for (let i = 0; i < given.size; i += 1) sum += channel.privatise(loss) === 1;
+      return sum;
+    });
+    """
+    found = page(source, {"channel": channel.to_dict(), "losses": losses, "size": size})
+    for loss, ups in zip(losses, found, strict=True):
+        chance = channel.threshold(loss) / 2**64
+        assert abs(ups - size * chance) < 6.5 * math.sqrt(size * chance * (1 - chance))
+
+
+@pytest.mark.parametrize("loss", ["NaN", "Infinity", '"0.5"', "null", "undefined", "[0.5]", "{}", "1n"])
+def test_what_is_no_loss_is_refused(page, loss):
+    with pytest.raises(RuntimeError, match="not a finite number"):
+        page(f"return library.privatise({loss}, new library.OneBitChannel([0, 1], 1));")
+
+
+def test_losses_travel_as_pythons_do(page):
+    losses = [0.25, 1 / 3, -1e-7, 0.0, TINY, -TINY, HUGE, -HUGE, 123456789.125, 2.0**-1022, 1e22, 0.1 + 0.2]
+    found = page("return given.map(library.lossText);", losses)
+    assert [len(one) for one in found] == [LOSS_WIDTH] * len(losses)
+    assert [json.loads(one) for one in found] == losses
+    assert found == [loss_text(loss) for loss in losses]
+
+
+# ---------------------------------------------------------------------- a study
+
+
+def test_losses_are_told_where_no_local_privacy_is_promised(page, stand_in, key):
+    source = """
+    const one = await study.ask(), two = await study.ask({ size: 2, x: "none" });
+    const told = [await study.tell(one.id, 0.1), await study.tell(two.map((a) => a.id), [1 / 3, 0])];
+    return [one, told, await study.tell(one.id, 0.1), await study.channel(), await study.forget(one.id)];
+    """
+    one, told, again, channel, closed = page(CONNECT + source, {"key": key})
+    assert one == {"id": next(iter(stand_in.asked)), "chosen": ["tea"], "x": [1, 0, 0, 0], "wantsLoss": True}
+    assert told == [{"recorded": 1, "already": 0, "dropped": 0}, {"recorded": 2, "already": 0, "dropped": 0}]
+    assert again == {"recorded": 0, "already": 1, "dropped": 0}
+    assert list(stand_in.told.values()) == [0.1, 1 / 3, 0.0]
+    assert (channel, closed) == (None, 0)
+    assert len({len(body) for body in stand_in.bodies("tell")[::2]}) == 1
+
+
+def test_under_local_privacy_only_reports_leave(page, stand_in, local, key):
+    source = """
+    const actions = await study.ask({ size: 60 });
+    await study.tell(actions.map((a) => a.id), actions.map(() => 0.715517155));
+    await study.tellReport((await study.ask()).id, library.privatise(0.715517155, await study.channel()));
+    return [localStorage.length, sessionStorage.length, (await indexedDB.databases()).length, document.cookie];
+    """
+    assert page(CONNECT + source, {"key": key}) == [0, 0, 0, ""]
+    assert len(stand_in.told) == 61
+    assert set(stand_in.told.values()) == {-1, 1}
+    assert not any(b"7155171" in body or b"loss" in body for _, _, _, body in stand_in.requests)
+
+
+def test_a_loss_is_privatised_once_however_often_it_is_told(page, stand_in, local, key):
+    """Failures, later calls with other losses and a second connection all send one report: 40 agree by chance never."""
+    source = """
+    const actions = await study.ask({ size: 40 }), ids = actions.map((a) => a.id);
+    await study.tell(ids, ids.map(() => 0.5));
+    await study.tell(ids, ids.map(() => 1));
+    const other = connect(location.origin, { study: "spring", key: given.key });
+    return await other.tell(ids, ids.map(() => 0));
+    """
+    channel_and_ask = [None, None]  # these two go out first
+    stand_in.faults.extend([*channel_and_ask, "before", "after", 503, (429, {"Retry-After": "0"})])
+    assert page(CONNECT + source, {"key": key}) == {"recorded": 0, "already": 40, "dropped": 0}
+    sent = [json.loads(body)["reports"] for body in stand_in.bodies("tell")]
+    assert len(sent) == 7
+    assert all(one == sent[0] for one in sent)
+    assert set(sent[0]) == {-1, 1}
+
+
+@pytest.mark.parametrize("fault", ["before", "after", 429, 503])
+def test_an_ask_is_repeated_and_gets_one_action(page, stand_in, key, fault):
+    page(CONNECT + "await study.channel();", {"key": key})
+    stand_in.faults.extend([None, fault, fault])
+    page(CONNECT + "await study.channel(); return (await study.ask()).id;", {"key": key})
+    keys = [headers["Idempotency-Key"] for headers in stand_in.heads("ask")]
+    assert len(keys) == 3
+    assert len(set(keys)) == len(stand_in.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        (409, {"type": "/problems/study-behind", "detail": "no"}),
+        (409, {"type": "/problems/state-refused", "detail": "no"}),
+        (404, {"type": "/problems/study-not-found", "detail": "no"}),
+        (409, {"detail": "no"}),
+        (200, {}),
+        (200, {"kind": "laplace", "loss_range": [0, 1], "epsilon": 1, "bits": 16}),
+        (200, {"kind": "one-bit", "loss_range": [0, 1], "epsilon": 31}),
+    ],
+)
+def test_no_other_answer_sets_raw_losses_free(page, stand_in, key, answer):
+    stand_in.on_channel = lambda *_: answer
+    with pytest.raises(RuntimeError):
+        page(CONNECT + "await study.tell((await study.ask()).id, 0.5);", {"key": key})
+    assert not stand_in.bodies("tell")
+
+
+@pytest.mark.parametrize("channel", [None, sv.local.OneBitChannel((0.0, 1.0), epsilon=1.1).to_dict()])
+def test_a_service_that_wants_more_than_was_agreed_gets_nothing(page, stand_in, key, channel):
+    stand_in.channels = {"spring": channel}
+    with pytest.raises(RuntimeError, match="the local privacy that was agreed on"):
+        page(CONNECT + "await study.tell((await study.ask()).id, 0.5);", {"key": key, "options": {"epsilon": 1}})
+    assert not stand_in.bodies("tell")
+
+
+def test_tells_wait_in_memory_while_the_service_is_away(page, stand_in, local, key):
+    source = """
+    const actions = await study.ask({ size: 6 }), late = [];
+    for (const one of actions) study.tell(one.id, 0.5).then(() => late.push(one.id));
+    const waiting = study.waiting, refused = await study.tell("more", 0.5).catch((error) => error.kind);
+    while (late.length < 6) await new Promise((go) => setTimeout(go, 5));
+    return [waiting, refused, study.waiting, late.join() === actions.map((a) => a.id).join()];
+    """
+    stand_in.faults.extend([None, None, *["before", 503] * 5])
+    assert page(CONNECT + source, {"key": key, "options": {"most": 6}}) == [6, "queue-full", 0, True]
+    assert list(stand_in.told) == list(stand_in.asked)
+
+
+def test_a_page_that_is_left_sends_what_waits(page, browser, stand_in, local, key):
+    source = """
+    const actions = await study.ask({ size: 5 });
+    for (const one of actions) study.tell(one.id, 0.5).catch(() => undefined);
+    location.href = "/elsewhere";
+    """
+    page(CONNECT + source, {"key": key})
+    arrived = stand_in.all_told(5)
+    assert arrived.wait(30)
+    assert set(stand_in.told.values()) <= {-1, 1}
+
+
+def test_no_error_holds_a_loss_or_the_key(page, stand_in, key):
+    source = """
+    const found = [], id = (await study.ask()).id;
+    const said = (error) => [String(error), error.message, error.stack, String(error.cause), JSON.stringify(error)];
+    const note = (error) => found.push(...said(error));
+    for (const wrong of ["715517155", NaN, [715517155, 1], null]) await study.tell(id, wrong).catch(note);
+    await study.tell("other", 0.715517155).catch(note);
+    const refuse = (url, options) => { try { connect(url, options); } catch (error) { note(error); } };
+    refuse("http://decide.example", { study: "spring", key: given.key });
+    refuse("https://sssss:sssss@decide.example", { study: "spring" });
+    refuse("https://decide.example", { study: "spring", key: "sssss sssss" });
+    refuse("https://decide.example", { study: "..", key: given.key });
+    study.close();
+    await study.tell(id, 0.715517155).catch(note);
+    return found;
+    """
+    found = page(CONNECT + source, {"key": key})
+    assert len(found) == 10 * 5
+    assert not any(mark in text for text in found for mark in ("7155171", "sssss"))
+    assert "would carry losses and the key in clear" in "".join(found)
