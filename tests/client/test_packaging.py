@@ -1,4 +1,4 @@
-"""One folder is served, shipped in the wheel and packed for npm: its files agree with each other and with the library."""
+"""One folder is served, shipped in the wheel and packed for npm: its files agree with each other and the library."""
 
 import json
 import re
