@@ -124,14 +124,14 @@ DOCUMENT = {
 }
 
 
-@pytest.fixture
-def make_context(tmp_path):
+@pytest.fixture(scope="module")
+def make_context(tmp_path_factory):
     """`make_context()` is a context with an empty storage."""
     with contextlib.ExitStack() as stack:
 
         def make(url=None, **options):
             if url is None:
-                url = f"sqlite:///{tmp_path / 'studies.db'}"
+                url = f"sqlite:///{tmp_path_factory.mktemp('studies') / 'studies.db'}"
                 Study.open(url, name="to make the file", domain=sv.domains.Simplex(2), horizon=10, loss_range=(0, 1),
                            privacy=sv.PureDP(1.0)).close()  # fmt: skip
             context = DirectContext(url, **options)
@@ -146,12 +146,12 @@ def context(make_context):
     return make_context()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def player():
     return play
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def app_of():
     return lambda context: Starlette(routes=dashboard_routes(context))
 
@@ -189,9 +189,9 @@ def own():
     return dict(OWN)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def serve(app_of):
-    """`serve(context)` is the address of a server that runs in a thread, until the test is over."""
+    """`serve(context)` is the address of a server that runs in a thread, until the tests of a file are over."""
     with contextlib.ExitStack() as stack:
 
         def begin(context):
@@ -206,7 +206,6 @@ def serve(app_of):
                 listening.close()
 
             stack.callback(end)
-            begin.server = server
             return f"http://127.0.0.1:{listening.getsockname()[1]}"
 
         yield begin

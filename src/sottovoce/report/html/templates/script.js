@@ -80,10 +80,11 @@
     return String(a).localeCompare(String(b), undefined, { numeric: true });
   }
   function sort(table, column, up) {
-    var body = table.tBodies[0];
+    var body = table.tBodies[0], focused = document.activeElement;
     Array.from(body.rows).sort(function (a, b) {
       return (up ? 1 : -1) * order(value(a, column), value(b, column));
-    }).forEach(function (row, i) { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i]); }); // what moves loses focus
+    }).forEach(function (row, i) { if (body.rows[i] !== row) body.insertBefore(row, body.rows[i]); });
+    if (body.contains(focused) && focused !== document.activeElement) focused.focus({ preventScroll: true }); // it was moved
   }
   function sortable(table) {
     Array.from(table.tHead.rows[0].cells).forEach(function (head, column) {

@@ -1,0 +1,297 @@
+"""The dashboard in a real browser: it lives, hostile names do nothing, everybody can read and use it."""
+
+import contextlib
+import threading
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from axe_core_python.selenium import Axe
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+import sottovoce as sv
+
+NASTY = "<script>document.title='owned'</script>"
+LABELS = ("<img src=x onerror=\"document.title='owned'\">", '"><svg onload="document.title=\'owned\'">', "tea", "milk")
+STREETS = [
+    ("home", "park"),
+    ("home", "mill"),
+    ("park", "bridge"),
+    ("mill", "bridge"),
+    ("bridge", "work"),
+    ("mill", "work"),
+]
+WIDE = """
+const wide = document.documentElement.clientWidth;
+const boxed = e => { for (let p = e.parentElement; p; p = p.parentElement)
+  if (["auto", "scroll", "hidden"].includes(getComputedStyle(p).overflowX)) return true; return false; };
+return [document.documentElement.scrollWidth - wide,
+  Array.from(document.querySelectorAll("body *")).filter(e => e.getClientRects().length && !boxed(e) &&
+    !e.matches(".skip, .unseen, .unseen *") && e.getBoundingClientRect().right > wide + 1)
+  .map(e => e.outerHTML.slice(0, 90))];
+"""
+
+
+def waited(browser, condition, seconds=20):
+    return WebDriverWait(browser, seconds, 0.05).until(lambda _: condition())
+
+
+def text_of(browser, selector):
+    return browser.execute_script("return document.querySelector(arguments[0]).innerText", selector)
+
+
+def drain(browser):
+    for kind in ("browser", "performance"):
+        browser.get_log(kind)
+
+
+def serious(browser):
+    """What axe has against a page, with all of it folded open."""
+    browser.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true })")
+    found = Axe().run(browser)["violations"]
+    return [(one["id"], [node["html"][:120] for node in one["nodes"]]) for one in found
+            if one["impact"] in ("serious", "critical")]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(make_context, serve, player):
+    """A service with a few studies."""
+    context = make_context()
+    player(context.add("spring"), 6)
+    streets = sv.domains.Paths(STREETS, source="home", target="work")
+    player(context.add("streets", domain=streets), 3, np.linspace(0.1, 0.3, 6))
+    player(context.add(NASTY, domain=sv.domains.Hypersimplex(LABELS, k=2), noise=sv.SimulatedNoise(1)), 3)
+    context.at = serve(context)
+    return context
+
+
+def page_of(site, name):
+    return f"{site.at}/dashboard/studies/{quote(name, safe='')}"
+
+
+@pytest.fixture
+def visitor(browser, show, site):
+    """A browser that is logged in: by keyboard alone."""
+    key, text = site.logins.create(["admin"], note="<b>laptop</b>")
+    browser.delete_all_cookies()
+    show(browser, f"{site.at}/login")
+    browser.switch_to.active_element.send_keys(text, Keys.ENTER)  # the field has the focus
+    waited(browser, lambda: browser.current_url == f"{site.at}/")
+    browser.key = key
+    yield browser
+    browser.get("about:blank")  # it asks no more of a server that is gone
+
+
+def test_a_running_study_is_followed_without_reload(visitor, site, player):
+    study = site.studies["spring"]
+    visitor.get(page_of(site, "spring"))
+    visitor.execute_script("window.mine = true; document.querySelector('#rounds-in-numbers').open = true")
+    link = visitor.find_element(By.CSS_SELECTOR, "nav.contents a[href='#promise']")
+    visitor.execute_script("arguments[0].focus(); scrollTo(0, 400)", link)
+    rounds = study.round
+    assert str(rounds) in text_of(visitor, "#now")
+    points = "return document.querySelector('#rounds .series').dataset.words.split('|').length"
+    before = visitor.execute_script(points)
+    for more in (1, 2):
+        player(study, 1)
+        waited(visitor, lambda more=more: visitor.execute_script(points) == before + more)
+        assert f"{rounds + more} rounds are closed" in text_of(visitor, "#news")  # said to whoever does not see
+        assert f"{study.status().asked:,}" in text_of(visitor, "#now")
+    assert visitor.execute_script("return window.mine")
+    assert visitor.execute_script("return document.querySelector('#rounds-in-numbers').open")
+    assert visitor.switch_to.active_element == link
+    assert visitor.execute_script("return scrollY") == 400
+    assert visitor.execute_script("return document.querySelectorAll('#rounds svg').length") == 1
+
+
+def test_the_list_is_followed_and_stays_as_it_was_sorted(visitor, site, player):
+    heads = visitor.find_elements(By.CSS_SELECTOR, "#studies-table thead th button")
+    rounds = next(head for head in heads if head.text == "Rounds")
+    rounds.click()
+    rounds.click()  # the most first
+    names = "return Array.from(document.querySelectorAll('#studies-table tbody th a'), one => one.textContent)"
+    first = visitor.execute_script(names)[0]
+    assert first == "spring"
+    link = visitor.find_element(By.LINK_TEXT, "streets")
+    visitor.execute_script("arguments[0].focus()", link)
+    player(site.studies["streets"], 1, np.linspace(0.1, 0.3, 6))
+    site.add("another")
+    waited(visitor, lambda: "another" in visitor.execute_script(names))
+    cell = "return document.querySelector('tr[data-key=streets] td[data-head=Rounds]').textContent"
+    waited(visitor, lambda: visitor.execute_script(cell) == str(site.studies["streets"].round))
+    assert visitor.execute_script(names)[0] == "spring"
+    assert visitor.switch_to.active_element == link
+
+
+def test_names_do_nothing_in_a_browser(visitor, site):
+    drain(visitor)
+    for page in (site.at, page_of(site, NASTY), f"{site.at}/dashboard/keys"):
+        visitor.get(page)
+        visitor.execute_async_script(
+            "setTimeout(arguments[0], 300)"
+        )  # what would act has had its time, and been shown anew
+        assert "owned" not in visitor.title.replace(NASTY, "")
+        assert (
+            visitor.execute_script("return document.querySelectorAll('main img, main script, main b, svg svg').length")
+            == 0
+        )
+    assert NASTY in text_of(visitor, "body") or "laptop" in text_of(visitor, "body")
+    assert visitor.get_log("browser") == []  # no error, and nothing that the policy had to stop
+
+
+def test_the_policy_stops_what_would_slip_through(visitor, site):
+    """The check above can fail; and even then nothing would run."""
+    visitor.get(site.at)
+    drain(visitor)
+    visitor.execute_script(
+        "document.querySelector('main').insertAdjacentHTML('beforeend', "
+        '\'<img src="data:," onerror="document.title=1234"><p style="color: red">p</p>\')'
+    )
+    waited(visitor, lambda: len(visitor.get_log("browser")) >= 1)
+    assert visitor.title != "1234"
+
+
+def test_every_page_is_for_everybody(visitor, site, show):
+    """Nothing serious by axe, nothing wider than the window; in light and dark, at a desk and on a phone."""
+    pages = {
+        "list": site.at,
+        "slate": page_of(site, "spring"),
+        "network": page_of(site, "streets"),
+        "nasty": page_of(site, NASTY),
+        "keys": f"{site.at}/dashboard/keys",
+        "docs": f"{site.at}/docs",
+        "problem": f"{site.at}/problems/round-closed",
+        "nothing": page_of(site, "nothing"),
+    }
+    for name, page in pages.items():
+        for width, scheme in ((1280, "light"), (400, "dark")):
+            show(visitor, page, width=width, scheme=scheme)
+            if width == 400 or name in ("list", "slate"):
+                assert serious(visitor) == [], (name, width)
+            assert visitor.execute_script(WIDE) == [0, []], (name, width)
+    visitor.delete_all_cookies()
+    show(visitor, f"{site.at}/login", width=400, scheme="dark")
+    assert serious(visitor) == []
+    show(visitor, f"{site.at}/login")
+
+
+def test_axe_would_notice(visitor, site):
+    visitor.get(site.at)
+    visitor.execute_script("document.querySelector('main').insertAdjacentHTML('beforeend', '<img src=\"data:,\">')")
+    assert [name for name, _ in serious(visitor)] == ["image-alt"]
+
+
+def test_everything_is_reached_by_keyboard(visitor, site):
+    """From the list to a study, to its keys, to a key that is revoked, and out."""
+    victim, _ = site.logins.create(["ask"])
+    visitor.get(site.at)
+    tab_to(visitor, "To the content").send_keys(Keys.ENTER)
+    tab_to(visitor, "spring").send_keys(Keys.ENTER)
+    waited(visitor, lambda: "/studies/spring" in visitor.current_url)
+    tab_to(visitor, "The same in numbers").send_keys(Keys.ENTER)
+    assert visitor.execute_script("return document.querySelector('#rounds-in-numbers').open")
+    tab_to(visitor, f"Revoke key {victim.id}").send_keys(Keys.ENTER)
+    waited(visitor, lambda: "cannot be undone" in text_of(visitor, "main"))
+    tab_to(visitor, "Revoke it").send_keys(Keys.ENTER)
+    waited(visitor, lambda: visitor.current_url == page_of(site, "spring"))
+    assert next(one for one in site.logins.list() if one.id == victim.id).revoked is not None
+    visitor.get(site.at)
+    tab_to(visitor, "Log out").send_keys(Keys.ENTER)
+    waited(visitor, lambda: visitor.current_url == f"{site.at}/login")
+
+
+def tab_to(browser, name):
+    """Press Tab until something of this name has the focus, and shows that it has."""
+    for _ in range(80):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        here = browser.switch_to.active_element
+        if name in (here.text, here.get_attribute("aria-label")):
+            style = (
+                "const s = getComputedStyle(arguments[0]); return s.outlineStyle !== 'none' && s.outlineWidth !== '0px'"
+            )
+            assert browser.execute_script(style, here), name
+            return here
+    raise AssertionError(f"no way to {name}")
+
+
+def test_a_lost_connection_is_said_and_mended(visitor, site, player, monkeypatch):
+    visitor.get(page_of(site, "spring"))
+    real, broken = site.look, threading.Event()
+
+    async def look(name, function):
+        if broken.is_set():
+            raise sv.errors.StorageError("away")
+        return await real(name, function)
+
+    monkeypatch.setattr(site, "look", look)
+    broken.set()
+    lost = visitor.find_element(By.CSS_SELECTOR, ".lost")
+    waited(visitor, lambda: lost.is_displayed() and "Connection lost, trying again" in lost.text)
+    broken.clear()
+    waited(visitor, lambda: not lost.is_displayed())
+    assert text_of(visitor, "#news") == "Connected again."
+    player(site.studies["spring"], 1)
+    rounds = f"{site.studies['spring'].round} rounds are closed."
+    waited(visitor, lambda: text_of(visitor, "#news") == rounds)
+
+
+def test_a_login_that_ends_is_said(visitor, site):
+    visitor.get(page_of(site, "spring"))
+    site.logins.revoke(visitor.key.id)
+    lost = visitor.find_element(By.CSS_SELECTOR, ".lost")
+    waited(visitor, lambda: lost.is_displayed() and "Your login has ended" in lost.text)
+    lost.find_element(By.TAG_NAME, "a").click()
+    waited(visitor, lambda: "/login?next=" in visitor.current_url)
+
+
+def test_nobody_is_asked_while_nobody_looks(visitor, site):
+    """Neither in a tab that is hidden, nor while the reader has paused."""
+    visitor.get(page_of(site, "spring"))
+    pause = visitor.find_element(By.CSS_SELECTOR, ".pause")
+
+    def asked():
+        return site.looks["look_now"]
+
+    first = asked()
+    waited(visitor, lambda: asked() > first)
+    pause.click()
+    assert text_of(visitor, ".live-words") == "Paused"
+    visitor.execute_async_script("setTimeout(arguments[0], 400)")  # what was on its way has come
+    before = asked()
+    visitor.execute_async_script("setTimeout(arguments[0], 700)")  # several times as long as it waits between two looks
+    assert asked() == before
+    pause.click()
+    waited(visitor, lambda: asked() > before)
+    with contextlib.closing(_Tab(visitor)):
+        visitor.execute_async_script("setTimeout(arguments[0], 400)")
+        before = asked()
+        visitor.execute_async_script("setTimeout(arguments[0], 700)")
+        assert asked() == before
+    waited(visitor, lambda: asked() > before)
+
+
+class _Tab:
+    """Another tab in front of the first one."""
+
+    def __init__(self, browser):
+        self._browser, self._first = browser, browser.current_window_handle
+        browser.switch_to.new_window("tab")
+
+    def close(self):
+        self._browser.close()
+        self._browser.switch_to.window(self._first)
+
+
+def test_a_page_is_whole_without_its_script(start, site):
+    """A reader without JavaScript sees the same, and can log in."""
+    _, text = site.logins.create(["read"])
+    with start(script=False) as plain:
+        plain.get(f"{site.at}/login")
+        plain.find_element(By.ID, "key").send_keys(text, Keys.ENTER)
+        waited(plain, lambda: plain.current_url == f"{site.at}/")
+        plain.get(page_of(site, "spring"))
+        assert plain.find_element(By.CSS_SELECTOR, "#rounds svg.chart").is_displayed()
+        assert "epsilon = 1" in plain.find_element(By.ID, "promise").text
+        assert not plain.find_element(By.CSS_SELECTOR, ".pause").is_displayed()
