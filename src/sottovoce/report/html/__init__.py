@@ -1,4 +1,4 @@
-"""One-file HTML pages: of a run, or a few of them, of a sweep, and of a statement; each loaded when it is first used."""
+"""One-file HTML pages: of runs, of a sweep, of a statement; each is loaded when it is first used."""
 
 import importlib
 from typing import TYPE_CHECKING, Any
