@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+import socket
 import threading
 from collections import deque
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -10,9 +11,12 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import uvicorn
 
 import sottovoce as sv
 from sottovoce.client import Retries
+from sottovoce.service.app import create_app
+from sottovoce.service.settings import Settings
 
 KEY = "sv_abcdefghijkl_" + "s" * 43
 STATIC = Path(sv.__file__).parent / "service" / "static"
@@ -221,3 +225,23 @@ def key():
 def static():
     """The folder of what is served as it is, and packed for npm."""
     return STATIC
+
+
+@pytest.fixture
+def serving():
+    """`with serving(storage, port=0, **settings) as url`: the real service, in a thread."""
+
+    @contextlib.contextmanager
+    def serve(storage, port=0, **settings):
+        with socket.create_server(("127.0.0.1", port)) as listening:
+            app = create_app(Settings(storage=storage, **settings))
+            server = uvicorn.Server(uvicorn.Config(app, log_config=None, lifespan="on", timeout_graceful_shutdown=5))
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+            thread.start()
+            try:
+                yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+            finally:
+                server.should_exit = True
+                thread.join(60)
+
+    return serve

@@ -1,5 +1,6 @@
 """A remote study is used like a study."""
 
+import gc
 import pickle
 import ssl
 import sys
@@ -138,6 +139,15 @@ def test_a_remote_study_is_not_copied_and_not_used_after_it_is_closed(connected)
     remote.close()
     with pytest.raises(ValueError, match="this connection is closed"):
         remote.ask()
+
+
+def test_a_remote_study_need_not_be_closed(connected, stand_in, key):
+    remote = sv.connect(stand_in.url, study="spring", key=key)
+    remote.ask()
+    service = remote._service
+    del remote
+    gc.collect()  # an open socket would be noticed here, and the warning fails the test
+    assert service._closed.is_set()
 
 
 @pytest.mark.parametrize("study", ["", ".", "..", 7])

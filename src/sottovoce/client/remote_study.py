@@ -57,6 +57,7 @@ class RemoteStudy:
         self._courier = None if queue is None else Courier(service, self._to, queue, retries)
         self._wants = Wants(service, self._to, queue, privacy, retries)
         self._reports = KeptReports()
+        weakref.finalize(self, service.close)  # a remote study need not be closed
         if self._courier is not None:
             weakref.finalize(self, self._courier.stop)
             self._courier.wake()  # what an earlier process has left
