@@ -1,5 +1,6 @@
 """Calls are repeated while a service is away, and nothing happens twice."""
 
+import os
 import socket
 import time
 from email.utils import formatdate
@@ -119,6 +120,22 @@ def test_nobody_there(quick):
     nobody = sv.connect(f"http://127.0.0.1:{port}", study="spring", retries=quick)
     with nobody as remote, pytest.raises(ServiceAway, match="ConnectError"):
         remote.ask()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+def test_a_forked_child_has_connections_of_its_own(connected, stand_in):
+    """Both write into what they have: on a shared connection answers would go to whoever reads first."""
+    remote = connected()
+    remote.ask()
+    child = os.fork()
+    if not child:
+        try:
+            os._exit(0 if len({remote.ask().id for _ in range(20)}) == 20 else 3)
+        finally:
+            os._exit(4)
+    mine = {remote.ask().id for _ in range(20)}
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert (len(mine), len(stand_in.asked)) == (20, 41)
 
 
 @pytest.mark.parametrize("wrong", [{"attempts": 0}, {"first": 0}, {"longest": -1}])

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sottovoce import _fork
+from sottovoce._losses import raw_loss_refused
 from sottovoce.client._delivering import delivering
 from sottovoce.client._problems import REFUSED_FOR_GOOD
 from sottovoce.client._service import Service
+from sottovoce.client._wants import Wants
 from sottovoce.client._wire import Tell
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
@@ -81,14 +83,16 @@ class Courier:
     ----------
     service, to
         Where to.
+    wants
+        What the study wants: no raw loss is sent unless the service itself has said that it does.
     queue
         Where tells wait.
     retries
         How long to wait between attempts in the background: they go on for as long as anything waits.
     """
 
-    def __init__(self, service: Service, to: Destination, queue: TellQueue, retries: Retries) -> None:
-        self._service, self._to, self.queue, self._retries = service, to, queue, retries
+    def __init__(self, service: Service, to: Destination, wants: Wants, queue: TellQueue, retries: Retries) -> None:
+        self._service, self._to, self._wants, self.queue, self._retries = service, to, wants, queue, retries
         self._begin()
 
     def _begin(self) -> None:
@@ -96,18 +100,33 @@ class Courier:
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
+        self._empty = False  # whether nothing waits, as far as this process knows
         self._troubles: set[str] = set()  # said since something was last delivered
 
     def tell(self, tell: Tell) -> Told:
         """Send a tell if nothing waits before it; otherwise, or if the service is away, have it wait."""
-        if not self.queue.waits_for(self._to):
+        self._refresh()
+        if self._is_empty():
             try:
-                return send(self._service, self._to, tell, _ONCE)
+                return self._send(tell, _ONCE)
             except StorageError:  # away, or its storage is
                 pass
-        self.queue.add(self._to, tell)
+        with self._lock:
+            self.queue.add(self._to, tell)
+            self._empty = False
         self.wake()
         return Told(queued=len(tell))
+
+    def _is_empty(self) -> bool:
+        """Say whether nothing waits; the file is looked at only while something may. Others' tells may be overtaken."""
+        with self._lock:
+            self._empty = self._empty or not self.queue.waits_for(self._to)
+            return self._empty
+
+    def _send(self, tell: Tell, retries: Retries) -> Told:
+        if tell.kind == "loss" and self._wants.channel(confirmed=True) is not None:
+            raise raw_loss_refused("remote")
+        return send(self._service, self._to, tell, retries)
 
     def flush(self, seconds: float) -> None:
         """Deliver all that waits, or raise why that cannot be done."""
@@ -118,16 +137,25 @@ class Courier:
 
     def wake(self) -> None:
         """See to it that somebody delivers what waits; a child of a fork does so itself."""
-        if self._generation != _fork.generation():
-            self._begin()
+        self._refresh()
         with self._lock:
             if self._thread is None and not self._stopped.is_set():
                 self._thread = threading.Thread(target=self._work, name="sottovoce tells", daemon=True)
                 self._thread.start()
 
+    def _refresh(self) -> None:
+        if self._generation != _fork.generation():
+            self._begin()
+
     def stop(self) -> None:
         """Deliver no more; what waits stays on the disk."""
         self._stopped.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait until a call in flight is answered, but not for long."""
+        thread = self._thread if self._generation == _fork.generation() else None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(seconds)
 
     # ------------------------------------------------------------------ in the background
 
@@ -168,21 +196,24 @@ class Courier:
             except StorageError:
                 return False
             if finished:
-                self._thread = None
+                self._empty, self._thread = True, None
             return finished
 
     def _deliver(self, retries: Retries) -> None:
-        while (waiting := self.queue.first(self._to)) is not None:
-            refused = list(self._refused(waiting.tell, retries))
-            self.queue.done(waiting.number, self._to, refused)
-            if refused:
-                _log.warning("%d losses that waited in %s were refused for good", len(refused), self.queue.path)
+        try:
+            while not self._stopped.is_set() and (waiting := self.queue.first(self._to)) is not None:
+                refused = list(self._refused(waiting.tell, retries))
+                self.queue.done(waiting.number, self._to, refused)
+                if refused:
+                    _log.warning("%d losses that waited in %s were refused for good", len(refused), self.queue.path)
+        finally:
+            self.queue.erase()
 
     def _refused(self, tell: Tell, retries: Retries) -> Iterator[tuple[str, str]]:
         """Send a tell, in parts if need be; yield the ids that are refused for good, each with the kind of refusal."""
         kind = ""
         try:
-            send(self._service, self._to, tell, retries)
+            self._send(tell, retries)
         except SottovoceError as problem:
             kind = _refusal(problem)
             if not kind:

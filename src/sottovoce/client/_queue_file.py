@@ -4,13 +4,15 @@ Losses lie in it as they were told: it is to be guarded like the people's own da
 WAL with synchronous=FULL keeps what was accepted through a loss of power; secure_delete overwrites what is deleted, and
 the log is emptied after every delivery.
 
-A connection lives for one transaction. A fork waits until none is open, so that a child may use the file as well:
-SQLite's locks do not survive a fork.
+SQLite's locks do not survive a fork: connections are closed before one, and opened again when they are needed, so that
+parent and child may both go on. SQLite works on descriptors: a file that was removed or replaced is noticed before a
+tell is accepted, and again before that is said.
 """
 
 import os
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,7 +48,8 @@ _WORDS = {
     sqlite3.SQLITE_NOTADB: "it is no queue: choose another name",
 }
 
-_at_work = threading.RLock()  # of all queues of this process: no file of theirs is open without it
+_at_work = threading.RLock()  # of all queues of this process: no file of theirs is opened or used without it
+_open: "weakref.WeakSet[QueueFile]" = weakref.WeakSet()
 
 
 class QueueFile:
@@ -61,41 +64,79 @@ class QueueFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.abspath(os.fspath(path)))
         _prepare(self.path)
+        self._held: list[tuple[sqlite3.Connection, _fork.Identity]] = []  # one at most
+        with _at_work:
+            _open.add(self)
+        weakref.finalize(self, _close, self._held)
         with self.transaction() as connection:
             (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
         if found != "ok":
             raise StorageError(f"{self.path}: {_WORDS[sqlite3.SQLITE_CORRUPT]}")
 
     @contextmanager
-    def transaction(self, *, erase: bool = False) -> Iterator[sqlite3.Connection]:
-        """Yield a connection in a transaction that is durable at its end, or undone by any error.
-
-        Parameters
-        ----------
-        erase
-            Whether to empty the log afterwards, where deleted losses would linger.
-        """
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Yield a connection in a transaction that is durable at its end, or undone by any error."""
         words = ""
         with _at_work:
-            _fork.refuse_inherited(self.path, *(f"{os.path.realpath(self.path)}{end}" for end in ("-wal", "-shm")))
-            connection = None
             try:
-                connection = _connect(self.path)
+                connection = self._connected()
                 connection.execute("BEGIN IMMEDIATE")
                 _set_up(connection, self.path)
                 yield connection
                 connection.execute("COMMIT")
-                if erase:  # whoever reads at this moment keeps it from happening; then the next one does it
-                    with suppress(sqlite3.OperationalError):
-                        connection.execute("PRAGMA busy_timeout = 0")
-                        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as problem:
                 words = _in_words(problem)
-            finally:
-                if connection is not None:  # what is not committed is undone; the last one removes the log
-                    connection.close()
+                _close(self._held)
+            except BaseException:
+                _close(self._held)  # what is not committed is undone
+                raise
+            if not words and self._is_replaced():
+                self._abandon()
+                words = "it was removed or replaced at this very moment: whether this call is recorded is not known"
         if words:
             raise StorageError(f"{self.path}: {words}")
+
+    def erase(self) -> None:
+        """Empty the log, where deleted losses would linger; while another process reads, that one does so later."""
+        with _at_work, suppress(sqlite3.Error, StorageError):
+            connection = self._connected()
+            connection.execute("PRAGMA busy_timeout = 0")
+            try:
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                connection.execute(f"PRAGMA busy_timeout = {int(1000 * _BUSY_SECONDS)}")
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._is_replaced():
+            self._abandon()
+        if not self._held:
+            _fork.refuse_inherited(self.path, *(f"{os.path.realpath(self.path)}{end}" for end in ("-wal", "-shm")))
+            connection = _connect(self.path)
+            self._held.append((connection, _fork.identity(os.stat(self.path))))
+        return self._held[0][0]
+
+    def _is_replaced(self) -> bool:
+        try:
+            return bool(self._held) and _fork.identity(os.stat(self.path)) != self._held[0][1]
+        except OSError:
+            return True
+
+    def _abandon(self) -> None:
+        """Let go of a connection without closing it: SQLite would remove the log of what has taken the file's place."""
+        for connection, _ in self._held:
+            _fork.leak(connection)
+        self._held.clear()
+
+    def let_go(self) -> None:
+        """Close the connection; it is opened again when it is needed."""
+        _close(self._held)
+
+
+def _close(held: list[tuple[sqlite3.Connection, _fork.Identity]]) -> None:
+    while held:
+        connection, _ = held.pop()
+        with suppress(sqlite3.Error):
+            connection.close()
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -157,5 +198,11 @@ def _in_words(problem: sqlite3.Error) -> str:
     return f"{_WORDS.get(code, 'the queue could not be used')} ({type(problem).__name__})"
 
 
+def _before_fork() -> None:
+    _at_work.acquire()
+    for one in list(_open):
+        one.let_go()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_at_work.acquire, after_in_parent=_at_work.release, after_in_child=_at_work.release)
+    os.register_at_fork(before=_before_fork, after_in_parent=_at_work.release, after_in_child=_at_work.release)

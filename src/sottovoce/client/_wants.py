@@ -23,6 +23,7 @@ NO_CHANNEL = "no-channel"
 
 class _Known(NamedTuple):
     channel: Channel | None
+    confirmed: bool  # by the service; otherwise from the queue
 
 
 class Wants:
@@ -46,25 +47,36 @@ class Wants:
         self._service, self._to, self._queue, self._privacy, self._retries = service, to, queue, privacy, retries
         self._known: _Known | None = None
 
-    def channel(self) -> Channel | None:
-        """Return what owners privatise their losses with; None if the study wants the losses themselves."""
-        if self._known is None:
-            found = _Known(self._read(self._find()))
-            self._insist(found.channel)
-            self._known = found
-        return self._known.channel
+    def channel(self, *, confirmed: bool = False) -> Channel | None:
+        """Return what owners privatise their losses with; None if the study wants the losses themselves.
 
-    def _find(self) -> Any:
-        stored, plain = (False, None) if self._queue is None else self._queue.channel(self._to)
+        Parameters
+        ----------
+        confirmed
+            Whether the service must have said so itself, as before a raw loss is sent: a study that the queue knows may
+            have given way to another of its name since.
+        """
+        known = self._known
+        if known is None or (confirmed and not known.confirmed):
+            known = self._find(confirmed)
+            self._insist(known.channel)
+            self._known = known
+        return known.channel
+
+    def _find(self, confirmed: bool) -> _Known:
+        stored, plain = (False, None) if self._queue is None or confirmed else self._queue.channel(self._to)
         try:
-            found = self._asked(Retries(attempts=1) if stored else self._retries)
+            found = self._asked(
+                Retries(attempts=1) if self._queue is not None and (stored or confirmed) else self._retries
+            )
         except StorageError:
             if not stored:
                 raise
-            return plain
+            return _Known(self._read(plain), False)
+        channel = self._read(found)
         if self._queue is not None and (not stored or found != plain):
             self._queue.keep_channel(self._to, found)
-        return found
+        return _Known(channel, True)
 
     def _asked(self, retries: Retries) -> Any:
         try:

@@ -24,6 +24,8 @@ from sottovoce.privacy.local import Channel
 
 __all__ = ["RemoteStudy"]
 
+_PATIENCE = 2.0  # seconds that a call in flight in the background is given when the connection is closed
+
 
 class RemoteStudy:
     """A study that a service holds: made by `sottovoce.connect`, and used like a `Study`, from any thread.
@@ -54,8 +56,8 @@ class RemoteStudy:
         self.name = name
         self._service, self._retries = service, retries
         self._to = Destination(service.address.base, name)
-        self._courier = None if queue is None else Courier(service, self._to, queue, retries)
         self._wants = Wants(service, self._to, queue, privacy, retries)
+        self._courier = None if queue is None else Courier(service, self._to, self._wants, queue, retries)
         self._reports = KeptReports()
         weakref.finalize(self, service.close)  # a remote study need not be closed
         if self._courier is not None:
@@ -205,6 +207,7 @@ class RemoteStudy:
         """Close the connection; what waits in the queue stays there, for the next one who connects."""
         if self._courier is not None:
             self._courier.stop()
+            self._courier.join(_PATIENCE)
         self._service.close()
 
     def __enter__(self) -> Self:

@@ -145,7 +145,7 @@ class TellQueue:
         return Waiting(number, Tell(kind, tuple(json.loads(ids)), self._unpacked(numbers), late))
 
     def done(self, number: int, to: Destination, refused: Sequence[tuple[str, str]] = ()) -> None:
-        """Erase a tell that has been acknowledged, and note what of it was refused: ids, each with the kind of refusal.
+        """Delete a tell that was acknowledged, and note what of it was refused: ids, each with the kind of refusal.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class TellQueue:
         refused
             Ids and kinds.
         """
-        with self._file.transaction(erase=True) as connection:
+        with self._file.transaction() as connection:
             gone = connection.execute("DELETE FROM tells WHERE number = ?", (number,)).rowcount
             if not gone:  # somebody else has delivered it, too, and has noted what there was to note
                 return
@@ -162,6 +162,10 @@ class TellQueue:
             connection.executemany("INSERT INTO refusals (service, study, id, kind) VALUES (?, ?, ?, ?)", rows)
             (newest,) = connection.execute(_SEQUENCE).fetchone()
             connection.execute("DELETE FROM refusals WHERE number <= ?", (newest - _REFUSALS_KEPT,))
+
+    def erase(self) -> None:
+        """Empty the log of the file, where what was deleted would linger."""
+        self._file.erase()
 
     def channel(self, to: Destination) -> tuple[bool, Any]:
         """Return whether it is known what a study wants, and then its channel as plain data; None for raw losses.
