@@ -11,6 +11,7 @@ import pytest
 from study_tools import Backup, Look, losses_of, path_of, place, sums, watch
 
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
+from sottovoce.studies import TellCall
 from sottovoce.studies.database import tables
 from sottovoce.studies.session._writers import MOST, Writers
 
@@ -21,11 +22,16 @@ def work(study, events, told=None):
     return ids
 
 
+def raise_first(outcomes):
+    assert all(isinstance(one, StudyBehind | UnknownAction) for one in outcomes)
+    raise next(one for one in outcomes if isinstance(one, StudyBehind))
+
+
 def lives_of(url):
     return Look(url).head.generation
 
 
-@pytest.mark.parametrize("call", ["ask", "tell", "status", "forget"])
+@pytest.mark.parametrize("call", ["ask", "tell", "tell_each", "status", "forget"])
 def test_a_process_notices_that_its_storage_went_back(call, opened, url):
     study = opened(url, **sums())
     work(study, 17)
@@ -35,6 +41,7 @@ def test_a_process_notices_that_its_storage_went_back(call, opened, url):
     calls = {
         "ask": study.ask,
         "tell": lambda: study.tell(ids[20:], losses_of(ids[20:])),
+        "tell_each": lambda: raise_first(study.tell_each([TellCall(one, 0.5) for one in ids[20:]])),
         "status": study.status,
         "forget": lambda: study.forget(ids[20:]),
     }

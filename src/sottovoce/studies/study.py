@@ -227,7 +227,8 @@ class Study:
         """Carry out calls of tell that arrived together, in one transaction; return what came of each, in order.
 
         Each call is recorded as a whole or refused as a whole, with its error in its place, whatever comes of the
-        others. A loss that is on record already is no error here: see `Recorded`.
+        others. A loss that is on record already is no error here: see `Recorded`. Which of two calls counts that tell
+        the same action at once is not said.
 
         Parameters
         ----------
