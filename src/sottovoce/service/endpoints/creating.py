@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
@@ -18,7 +19,7 @@ from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._documented import documented
 from sottovoce.service.endpoints._reading import Body, read_body
-from sottovoce.service.problem_documents import Problem
+from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
 
@@ -55,6 +56,7 @@ class Create(Body):
     plan: str = "auto"
     exploration: str | None = None
     mechanism: str | None = None
+    choices: dict[str, bool | int | float | str] = Field(default_factory=dict)
     patience: int | Literal["auto"] | None = "auto"
     deadline: float | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
@@ -79,9 +81,14 @@ def creating_routes(context: Context) -> APIRouter:
     async def create(request: Request) -> Response:
         await context.gate(request, "admin", None)
         wish = await read_body(request, _CREATE)
-        found = await asyncio.to_thread(_created, context.settings, wish)
-        body = json.dumps(found).encode()
-        return Response(body, 201 if found["created"] else 200, media_type="application/json")
+        try:
+            found = await asyncio.to_thread(_created, context.settings, wish)
+        except (ValueError, TypeError) as error:
+            refused = _unsaid(problem_for(error, words=True), wish)
+        else:
+            body = json.dumps(found).encode()
+            return Response(body, 201 if found["created"] else 200, media_type="application/json")
+        raise refused  # outside of `except`: without the error as its context
 
     return router
 
@@ -97,9 +104,12 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
         "privacy": _guarantee(wish.privacy),
         "seed": wish.seed,
         "noise": None if settings.simulated is None else SimulatedNoise(settings.simulated),
-        **choices,
         **facts,
+        **choices,
     }
+    if taken := wish.choices.keys() & making.keys():
+        raise Problem("malformed", f"choices: {', '.join(sorted(taken))} has a member of its own.")
+    making |= wish.choices
     with Study.open(settings.storage, name=wish.name, **making) as study:
         return {
             "study": wish.name,
@@ -107,6 +117,26 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
             "privacy": str(study.privacy.headline),
             "remaining": study.remaining,
         }
+
+
+def _unsaid(problem: Problem, wish: Create) -> Problem:
+    """Return a problem without texts of the request: names of its members may be said, and nothing else."""
+    members = {*Create.model_fields, *Privacy.model_fields}
+    sent = [wish.name, wish.domain, wish.labels, wish.plan, wish.exploration, wish.mechanism, wish.choices]
+    for text in sorted({*_texts(sent)} - members, key=len, reverse=True):
+        problem.detail = (problem.detail or "").replace(text, "...")
+    return problem
+
+
+def _texts(sent: Any) -> Iterator[str]:
+    """Yield all texts that are in something, however deep; not those of a letter or two, which are everywhere."""
+    if isinstance(sent, str) and len(sent) > 2:
+        yield sent
+    elif isinstance(sent, dict):
+        yield from _texts([*sent, *sent.values()])
+    elif isinstance(sent, list):
+        for one in sent:
+            yield from _texts(one)
 
 
 def _guarantee(wish: Privacy) -> Any:
@@ -121,7 +151,7 @@ def _domain(wish: Create) -> Domain:
         raise Problem("malformed", f"A domain is written with whole numbers up to {_LARGEST}.")
     try:
         found = written_domain(written) if isinstance(wish.domain, str) else build(wish.domain)
-    except (AttributeError, KeyError, TypeError, RecursionError):
+    except (AttributeError, LookupError, TypeError, RecursionError):
         found = None
     if found is None:
         raise Problem("malformed", "domain must be written like hypersimplex:20,5, or as specify() writes it.")

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from sottovoce.domains.naming import as_plain
+from sottovoce.errors import StateRefused
 from sottovoce.service.context import ANY, Context
 from sottovoce.service.endpoints._documented import NAME, documented, parameter
 from sottovoce.service.endpoints._reading import study_of
@@ -112,7 +113,10 @@ def _export(router: APIRouter, context: Context) -> None:
 
 def _posterior(study: Study) -> dict[str, Any]:
     """Return what is believed of each coordinate; the whole posterior is saved where studies are stored."""
-    known = study.posterior()
+    try:
+        known = study.posterior()
+    except ValueError as refused:  # its plan has no model, or nothing was asked
+        raise StateRefused(str(refused)) from None
     return {
         "model": known.model,
         "rounds": known.rounds,

@@ -1,0 +1,260 @@
+"""What can be called over HTTP, and what comes back."""
+
+import json
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.studies import Study
+
+STREAM = {"Content-Type": "application/x-ndjson"}
+
+
+def problem(answer, kind):
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = answer.json()
+    assert (found["type"], found["status"]) == (f"/problems/{kind}", answer.status_code)
+    return found
+
+
+@pytest.fixture
+def spring(serve, url):
+    served = serve(storage=url)
+    served.create()
+    return served
+
+
+def test_a_decision_by_its_names(spring):
+    action = spring.ask()
+    assert len(action["chosen"]) == 2
+    assert set(action["chosen"]) <= {"tea", "coffee", "cocoa", "milk", "water", "juice"}
+    assert sum(action["x"]) == pytest.approx(2)
+    assert spring.tell(id=action["id"], loss=0.25).json() == {"recorded": 1, "already": 0, "dropped": 0}
+    assert spring.look("status")["told"] == 1
+
+
+def test_what_is_on_record_already_is_no_failure(spring):
+    one = spring.ask()["id"]
+    spring.tell(id=one, loss=0.25)
+    again = spring.tell(id=one, loss=0.75)
+    assert (again.status_code, again.json()) == (200, {"recorded": 0, "already": 1, "dropped": 0})
+    block = [one, *(action["id"] for action in spring.ask(size=2)["actions"])]
+    assert spring.tell(ids=block, losses=[0.1, 0.2, 0.3]).json() == {"recorded": 2, "already": 1, "dropped": 0}
+
+
+def test_a_tell_is_repeated_after_its_round_is_closed(spring):
+    ids = []
+    while not spring.look("status")["round"]:
+        block = [action["id"] for action in spring.ask(size=4)["actions"]]
+        spring.tell(ids=block, losses=[0.5] * 4)
+        ids += block
+    assert spring.tell(ids=ids[:3], losses=[0.5] * 3).json() == {"recorded": 0, "already": 3, "dropped": 0}
+
+
+def test_numbers_are_written_as_they_are_wanted(spring):
+    dense, sparse = spring.ask(size=1)["actions"][0]["x"], spring.ask(x="sparse")["x"]
+    assert (len(dense), set(sparse)) == (6, {"index", "value"})
+    assert len(sparse["index"]) == len(sparse["value"]) == 2
+    assert spring.ask(x="none")["x"] is None
+    assert [one["x"] for one in spring.ask(size=2, x="sparse")["actions"]] != [None, None]
+
+
+def test_a_stream_is_recorded_line_by_line(spring):
+    ids = [action["id"] for action in spring.ask(size=700)["actions"]]
+    lines = "".join(json.dumps({"id": one, "loss": 0.5}) + "\n" for one in ids)
+    answer = spring.client.post("/studies/spring/tell", content=lines, headers=STREAM)
+    assert answer.json() == {"recorded": 700, "already": 0, "dropped": 0}
+
+
+def test_a_line_that_is_refused_is_named_and_what_came_before_stays(spring):
+    ids = [action["id"] for action in spring.ask(size=3)["actions"]]
+    good = [json.dumps({"id": one, "loss": 0.5}) for one in ids]
+    for bad, kind in (('{"id": "x", "loss": 0.5}', "unknown-action"), ('{"id": 3}', "malformed"), ("{", "malformed")):
+        lines = "\n".join([good[0], "", bad, good[1]])
+        found = problem(spring.client.post("/studies/spring/tell", content=lines, headers=STREAM), kind)
+        assert found["line"] == 3
+    assert spring.look("status")["told"] >= 1
+    assert spring.client.post("/studies/spring/tell", content="\n".join(good), headers=STREAM).status_code == 200
+    assert spring.look("status")["told"] == 3
+
+
+def test_forgotten_actions_take_no_loss(spring):
+    ids = [action["id"] for action in spring.ask(size=3)["actions"]]
+    assert spring.client.post("/studies/spring/forget", json={"ids": ids[:2]}).json() == {"closed": 2}
+    problem(spring.tell(id=ids[0], loss=0.5), "round-closed")
+    assert spring.tell(id=ids[0], loss=0.5, late="drop").json() == {"recorded": 0, "already": 0, "dropped": 1}
+    found = spring.look("outstanding")
+    assert (found["outstanding"], found["ids"]) == (1, ids[2:])
+
+
+def test_the_same_key_the_same_action(spring):
+    first = spring.client.post("/studies/spring/ask", headers={"Idempotency-Key": "order 17"})
+    again = spring.client.post("/studies/spring/ask", headers={"Idempotency-Key": "order 17"})
+    assert first.json() == again.json() != spring.ask(headers={"Idempotency-Key": "order 18"})
+    assert ("idempotent-replayed" in first.headers, again.headers["idempotent-replayed"]) == (False, "true")
+    other = spring.client.post("/studies/spring/ask", json={"size": 2}, headers={"Idempotency-Key": "order 17"})
+    problem(other, "idempotency-key-reused")
+    assert spring.look("status")["asked"] == 2
+
+
+def test_a_repeated_request_survives_the_service(serve, url):
+    served = serve(storage=url)
+    served.create()
+    block = served.ask(size=3, headers={"Idempotency-Key": "k"})
+    served.stop()
+    other = serve(storage=url)
+    assert other.ask(size=3, headers={"Idempotency-Key": "k"}) == block
+    assert other.look("status")["asked"] == 3
+
+
+def test_what_is_in_hand_is_given_back_when_the_service_stops(serve, url):
+    served = serve(storage=url)
+    served.create()
+    for _ in range(40):  # so often that the desk reserves for calls to come
+        served.ask()
+    served.stop()
+    with Study.open(url, name="spring") as study:
+        assert study.status().asked == 40
+
+
+def test_the_end_of_the_horizon(serve, url):
+    served = serve(storage=url)
+    served.create(horizon=30)
+    assert len(served.ask(size=29)["actions"]) == 29
+    problem(served.client.post("/studies/spring/ask", json={"size": 2}), "horizon-reached")
+    served.ask()
+    problem(served.client.post("/studies/spring/ask"), "horizon-reached")
+
+
+def test_released_values_only(spring):
+    problem(spring.client.get("/studies/spring/posterior"), "state-refused")
+    spring.ask()
+    for what in ("status", "recommend", "plan", "posterior", "statement"):
+        assert isinstance(spring.look(what), dict)
+    head, *rounds = spring.client.get("/studies/spring/export").text.splitlines()
+    assert json.loads(head)["name"] == "spring"
+    assert rounds == []  # none is released yet
+    assert [one["name"] for one in spring.client.get("/studies").json()["studies"]] == ["spring"]
+
+
+def test_names_of_all_kinds(serve, url):
+    served = serve(storage=url)
+    for name in ("a/b", "50 %", "frühling", "a?b#c", "status", "x" * 200):
+        served.create(name)
+        path = f"/studies/{quote(name, safe='')}"
+        action = served.client.post(f"{path}/ask").json()
+        assert served.client.post(f"{path}/tell", json={"id": action["id"], "loss": 0.5}).json()["recorded"] == 1
+        assert served.client.get(f"{path}/status").json()["name"] == name
+
+
+def test_creating_says_what_is_wrong_without_repeating_it(spring):
+    wish = {"name": "b", "domain": "simplex:4", "horizon": 100, "privacy": {"epsilon": 1.0}}
+    for change, words in (
+        ({"horizon": "a secret"}, "horizon"),
+        ({"privacy": {"epsilon": -77.25}}, "epsilon"),
+        ({"privacy": {"epsilon": 1.0, "rho": 77.25}}, "exclude each other"),
+        ({"domain": "a secret"}, "domain"),
+        ({"domain": "simplex:77777777777"}, "whole numbers"),
+        ({"domain": {"a secret": 1}}, "domain"),
+        ({"a secret": 1}, "member"),
+        ({"choices": {"a secret": 1}}, "..."),
+        ({"plan": "a secret"}, "plan"),
+        ({"labels": ["a secret"]}, "labels"),
+        ({"loss_range": [77.25, 0.0]}, "loss_range"),
+    ):
+        answer = spring.client.post("/studies", json=wish | change)
+        assert words in problem(answer, "malformed")["detail"]
+        assert "secret" not in answer.text
+        assert "77" not in answer.text
+    created = spring.client.post("/studies", json=wish)
+    assert (created.status_code, created.json()["created"]) == (201, True)
+    assert spring.client.post("/studies", json=wish).status_code == 200
+    differing = problem(spring.client.post("/studies", json=wish | {"horizon": 777}), "configuration-mismatch")
+    assert "horizon" in differing["detail"]
+    assert "777" not in differing["detail"]
+
+
+def test_local_privacy_wants_reports(serve, url):
+    served = serve(storage=url)
+    served.create(privacy={"epsilon": 1.0, "local": True})
+    channel = sv.local.channel_from_dict(served.look("channel"))
+    one = served.ask()["id"]
+    problem(served.tell(id=one, loss=0.5), "wrong-report")
+    assert served.tell(id=one, report=sv.local.privatise(0.5, channel)).json()["recorded"] == 1
+    two = [action["id"] for action in served.ask(size=2)["actions"]]
+    assert served.tell(ids=two, reports=[1, -1]).json()["recorded"] == 2
+    problem(served.tell(id=served.ask()["id"], report=3), "invalid-loss")
+
+
+@pytest.mark.parametrize("together", [1, 5])
+def test_through_http_and_directly_the_same_trajectory(serve, url, together):
+    """Equal seeds and simulated noise: the same actions, and the same released numbers."""
+    losses = np.random.default_rng(4).random(240)
+    served = serve(storage=url, simulated=5)
+    served.create("http", seed=3)
+    options = {"losses": "linear", "integral": True, "plan": "auto", "probes": 4, "least_events": 5}
+    labels = ["tea", "coffee", "cocoa", "milk", "water", "juice"]
+    study = Study.open(
+        url,
+        name="direct",
+        domain=sv.domains.Hypersimplex(labels, 2),
+        horizon=10_000,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(1.0),
+        seed=3,
+        noise=sv.SimulatedNoise(5),
+        **options,
+    )
+    with study:
+        for start in range(0, 240, together):
+            mine = losses[start : start + together].tolist()
+            if together == 1:
+                here, there = [study.ask()], [served.ask("http")]
+                study.tell(here[0].id, mine[0])
+                served.tell("http", id=there[0]["id"], loss=mine[0])
+            else:
+                block, there = study.ask(together), served.ask("http", size=together)["actions"]
+                here = list(block)
+                study.tell(block.ids, mine)
+                served.tell("http", ids=[one["id"] for one in there], losses=mine)
+            assert [one.chosen for one in here] == [one["chosen"] for one in there]
+        assert study.round > 3
+        mine = study.export()["rounds"]
+    theirs = [json.loads(line) for line in served.client.get("/studies/http/export").text.splitlines()[1:]]
+    assert [one["released"] for one in mine] == [one["released"] for one in theirs]
+
+
+def test_a_study_with_simulated_noise_can_only_be_looked_at(serve, url):
+    seeded = serve(storage=url, simulated=5)
+    seeded.create()
+    seeded.stop()
+    plain = serve(storage=url)
+    assert plain.look("status")["asked"] == 0
+    problem(plain.client.post("/studies/spring/ask"), "state-refused")
+
+
+def test_studies_take_turns_where_few_can_be_open(serve, url):
+    served = serve(storage=url, open_studies=2)
+    names = [f"s{number}" for number in range(5)]
+    for name in names:
+        served.create(name)
+    for _ in range(3):
+        for name in names:
+            served.tell(name, id=served.ask(name)["id"], loss=0.5)
+    assert [served.look("status", name)["told"] for name in names] == [3] * 5
+    assert len(served.app.state.context.desks) <= 2
+
+
+def test_readiness_is_about_the_storage(serve, sqlite_url, monkeypatch):
+    served = serve(storage=sqlite_url)
+    assert served.client.get("/ready").json() == {"status": "ok"}
+
+    def away():
+        raise OSError("a secret")
+
+    monkeypatch.setattr(served.app.state.context, "reach", away)
+    answer = served.client.get("/ready")
+    assert (answer.status_code, "secret" in answer.text) == (503, False)
+    assert served.client.get("/health").json() == {"status": "ok"}
