@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,9 +21,11 @@ from sottovoce.service.discretion import note_incident
 from sottovoce.service.endpoints import (
     asking_routes,
     creating_routes,
+    documented_app,
     health_routes,
     looking_routes,
     metrics_routes,
+    script_routes,
     telling_routes,
 )
 from sottovoce.service.gate import gate_for
@@ -36,6 +40,12 @@ from sottovoce.studies import prepare_storage
 __all__ = ["create_app", "from_environment"]
 
 _WITH_LOSSES = ("tell",)  # routes whose errors, but for the library's own, keep silent
+_FOR_PAGES: dict[str, Any] = {  # what pages of the origins that are named may do; never with cookies
+    "allow_methods": ["GET", "POST"],
+    "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key"],
+    "expose_headers": ["Idempotent-Replayed", "Retry-After"],
+    "max_age": 600,
+}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -69,9 +79,13 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = context
     _answer_problems(app)
     app.add_middleware(BodyLimit, most=settings.largest_body)
+    if settings.origins:
+        app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
     app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
     for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes, metrics_routes):
         app.include_router(routes(context))
+    app.include_router(script_routes())
+    app.openapi_schema = documented_app(app)
     app.router.routes.extend(dashboard_routes(ServicePages(context, app.openapi)))
     return app
 

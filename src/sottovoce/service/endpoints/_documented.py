@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from fastapi import FastAPI
 from pydantic import BaseModel, TypeAdapter
 
 from sottovoce.service.problem_documents import KINDS
 
-__all__ = ["NAME", "documented", "parameter", "schema_of"]
+__all__ = ["NAME", "documented", "documented_app", "parameter", "schema_of"]
 
 _ALWAYS = ("unauthorised", "forbidden", "too-large", "too-many", "storage-error")
 _PROBLEM = {
@@ -74,3 +75,11 @@ def documented(
         content = {name: {"schema": schema} for name, schema in reads.items()}
         extra["requestBody"] = {"required": needed, "content": content}
     return {"summary": words, "openapi_extra": extra, "responses": {}, "response_model": None, "status_code": status}
+
+
+def documented_app(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document of the service: its endpoints, and how a key is sent."""
+    found = app.openapi()
+    components = found.setdefault("components", {})
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "A key."}}
+    return found
