@@ -181,3 +181,25 @@ def test_what_is_on_record_stays_so_when_the_rest_fails(opened, postgres_url, mo
     monkeypatch.undo()
     again = study.tell_each([TellCall(one, 0.5) for one in (ids[0], ids[1], ids[12], ids[13])])
     assert again == [Recorded(0, 1, 0)] * 2 + [ONE] * 2
+
+
+def test_a_cell_that_was_cut_since_takes_nothing_beyond_its_end(opened, postgres_url):
+    """What a process had in hand is given back when it closes: others may remember the cell as it was."""
+    asking = opened(postgres_url, name="s", **study_tools.sums(probe_events=30))
+    teller = opened(postgres_url, name="s")
+    ids = [asking.ask().id for _ in range(12)]
+    while asking._session.hand.count < 8:  # so often that it reserves for calls to come
+        ids.append(asking.ask().id)
+    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * len(ids)
+    before = dict(teller._session._known._rounds)
+    asking.close()
+    after = opened(postgres_url, name="s")
+    more = [after.ask().id for _ in range(4)]
+    assert any(slot < first + size for extents in before.values() for first, size in extents for slot in _slots(more))
+    assert teller.tell_each([TellCall(one, 0.5) for one in more]) == [ONE] * 4
+    assert teller.status().told == len(ids) + 4
+    assert teller.verify().ok
+
+
+def _slots(ids):
+    return [int(one.split(".")[2], 16) for one in ids]
