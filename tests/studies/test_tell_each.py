@@ -183,6 +183,20 @@ def test_what_is_on_record_stays_so_when_the_rest_fails(opened, postgres_url, mo
     assert again == [Recorded(0, 1, 0)] * 2 + [ONE] * 2
 
 
+def test_a_round_that_others_opened_is_looked_up_once(opened, url, monkeypatch):
+    teller = opened(url, name="s", **study_tools.sums())
+    other = opened(url, name="s")
+    ids = other.ask(12).ids.tolist()
+    locked = []
+    with_the_lock = teller._session._tell_with_the_lock
+    monkeypatch.setattr(
+        teller._session, "_tell_with_the_lock", lambda calls: (locked.append(len(calls)), with_the_lock(calls))
+    )
+    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * 12
+    assert locked == [1]
+    assert (teller.status().told, teller.round) == (12, 1)
+
+
 def test_a_cell_that_was_cut_since_takes_nothing_beyond_its_end(opened, postgres_url):
     """What a process had in hand is given back when it closes: others may remember the cell as it was."""
     asking = opened(postgres_url, name="s", **study_tools.sums(probe_events=30))
@@ -196,7 +210,8 @@ def test_a_cell_that_was_cut_since_takes_nothing_beyond_its_end(opened, postgres
     after = opened(postgres_url, name="s")
     more = [after.ask().id for _ in range(4)]
     assert any(slot < first + size for extents in before.values() for first, size in extents for slot in _slots(more))
-    assert teller.tell_each([TellCall(one, 0.5) for one in more]) == [ONE] * 4
+    first = [TellCall(more[0], 0.5), TellCall(more[1:], [0.5] * 3)]
+    assert teller.tell_each(first) == [ONE, Recorded(3, 0, 0)]
     assert teller.status().told == len(ids) + 4
     assert teller.verify().ok
 

@@ -209,7 +209,9 @@ class Session:
             for one in operations:
                 one.error = problem
 
-    def _tell_together(self, operations: list[Operation]) -> None:
+    def _tell_together(self, operations: list[Operation], first: bool = True) -> None:
+        if not operations:
+            return
         if len(operations) == 1 and self._tell_at_once(operations[0]):
             return
         if not self.storage.is_sqlite and len(operations) > 1:
@@ -237,7 +239,12 @@ class Session:
         for one, told in done:
             self._note(told)
             one.succeed(told)
-        for one in unknown:
+        if unknown:
+            self._without_blame(self._tell_with_the_lock, unknown[:1])
+            if first and not self.state.stale:  # it is in step now: what was unknown to it may not be any more
+                self._without_blame(lambda rest: self._tell_together(rest, first=False), unknown[1:])
+                return
+        for one in unknown[1:]:
             self._without_blame(self._tell_with_the_lock, [one])
 
     def _tell_cells_at_once(self, operations: list[Operation]) -> list[Operation]:
