@@ -1,0 +1,152 @@
+"""The example page in a real browser, against `sottovoce serve`: it asks, a click tells, and no raw loss leaves it."""
+
+import contextlib
+import functools
+import json
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import httpx
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+import sottovoce as sv
+from sottovoce.cli import main
+
+PAGE = Path(__file__).resolve().parents[2] / "examples" / "page"
+SERVICE = "http://127.0.0.1:8420"  # as the files of the example have it
+TOLD = re.compile(r'\{"id": "[0-9a-f.]+", "report":  {18}( 1|-1), "late": "drop"\}')
+
+
+def commands():
+    """Return the commands of the page's README, as lists of words."""
+    blocks = re.findall(r"```sh\n(.*?)```", (PAGE / "README.md").read_text(), re.DOTALL)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    return [shlex.split(line.removesuffix("&")) for line in lines]
+
+
+def run(command, capsys):
+    """Run a command of the README in this process; return what it has printed."""
+    capsys.readouterr()
+    with contextlib.suppress(SystemExit):
+        main(command[1:])
+    return capsys.readouterr().out
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def pages(folder):
+    handler = functools.partial(_Quiet, directory=folder)
+    with ThreadingHTTPServer(("", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@contextlib.contextmanager
+def service(words, url):
+    process = subprocess.Popen([sys.executable, "-m", *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    try:
+        for _ in range(600):
+            with contextlib.suppress(httpx.HTTPError):
+                if httpx.get(f"{url}/ready").status_code == 200:
+                    break
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.1)  # it says nothing when it is ready
+        yield
+    finally:
+        process.terminate()
+        process.wait(60)
+        process.stderr.close()
+
+
+def sent(browser):
+    """Return the bodies of what the browser has posted since the last look, with the addresses."""
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
+    requests = [one["params"]["request"] for one in events if one["method"] == "Network.requestWillBeSent"]
+    return [(one["url"], one.get("postData", "")) for one in requests if one["method"] == "POST"]
+
+
+def shown(browser):
+    return [button.text for button in browser.find_elements(By.CSS_SELECTOR, "#slate button")]
+
+
+def next_slate(browser, before):
+    slate = "const s = document.getElementById('slate'); return s.children.length ? s.dataset.action : null;"
+    WebDriverWait(browser, 60, 0.02).until(lambda _: browser.execute_script(slate) not in (None, before))
+    return browser.execute_script(slate)
+
+
+def test_the_page_asks_and_a_click_tells_a_report(browser, tmp_path, monkeypatch, capsys):
+    folder = shutil.copytree(PAGE, tmp_path / "page")
+    monkeypatch.chdir(folder)
+    create, serve, _, make_key = commands()
+    run(create, capsys)
+    key = json.loads(run([*make_key, "--json"], capsys))["key"]
+    port, drinks = free_port(), (folder / "drinks.txt").read_text().split("\n")
+    url = f"http://127.0.0.1:{port}"
+    index = (folder / "index.html").read_text()
+    (folder / "index.html").write_text(index.replace(SERVICE, url).replace('data-key=""', f'data-key="{key}"'))
+    with pages(folder) as page:
+        words = [one.replace("http://127.0.0.1:8000", f"http://127.0.0.1:{page}") for one in serve if one != "--dev"]
+        with service([*words, "--port", str(port)], url):
+            check_page(browser, f"http://127.0.0.1:{page}/", drinks)
+            check_another_origin(browser, f"http://localhost:{page}/")
+    with sv.Study.open("sqlite:///drinks.db", name="drinks") as study:
+        assert study.status().told == 6
+        assert study.outstanding().ids.size == 1  # the slate that was left on the screen
+
+
+def check_page(browser, address, drinks):
+    browser.get_log("browser")
+    sent(browser)
+    browser.get(address)
+    action = next_slate(browser, None)
+    assert len(set(shown(browser))) == 5
+    assert set(shown(browser)) <= set(drinks)
+    for turn in range(6):
+        if turn % 2:
+            browser.find_element(By.ID, "none").click()
+        else:
+            browser.find_elements(By.CSS_SELECTOR, "#slate button")[turn % 5].click()
+        action = next_slate(browser, action)
+    requests = sent(browser)
+    told = [body for where, body in requests if where.endswith("/studies/drinks/tell")]
+    assert len(told) == 6
+    assert all(TOLD.fullmatch(body) for body in told), "only reports, in a fixed width"
+    assert len({len(body) for body in told}) <= 2  # ids grow with their numbers
+    assert {where.rpartition("/")[2] for where, _ in requests} == {"ask", "tell"}
+    assert not [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"], "the policy is kept to"
+
+
+def check_another_origin(browser, address):
+    """A page that was not named to the service gets nothing from it."""
+    browser.get(address)
+    said = "return document.getElementById('said').textContent;"
+    WebDriverWait(browser, 60, 0.02).until(lambda _: "Nothing can be shown" in browser.execute_script(said))
+    assert shown(browser) == []
+
+
+@pytest.mark.parametrize("name", ["index.html", "page.js"])
+def test_the_page_has_no_inline_script_and_keeps_nothing(name):
+    text = (PAGE / name).read_text()
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|<style|\sstyle=|javascript:|innerHTML|localStorage", text)
+    assert "unsafe" not in text
