@@ -204,6 +204,7 @@ def test_a_cell_that_was_cut_since_takes_nothing_beyond_its_end(opened, postgres
     ids = [asking.ask().id for _ in range(12)]
     while asking._session.hand.count < 8:  # so often that it reserves for calls to come
         ids.append(asking.ask().id)
+    ids += [asking.ask().id for _ in range(3)]
     assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * len(ids)
     before = dict(teller._session._known._rounds)
     asking.close()
