@@ -90,3 +90,11 @@ def serve():
             return served
 
         yield started
+
+
+@pytest.fixture
+def free_port():
+    """Return a port of this machine that nobody has."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from ipaddress import ip_address
@@ -81,7 +82,7 @@ class Settings:
             raise ValueError("simulated noise is NOT PRIVATE: it needs --dev, and one worker")
         if (self.certificate is None) != (self.private_key is None):
             raise ValueError("certificate and private key go together: pass both, or neither")
-        if any(origin == "*" or origin.endswith("/") or "://" not in origin for origin in self.origins):
+        if not all(re.fullmatch(r"https?://[^/*\s]+", origin) for origin in self.origins):
             raise ValueError(
                 f"origins must be like https://shop.example, each named, without a path, got {', '.join(self.origins)}"
             )

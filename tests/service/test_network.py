@@ -1,0 +1,122 @@
+"""Who may call from where: origins of pages, proxies, TLS; and the client that pages load."""
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+
+import httpx
+import pytest
+
+from sottovoce.service.settings import Settings
+
+PAGE = "https://shop.example"
+
+
+def preflight(served, origin):
+    headers = {
+        "Origin": origin,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization",
+    }
+    return served.client.options("/studies/spring/ask", headers=headers)
+
+
+def test_pages_may_not_call_unless_their_origin_is_named(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create()
+    assert preflight(served, PAGE).status_code >= 400
+    answer = served.client.post("/studies/spring/ask", headers={"Origin": PAGE})
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_pages_of_an_origin_that_is_named_may_call_without_cookies(serve, sqlite_url):
+    served = serve(storage=sqlite_url, origins=(PAGE,))
+    served.create()
+    allowed = preflight(served, PAGE)
+    assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, PAGE)
+    assert "access-control-allow-credentials" not in allowed.headers
+    assert preflight(served, "https://other.example").status_code == 400
+    answer = served.client.post("/studies/spring/ask", headers={"Origin": PAGE})
+    assert answer.headers["access-control-allow-origin"] == PAGE
+    other = served.client.post("/studies/spring/ask", headers={"Origin": "https://other.example"})
+    assert other.headers.get("access-control-allow-origin") not in ("*", "https://other.example")
+    refused = served.client.post("/studies/none/ask", headers={"Origin": PAGE})  # a page can read what went wrong
+    assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (404, PAGE)
+
+
+@pytest.mark.parametrize("origin", ["*", "shop.example", "https://shop.example/", "https://shop.example/a"])
+def test_origins_are_named_one_by_one(origin):
+    with pytest.raises(ValueError, match="origins must be like https"):
+        Settings(storage="sqlite:///a.db", origins=(origin,))
+
+
+def test_the_client_of_pages_needs_no_key(serve, sqlite_url):
+    served = serve(storage=sqlite_url, dev=False)
+    script = served.client.get("/sottovoce.js")
+    assert (script.status_code, script.headers["content-type"]) == (200, "text/javascript; charset=utf-8")
+    assert "privatise" in script.text
+    again = served.client.get("/sottovoce.js", headers={"If-None-Match": script.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert served.client.get("/studies").status_code == 401
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.4", "service.example", "::"])
+def test_without_keys_only_on_this_machine(host):
+    with pytest.raises(ValueError, match="host must be"):
+        Settings(storage="sqlite:///a.db", dev=True, host=host)
+    Settings(storage="sqlite:///a.db", host=host)
+
+
+def test_settings_travel_to_workers_and_show_no_password():
+    settings = Settings(storage="postgresql://me:secret@host/db", workers=3, origins=(PAGE,), proxies=("10.0.0.1",))
+    assert Settings.from_environment(settings.in_environment()) == settings
+    assert "secret" not in repr(settings)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    """Return a certificate for this machine and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("there is no openssl to make a certificate with")
+    folder = tmp_path_factory.mktemp("tls")
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"]
+    subprocess.run(made, check=True, capture_output=True)
+    return folder / "cert.pem", folder / "key.pem"
+
+
+def test_the_command_serves_with_tls(certificate, sqlite_url, free_port):
+    cert, key = certificate
+    command = [sys.executable, "-m", "sottovoce", "serve", "--storage", sqlite_url, "--port", str(free_port), "--dev"]
+    service = subprocess.Popen(
+        [*command, "--certificate", cert, "--private-key", key],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        answer = _answered(f"https://127.0.0.1:{free_port}/health", str(cert), service)
+        assert json.loads(answer) == {"status": "ok"}
+        with pytest.raises(httpx.TransportError):
+            httpx.get(f"http://127.0.0.1:{free_port}/health")
+    finally:
+        service.terminate()
+        _, err = service.communicate(timeout=60)
+    assert service.returncode in (0, -15)
+    assert f"serving at https://127.0.0.1:{free_port}" in err
+    assert "DEVELOPMENT: there are no keys" in err
+
+
+def _answered(address, cert, service):
+    import ssl
+
+    trusted = ssl.create_default_context(cafile=cert)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and service.poll() is None:
+        try:
+            return httpx.get(address, verify=trusted).text
+        except httpx.TransportError:
+            time.sleep(0.05)
+    pytest.fail("the service does not answer")
