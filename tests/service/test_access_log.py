@@ -11,6 +11,7 @@ import threading
 from contextlib import suppress
 
 import pytest
+import uvicorn.config
 from fastapi import FastAPI
 from httpx import ASGITransport, AsyncClient
 from hypothesis import given
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
-from sottovoce.service.access_log import AccessLog, logging_config
+from sottovoce.service.access_log import AccessLog, Answered, logging_config
 from sottovoce.service.discretion import DiscreetFormatter, be_discreet, note_incident, printable, told
 from sottovoce.service.limits import BodyLimit
 from sottovoce.service.observing import Observed
@@ -34,8 +35,9 @@ LINE = re.compile(
 def logged():
     """Loggers as a worker has them, but for their streams; what they write is in the two of the fixture."""
     out, err = io.StringIO(), io.StringIO()
-    before = [(name, logging.getLogger(name)) for name in ("", "sottovoce.access", "uvicorn", "uvicorn.access")]
-    kept = [(one, one.handlers[:], one.level, one.propagate) for _, one in before]
+    names = ("", "sottovoce.access", "uvicorn", "uvicorn.access", "uvicorn.error")
+    kept = [(one, one.handlers[:], one.level, one.propagate) for one in map(logging.getLogger, names)]
+    logging.config.dictConfig(uvicorn.config.LOGGING_CONFIG)  # as it is unless told otherwise
     config = logging_config()
     config["handlers"]["errors"]["stream"], config["handlers"]["access"]["stream"] = err, out
     logging.config.dictConfig(config)
@@ -72,7 +74,7 @@ def application():
         raise ClientDisconnect
 
     app.add_middleware(BodyLimit, most=1000)
-    app.add_middleware(Observed, log=AccessLog())
+    app.add_middleware(Observed, log=AccessLog(), delay=0)
     return app
 
 
@@ -93,6 +95,35 @@ def test_a_line_for_a_request(logged):
     assert LINE.fullmatch(line)
     assert ' GET /studies/{name}/status study="spring" status=200 ' in line
     assert line.endswith(" key=abc bytes=4")
+
+
+def test_lines_are_written_together_and_none_is_left_when_the_service_stops():
+    lines = []
+    logger = logging.Logger("test")
+    logger.handle = lambda record: lines.append(record.getMessage())
+
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            await send({"type": "http.response.start", "status": 200})
+
+    async def send(message):
+        pass
+
+    observed = Observed(app, log=AccessLog(logger), delay=1000.0)
+
+    async def life():
+        for _ in range(5):
+            await observed({"type": "http", "method": "GET"}, None, send)
+        assert lines == []
+        await observed({"type": "lifespan"}, None, send)
+        soon = Observed(app, log=AccessLog(logger), delay=0.001)
+        await soon({"type": "http", "method": "GET"}, None, send)
+        while len(lines) < 2:
+            await asyncio.sleep(0.001)
+
+    asyncio.run(life())
+    assert [len(some.splitlines()) for some in lines] == [5, 1]
+    assert all(LINE.fullmatch(line) for some in lines for line in some.splitlines())
 
 
 def test_an_error_is_answered_and_logged_by_type_and_place(logged):
@@ -163,7 +194,7 @@ def test_names_are_written_so_that_they_stay_in_their_place(name):
     lines = []
     logger = logging.Logger("test")
     logger.handle = lambda record: lines.append(record.getMessage())
-    AccessLog(logger).write("GET", "/studies/{name}/status", name, 200, 0.1, "abc", 1)
+    AccessLog(logger).write([Answered(0.0, "GET", "/studies/{name}/status", 200, 0.1, 1, "abc", name)])
     assert LINE.fullmatch(lines[0])
 
 

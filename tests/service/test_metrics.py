@@ -65,7 +65,7 @@ def test_what_is_made_up_makes_no_series():
     async def status(name: str):
         return Response("fine")
 
-    app.add_middleware(Observed, metrics=metrics)
+    app.add_middleware(Observed, metrics=metrics, delay=0)
 
     async def calls():
         async with AsyncClient(transport=ASGITransport(app), base_url="http://x") as client:

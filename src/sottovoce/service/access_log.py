@@ -7,12 +7,40 @@ request was let in to one that exists, the public part of the key. So there is n
 import json
 import logging
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-__all__ = ["AccessLog", "logging_config"]
+__all__ = ["AccessLog", "Answered", "logging_config"]
 
 _NAME = "sottovoce.access"
 _LONGEST_NAME = 200
+
+
+class Answered(NamedTuple):
+    """A request that was answered.
+
+    Attributes
+    ----------
+    at
+        When, in seconds since 1970.
+    method, route
+        What was called: one of a few words, and the template of the route.
+    status, seconds, size
+        What came of it, how long it took, and the bytes of the answer.
+    key
+        The public part of its key, if that was good.
+    study
+        The name of the study, if there is one of that name.
+    """
+
+    at: float
+    method: str
+    route: str
+    status: int
+    seconds: float
+    size: int
+    key: str | None = None
+    study: str | None = None
 
 
 class AccessLog:
@@ -28,38 +56,28 @@ class AccessLog:
         self._logger = logging.getLogger(_NAME) if logger is None else logger
         self._second, self._stamp = -1, ""
 
-    def write(
-        self, method: str, route: str, study: str | None, status: int, seconds: float, key: str | None, size: int
-    ) -> None:
-        """Write a line.
+    def write(self, answers: Sequence[Answered]) -> None:
+        """Write a line for each of some requests.
 
         Parameters
         ----------
-        method, route
-            What was called: one of a few words, and the template of the route.
-        study
-            Its name, if there is one.
-        status, seconds, size
-            What came of it, how long it took, and the bytes of the answer.
-        key
-            The public part.
+        answers
+            What became of them.
         """
-        if not self._logger.isEnabledFor(logging.INFO):
-            return
-        named = "" if study is None else f" study={json.dumps(study[:_LONGEST_NAME])}"  # in ASCII, with escapes
-        line = (
-            f"{self._now()} {method} {route}{named} status={status} ms={1000 * seconds:.1f} key={key or '-'} "
-            f"bytes={size}"
-        )
-        # Not by `info`, which looks for the caller's file and line: that takes as long as all the rest.
-        self._logger.handle(logging.LogRecord(_NAME, logging.INFO, "", 0, line, None, None))
+        if self._logger.isEnabledFor(logging.INFO):
+            lines = "\n".join(map(self._line, answers))
+            # Not by `info`, which looks for the caller's file and line.
+            self._logger.handle(logging.LogRecord(_NAME, logging.INFO, "", 0, lines, None, None))
 
-    def _now(self) -> str:
-        now = time.time()
-        second = int(now)
+    def _line(self, one: Answered) -> str:
+        second = int(one.at)
         if second != self._second:
             self._second, self._stamp = second, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
-        return f"{self._stamp}.{int(1000 * (now - second)):03d}Z"
+        named = "" if one.study is None else f" study={json.dumps(one.study[:_LONGEST_NAME])}"  # ASCII, with escapes
+        return (
+            f"{self._stamp}.{int(1000 * (one.at - second)):03d}Z {one.method} {one.route}{named} status={one.status} "
+            f"ms={1000 * one.seconds:.1f} key={one.key or '-'} bytes={one.size}"
+        )
 
 
 def logging_config(level: str = "WARNING", *, access: bool = True) -> dict[str, Any]:
@@ -86,7 +104,8 @@ def logging_config(level: str = "WARNING", *, access: bool = True) -> dict[str, 
         "root": {"handlers": ["errors"], "level": level},
         "loggers": {
             _NAME: {"handlers": ["access"], "level": "INFO" if access else "CRITICAL", "propagate": False},
-            "uvicorn": {"level": level},
+            "uvicorn": {"handlers": [], "level": level, "propagate": True},  # whatever it has set up before
+            "uvicorn.error": {"handlers": [], "level": level, "propagate": True},
             "uvicorn.access": {"handlers": [], "level": "CRITICAL", "propagate": False},
         },
     }

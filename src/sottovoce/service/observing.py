@@ -1,5 +1,6 @@
 """Around every request: it is counted, timed and logged, and what goes wrong in it is answered without its words."""
 
+import asyncio
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from sottovoce.service.access_log import AccessLog
+from sottovoce.service.access_log import AccessLog, Answered
 from sottovoce.service.discretion import note_incident
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_response
@@ -50,15 +51,23 @@ class Observed:
         Where lines are written; None for nowhere.
     metrics
         Where requests are counted; None for nowhere.
+    delay
+        Seconds after which they are: many at once take a third of the work that each would take by itself.
     """
 
-    def __init__(self, app: ASGIApp, *, log: AccessLog | None = None, metrics: Metrics | None = None) -> None:
-        self._app, self._log, self._metrics = app, log, metrics
+    def __init__(
+        self, app: ASGIApp, *, log: AccessLog | None = None, metrics: Metrics | None = None, delay: float = 0.05
+    ) -> None:
+        self._app, self._log, self._metrics, self._delay = app, log, metrics, delay
+        self._answered: list[Answered] = []
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the application."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            try:
+                await self._app(scope, receive, send)
+            finally:
+                self._flush()  # the service stops
             return
         visit = scope["sottovoce.visit"] = Visit()
         began = time.perf_counter()
@@ -79,14 +88,33 @@ class Observed:
             if not visit.status:  # otherwise the server closes the connection: an answer that has begun is not ended
                 await problem_response(Problem("internal", incident=number))(scope, receive, noted)
         finally:
-            self._record(scope, visit, time.perf_counter() - began)
+            seconds, status = time.perf_counter() - began, visit.status or _GONE
+            self._answered.append(
+                Answered(
+                    time.time(),
+                    _method(scope),
+                    _route(scope),
+                    status,
+                    seconds,
+                    visit.size,
+                    visit.key,
+                    _study(scope, visit),
+                )
+            )
+            if not self._delay:
+                self._flush()
+            elif len(self._answered) == 1:
+                asyncio.get_running_loop().call_later(self._delay, self._flush)
 
-    def _record(self, scope: Scope, visit: Visit, seconds: float) -> None:
-        method, route, status = _method(scope), _route(scope), visit.status or _GONE
+    def _flush(self) -> None:
+        answered, self._answered = self._answered, []
+        if not answered:
+            return
         if self._metrics is not None:
-            self._metrics.count_request(route, method, status, seconds)
+            for one in answered:
+                self._metrics.count_request(one.route, one.method, one.status, one.seconds)
         if self._log is not None:
-            self._log.write(method, route, _study(scope, visit), status, seconds, visit.key, visit.size)
+            self._log.write(answered)
 
 
 def doing(scope: Scope) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from queue import SimpleQueue
@@ -25,16 +24,13 @@ class FreshReads(Generic[Found]):
     ----------
     read
         Is called in the thread, one call at a time.
-    apart
-        Seconds between the beginnings of two reads, so that a loop which is never idle does not spend itself on them.
     """
 
-    def __init__(self, read: Callable[[], Found], *, apart: float = 0.0) -> None:
-        self._read, self._apart = read, apart
+    def __init__(self, read: Callable[[], Found]) -> None:
+        self._read = read
         self._orders: SimpleQueue[tuple[asyncio.AbstractEventLoop, list[asyncio.Future[Found]]] | None] = SimpleQueue()
         self._waiting: list[asyncio.Future[Found]] = []
         self._busy = False
-        self._began = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
 
@@ -47,20 +43,11 @@ class FreshReads(Generic[Found]):
         self._waiting.append(mine)
         if not self._busy:
             self._busy = True
-            self._next(loop)
+            loop.call_soon(self._begin, loop)  # so that whoever calls in this turn of the loop shares it
         return mine
-
-    def _next(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin in the next turn of the loop, so that whoever calls in this one shares it; or when it is time."""
-        wait = self._began + self._apart - time.monotonic()
-        if wait > 0:
-            loop.call_later(wait, self._begin, loop)
-        else:
-            loop.call_soon(self._begin, loop)
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         waiting, self._waiting = self._waiting, []
-        self._began = time.monotonic()
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="sottovoce keys", daemon=True)
             self._thread.start()
@@ -95,7 +82,7 @@ class FreshReads(Generic[Found]):
                 one.set_exception(StorageError(str(problem)) if isinstance(problem, StorageError) else problem)
         if loop is self._loop:
             if self._waiting:
-                self._next(loop)
+                self._begin(loop)
             else:
                 self._busy = False
 

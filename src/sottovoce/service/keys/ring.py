@@ -28,7 +28,6 @@ _REVOKE = "UPDATE sottovoce_service_keys SET revoked = ? WHERE id = ? AND revoke
 _REVISION = "SELECT number FROM sottovoce_service_revision"
 _RAISE = "UPDATE sottovoce_service_revision SET number = number + ?"
 _LONGEST_NOTE = 200
-_APART = 0.002  # seconds between reads: at most so many that a worker hardly notices them
 
 
 class _Kept(NamedTuple):
@@ -73,7 +72,7 @@ class KeyRing:
         self._lock = threading.Lock()  # of what is held
         self._revision: int | None = None
         self._held: Mapping[str, _Kept] = {}
-        self._fresh = FreshReads(self._read_again, apart=_APART)
+        self._fresh = FreshReads(self._read_again)
 
     # -- making and revoking -------------------------------------------------------------------------------------
 
