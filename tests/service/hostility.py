@@ -1,0 +1,134 @@
+"""What the hostile tests share: a real service in processes of its own, which can be killed, and clients of it."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+import httpx
+
+import sottovoce as sv
+from sottovoce.client import Retries
+from sottovoce.service.keys import KeyRing
+from sottovoce.service.settings import Settings
+from sottovoce.service.store import ServiceStore
+
+SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
+PATIENT = Retries(attempts=40, first=0.05, longest=2.0)  # a service that is killed again and again comes back
+
+_RUN = """
+import json, sys
+from sottovoce.service import serving
+from sottovoce.service.settings import Settings
+settings = Settings(**{k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(sys.argv[1]).items()})
+exec(sys.argv[2])
+serving.serve(settings)
+"""
+
+
+def small_study(**changes):
+    """A study that is made in no time, with rounds of a dozen events, all of whose losses are wanted."""
+    return {
+        "domain": sv.domains.Simplex(["tea", "coffee", "cocoa", "milk"]),
+        "horizon": 1_000_000,
+        "loss_range": (0.0, 1.0),
+        "privacy": sv.PureDP(1.0),
+        "losses": "linear",
+        "integral": True,
+        "patience": None,
+    } | changes
+
+
+def free_port():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return taken.getsockname()[1]
+
+
+def new_key(url, roles, study=None, **options):
+    """Make a key past the service; return (public part, text)."""
+    ring = KeyRing(ServiceStore(url))
+    try:
+        key, text = ring.create(roles, study, **options)
+    finally:
+        ring.close()
+    return key.id, text
+
+
+def revoke(url, public):
+    ring = KeyRing(ServiceStore(url))
+    try:
+        ring.revoke(public)
+    finally:
+        ring.close()
+
+
+class Served:
+    """A service in processes of its own; everything that they print is in `log`."""
+
+    def __init__(self, url, folder, prelude="", **settings):
+        self.url, self.log, self.port = url, folder / "service.log", free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.settings = Settings(storage=url, port=self.port, **{"rate": 1e6} | settings)
+        self._prelude = prelude
+        self.process = None
+
+    def start(self):
+        program = [sys.executable, "-c", _RUN, json.dumps(asdict(self.settings)), self._prelude]
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(program, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        self.wait()
+        return self
+
+    def wait(self, seconds=60):
+        """Wait until it answers."""
+        for _ in range(seconds * 20):
+            assert self.process.poll() is None, self.log.read_text()[-3000:]
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{self.base}/health", timeout=5, trust_env=False).status_code == 200:
+                    return
+            time.sleep(0.05)
+        raise AssertionError(f"the service did not start: {self.log.read_text()[-3000:]}")
+
+    def workers(self):
+        """Return the processes that answer: the children of the supervisor, or the one process there is."""
+        if self.settings.workers == 1:
+            return [self.process.pid]
+        found = []
+        for entry in os.listdir("/proc"):
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                with open(f"/proc/{entry}/stat") as stat:
+                    parent = int(stat.read().rpartition(")")[2].split()[1])
+                with open(f"/proc/{entry}/cmdline") as command:
+                    if parent == self.process.pid and "spawn_main" in command.read():
+                        found.append(int(entry))
+        return found
+
+    def kill(self):
+        """Kill all of it, this very moment."""
+        for one in {*self.workers(), self.process.pid}:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        self.process.wait()
+
+    def stop(self, seconds=60):
+        """Stop it in good order; return its exit status."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
+
+    def connect(self, key, study="spring", **options):
+        return sv.connect(self.base, study=study, key=key, **{"retries": PATIENT, "timeout": 30.0} | options)
+
+    def client(self, key=None, **options):
+        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
+        return httpx.Client(base_url=self.base, headers=headers, timeout=30.0, trust_env=False, **options)

@@ -1,0 +1,88 @@
+"""Workers, whole services and database servers are killed among thousands of calls: nothing that was acknowledged is
+lost, no id is handed out twice, and clients recover by themselves."""
+
+import os
+import random
+import signal
+import time
+
+import pytest
+from crowds import Crowd, check_all
+from hostility import SOAK, new_key
+from killing import tally
+from study_tools import sums
+
+import sottovoce as sv
+
+KILLS = 12 if SOAK else 2
+CALLS = 600 if SOAK else 250  # between two kills
+STOPPED = (0, -signal.SIGTERM)  # one process hands on the signal that has stopped it, in good order
+
+
+@pytest.fixture
+def study(request):
+    def create(url):
+        sv.Study.open(url, name="study", patience=None, **sums()).close()
+        return new_key(url, ["ask", "tell", "read"], "study")[1]
+
+    return create
+
+
+@pytest.mark.timeout(300)
+def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, postgres_url, shelf):
+    key = study(postgres_url)
+    served = serving(postgres_url, workers=2)
+    rng = random.Random("workers")
+    with Crowd(served, key, shelf) as crowd:
+        for _ in range(KILLS):
+            crowd.wait_for(CALLS)
+            victim = rng.choice(served.workers())
+            os.kill(victim, signal.SIGKILL)
+            until_replaced(served, victim)
+        crowd.wait_for(CALLS)
+    status = check_all(postgres_url, crowd.said())
+    tally("service: a worker killed", postgres_url, "nothing lost", KILLS)
+    assert status.told > KILLS * CALLS / 4
+    assert served.stop() in STOPPED
+
+
+@pytest.mark.timeout(300)
+def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, own_server, shelf):
+    url = f"{own_server.url}/postgres"
+    key = study(url)
+    served = serving(url, workers=2)
+    workers = set(served.workers())
+    with Crowd(served, key, shelf) as crowd:
+        for turn in range(KILLS):
+            crowd.wait_for(CALLS)
+            own_server.stop(signal.SIGQUIT if turn % 2 else signal.SIGKILL)
+            own_server.start()
+        crowd.wait_for(CALLS)
+    check_all(url, crowd.said())
+    tally("service: the database killed", url, "nothing lost", KILLS)
+    assert set(served.workers()) == workers  # they went on: nobody had to start them again
+    assert served.stop() in STOPPED
+
+
+@pytest.mark.timeout(300)
+def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(study, serving, sqlite_url, shelf):
+    key = study(sqlite_url)
+    served = serving(sqlite_url)
+    with Crowd(served, key, shelf) as crowd:
+        for _ in range(KILLS):
+            crowd.wait_for(CALLS)
+            served.kill()
+            served.start()
+        crowd.wait_for(CALLS)
+    check_all(sqlite_url, crowd.said())
+    tally("service: killed and started again", sqlite_url, "nothing lost", KILLS)
+    assert served.stop() in STOPPED
+
+
+def until_replaced(served, victim, seconds=60):
+    for _ in range(seconds * 20):
+        workers = served.workers()
+        if victim not in workers and len(workers) == served.settings.workers:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the supervisor has not replaced a worker that was killed")
