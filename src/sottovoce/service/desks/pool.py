@@ -4,13 +4,14 @@ import asyncio
 from collections import OrderedDict
 from contextlib import suppress
 
-from sottovoce.errors import ConfigurationMismatch, StateRefused
+from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.desks.desk import Desk
 from sottovoce.service.desks.requests import Requests
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
+from sottovoce.studies.opening.names import study_name
 from sottovoce.studies.opening.withheld import WithheldNoise
 
 __all__ = ["Desks"]
@@ -85,6 +86,12 @@ def open_study(settings: Settings, name: str) -> tuple[Study, StateRefused | Non
 
     Return it, and why it can only be looked at.
     """
+    try:
+        study_name(name)
+    except ValueError:  # which repeats the name, and is not what a loss is refused for
+        name = ""
+    if not name:
+        raise StudyNotFound("no study can have this name")
     if settings.simulated is not None:
         with suppress(ConfigurationMismatch):  # its noise is real
             return Study.open(settings.storage, name=name, noise=SimulatedNoise(settings.simulated)), None

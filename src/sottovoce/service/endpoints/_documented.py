@@ -5,6 +5,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from pydantic import BaseModel, TypeAdapter
+from starlette.responses import Response
 
 from sottovoce.service.problem_documents import KINDS
 
@@ -74,7 +75,14 @@ def documented(
     if reads is not None:
         content = {name: {"schema": schema} for name, schema in reads.items()}
         extra["requestBody"] = {"required": needed, "content": content}
-    return {"summary": words, "openapi_extra": extra, "responses": {}, "response_model": None, "status_code": status}
+    return {
+        "summary": words,
+        "openapi_extra": extra,
+        "responses": {},
+        "response_model": None,
+        "response_class": Response,  # of no media type: FastAPI would document its own beside ours
+        "status_code": status,
+    }
 
 
 def documented_app(app: FastAPI) -> dict[str, Any]:

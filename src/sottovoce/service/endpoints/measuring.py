@@ -16,9 +16,9 @@ def metrics_routes(context: Context) -> APIRouter:
     """Return the route by which the service is measured."""
     router = APIRouter()
 
-    @router.get(
-        "/metrics", name="metrics", **documented("Counts and times for Prometheus.", answers={"type": "string"})
-    )
+    about = documented("Counts and times for Prometheus.", answers={"type": "string"}, media="text/plain")
+
+    @router.get("/metrics", name="metrics", **about)
     async def metrics(request: Request) -> Response:
         await context.gate(request, "read")
         page, kind = await asyncio.to_thread(context.metrics.page)
