@@ -1,6 +1,7 @@
 """POST /studies: create a study, or find that it exists and was created alike."""
 
 import asyncio
+import inspect
 import json
 import re
 from collections.abc import Iterator
@@ -107,8 +108,9 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
         **facts,
         **choices,
     }
-    if taken := wish.choices.keys() & making.keys():
-        raise Problem("malformed", f"choices: {', '.join(sorted(taken))} has a member of its own.")
+    if wish.choices.keys() & {*making, *inspect.signature(Study.open).parameters}:
+        # Not a choice of a plan: `restored`, say, would end the life of a study, with losses that are on record.
+        raise Problem("malformed", "choices are of a plan; what else there is has a member of its own.")
     making |= wish.choices
     with Study.open(settings.storage, name=wish.name, **making) as study:
         return {

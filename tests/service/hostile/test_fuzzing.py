@@ -93,6 +93,7 @@ VALID = {
     "patience": 100,
     "seed": 1,
 }
+OTHERS = ("choices", "play", "lipschitz", "channel", "plan", "exploration", "mechanism", "deadline")
 MARK = "qzKxR7v"  # whatever is refused, it is not repeated
 ODD = (
     *(None, True, -1, 0, 1, 2, 0.5, -0.0, 1e308, 5e-324, 2**31, 2**63, 10**30, 10**400, 1e-300),
@@ -125,6 +126,7 @@ ODD = (
     {"made": ["domains", "Permutahedron", {"weights": {"array": MARK}}]},
     {"made": ["domains", "Box", {"low": [0, MARK], "high": [1, 1e999]}]},
     {"made": ["privacy", "PureDP", {"epsilon": 1.0}]},
+    *({"restored": True}, {"ledger": MARK}, {"repeat": "ignore"}, {"url": MARK}, {MARK: 1}, {"probes": 10**30}),
     *({"type": "Box"}, {"kind": MARK}, {"Simplex": {"n": 4}}, {"domain": "Simplex", "n": 10**5}),
 )
 
@@ -133,7 +135,18 @@ def test_a_study_is_created_or_refused_whatever_is_asked_for(service):
     """Each member of a creation replaced by each of many oddities: never a failure of the service, never an echo."""
     statuses, failed = set(), []
     with service.client(service.key) as client:
-        for member in (*VALID, "play", "lipschitz", "channel", "plan", "exploration", "mechanism", "deadline", MARK):
+        for member in (
+            *VALID,
+            "choices",
+            "play",
+            "lipschitz",
+            "channel",
+            "plan",
+            "exploration",
+            "mechanism",
+            "deadline",
+            MARK,
+        ):
             for number, odd in enumerate(ODD):
                 wish = VALID | {"name": f"{member} {number}", member: odd}
                 answer = client.post("/studies", content=json.dumps(wish))
@@ -174,3 +187,17 @@ def _make_likely(case, name, ids, data):
         for member in ("losses", "reports"):
             if isinstance(case.body.get(member), list) and isinstance(case.body.get("ids"), list):
                 case.body[member] = (case.body[member] + [0, 0, 0])[: len(case.body["ids"])]
+
+
+def test_creating_a_study_again_is_not_a_way_to_end_its_life(service):
+    """Arguments of `Study.open` that are no choices of a plan stay out: `restored` would drop losses on record."""
+    with service.client(service.key) as client:
+        assert client.post("/studies", json=VALID).status_code in (200, 201)
+        actions = client.post("/studies/made/ask", json={"size": 3}).json()["actions"]
+        told = {"ids": [one["id"] for one in actions], "losses": [0.5] * 3}
+        assert client.post("/studies/made/tell", json=told).json()["recorded"] == 3
+        before = client.get("/studies/made/status").json()
+        for other in ("restored", "ledger", "repeat", "noise", "url", "name"):
+            assert client.post("/studies", json=VALID | {"choices": {other: True}}).status_code == 422
+        assert client.get("/studies/made/status").json() == before
+        assert client.post("/studies/made/tell", json=told).json()["already"] == 3
