@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.client import TellQueue
 from sottovoce.client._reports import KeptReports
+from sottovoce.client.tell_queue import Destination
 from sottovoce.errors import ConfigurationMismatch, InvalidLoss, ServiceAway, ServiceError
 
 CHANNEL = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
@@ -78,6 +80,25 @@ def test_a_loss_is_privatised_once_however_often_it_is_told(local, stand_in):
     assert all(one == sent[0] for one in sent)
     assert remote.tell_privately(actions.ids[3], 0.0).already == 1
     assert json.loads(stand_in.bodies("tell")[-1])["report"] == sent[0][3]
+
+
+def test_with_a_queue_not_even_another_process_privatises_a_loss_again(local, stand_in, tmp_path):
+    """As after a SIGKILL: 40 reports that agree by chance come once in 2^40."""
+    first = local(queue=tmp_path / "tells.db")
+    actions, losses = first.ask(40), np.full(40, 0.5)
+    first.tell_privately(actions.ids, losses)
+    first.close()
+    local(queue=tmp_path / "tells.db").tell_privately(actions.ids[::-1], 1 - losses)
+    there, again = (json.loads(body)["reports"] for body in stand_in.bodies("tell"))
+    assert again == there[::-1]
+
+
+def test_the_oldest_reports_are_let_go_of_in_a_file_as_well(tmp_path, monkeypatch):
+    monkeypatch.setattr("sottovoce.client.tell_queue._REPORTS_KEPT", 3)
+    queue, to = TellQueue(tmp_path / "tells.db"), Destination("http://127.0.0.1", "spring")
+    assert queue.reports(to, list("abcdef"), lambda place: place) == (0, 1, 2, 3, 4, 5)
+    assert queue.reports(to, list("defab"), lambda place: 9) == (3, 4, 5, 9, 9)
+    assert queue.reports(Destination(to.service, "autumn"), ["b"], lambda place: 8) == (8,)
 
 
 def test_the_oldest_reports_are_let_go_of():

@@ -50,11 +50,11 @@ def play(study, turns):
 def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, tmp_path):
     simulated = {"privacy": sv.PureDP(1.0), "noise": sv.SimulatedNoise(5)}
     with sv.Study.open(f"sqlite:///{tmp_path}/direct.db", name="spring", **PLAYED, **simulated) as direct:
-        asked, recommended = play(direct, 60)
+        asked, recommended = play(direct, 40)
         status = direct.status().to_dict()
     create(storage, noise=sv.SimulatedNoise(5))
     with serving(storage, dev=True, simulated=5) as url, sv.connect(url, study="spring") as remote:
-        over_http, recommended_there = play(remote, 60)
+        over_http, recommended_there = play(remote, 40)
         assert (over_http == asked).all()
         assert status["round"] > 5
         there = remote.status()

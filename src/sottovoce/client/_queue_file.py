@@ -36,6 +36,8 @@ _TABLES = (
     "CREATE TABLE channels (service TEXT NOT NULL, study TEXT NOT NULL, channel TEXT, PRIMARY KEY (service, study))",
     "CREATE TABLE refusals (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
     "id TEXT NOT NULL, kind TEXT NOT NULL)",
+    "CREATE TABLE reports (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
+    "id TEXT NOT NULL, report INTEGER NOT NULL, UNIQUE (service, study, id))",
     f"PRAGMA application_id = {_OURS}",
     f"PRAGMA user_version = {_VERSION}",
 )

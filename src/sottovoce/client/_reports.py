@@ -3,6 +3,7 @@
 Whoever tells again, because an answer never came, must send the report that was sent, not another one: two reports of
 one loss cost twice the budget, and a service that drops answers could ask for as many as it likes. So reports are kept
 by the ids of their actions, and the second call for an id sends what the first has sent, whatever loss it was given.
+With a queue they are kept in its file, before anything is sent: a process that was killed has not forgotten them.
 
 Tests: tests/client/test_local_privacy.py.
 """
@@ -12,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from sottovoce import _fork
+from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.privacy.local import Channel, privatise
 
 __all__ = ["KeptReports"]
@@ -24,8 +26,10 @@ class KeptReports:
 
     Parameters
     ----------
+    queue, to
+        Where they are kept, and of which study; None for the memory of this process.
     most
-        How many are kept.
+        How many are kept in memory.
 
     Examples
     --------
@@ -35,8 +39,8 @@ class KeptReports:
     True
     """
 
-    def __init__(self, most: int = _MOST) -> None:
-        self._most = most
+    def __init__(self, queue: TellQueue | None = None, to: Destination | None = None, most: int = _MOST) -> None:
+        self._queue, self._to, self._most = queue, to, most
         self._kept: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
         self._generation = _fork.generation()
@@ -51,6 +55,8 @@ class KeptReports:
         channel
             What privatises them.
         """
+        if self._queue is not None and self._to is not None:
+            return self._queue.reports(self._to, ids, lambda place: int(privatise(losses[place], channel)))
         if self._generation != _fork.generation():  # another thread may have held the lock at the fork
             self._lock, self._generation = threading.Lock(), _fork.generation()
         with self._lock:

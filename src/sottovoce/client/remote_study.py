@@ -58,7 +58,7 @@ class RemoteStudy:
         self._to = Destination(service.address.base, name)
         self._wants = Wants(service, self._to, queue, privacy, retries)
         self._courier = None if queue is None else Courier(service, self._to, self._wants, queue, retries)
-        self._reports = KeptReports()
+        self._reports = KeptReports(queue, self._to)
         weakref.finalize(self, service.close)  # a remote study need not be closed
         if self._courier is not None:
             weakref.finalize(self, self._courier.stop)
@@ -119,7 +119,8 @@ class RemoteStudy:
         """Privatise losses here, under `LocalDP`, and send the reports; the losses themselves go no further.
 
         A loss is privatised once: when a call is repeated, because its answer never came, it sends the reports that
-        were sent before, whatever losses are passed. Two reports of one loss would cost its owner twice the budget.
+        were sent before, whatever losses are passed. Two reports of one loss would cost its owner twice the budget. The
+        last 100,000 are remembered: with a `queue` in its file, otherwise by this object alone.
 
         Parameters
         ----------

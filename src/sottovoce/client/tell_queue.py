@@ -6,7 +6,7 @@ Tests: tests/client/test_queue.py, tests/client/test_queue_killed.py.
 import json
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from sottovoce._checks import whole
@@ -17,6 +17,7 @@ from sottovoce.errors import QueueFull, StorageError
 __all__ = ["Destination", "Refusal", "TellQueue"]
 
 _REFUSALS_KEPT = 1000
+_REPORTS_KEPT = 100_000
 _SEQUENCE = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'refusals'), 0)"
 
 
@@ -166,6 +167,30 @@ class TellQueue:
     def erase(self) -> None:
         """Empty the log of the file, where what was deleted would linger."""
         self._file.erase()
+
+    def reports(self, to: Destination, ids: Sequence[str], fresh: Callable[[int], int]) -> tuple[int, ...]:
+        """Return the report of each action: the one on record, or one that is made now, and then on record for good.
+
+        Parameters
+        ----------
+        to
+            The study.
+        ids
+            Of the actions.
+        fresh
+            Makes the report of the action at a place among these.
+        """
+        found = []
+        with self._file.transaction() as connection:
+            for place, one in enumerate(ids):
+                query = "SELECT report FROM reports WHERE service = ? AND study = ? AND id = ?"
+                row = connection.execute(query, (*to, one)).fetchone()
+                found.append(fresh(place) if row is None else int(row[0]))
+                if row is None:
+                    new = "INSERT INTO reports (service, study, id, report) VALUES (?, ?, ?, ?)"
+                    number = connection.execute(new, (*to, one, found[-1])).lastrowid or 0
+                    connection.execute("DELETE FROM reports WHERE number <= ?", (number - _REPORTS_KEPT,))
+        return tuple(found)
 
     def channel(self, to: Destination) -> tuple[bool, Any]:
         """Return whether it is known what a study wants, and then its channel as plain data; None for raw losses.

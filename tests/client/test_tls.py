@@ -1,0 +1,48 @@
+"""TLS is checked: a certificate that nobody vouches for gets neither a key nor a loss."""
+
+import ssl
+import subprocess
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import ServiceAway
+
+
+@pytest.fixture
+def certificate(system_program, tmp_path):
+    """A certificate of its own for 127.0.0.1, and its key."""
+    made, key = tmp_path / "own.pem", tmp_path / "own.key"
+    words = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=own"
+    name = ["-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", made]
+    subprocess.run([system_program("openssl"), *words.split(), *name], check=True, capture_output=True)
+    return made, key
+
+
+@pytest.fixture
+def secure(stand_in, certificate):
+    """The stand-in, with TLS; its address."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    stand_in.server.socket = context.wrap_socket(stand_in.server.socket, server_side=True)
+    stand_in.server.handle_error = lambda *_: None  # who hangs up in the middle of a handshake is expected
+    return stand_in.url.replace("http:", "https:")
+
+
+def test_a_certificate_that_is_not_trusted_is_refused_at_once(secure, stand_in, key, quick):
+    with sv.connect(secure, study="spring", key=key, retries=quick) as remote:
+        with pytest.raises(ServiceAway, match=r"the certificate of .* is not one that is trusted here"):
+            remote.ask()
+        assert not stand_in.requests
+
+
+def test_one_that_is_named_is_trusted_for_its_own_name_alone(secure, certificate, stand_in, key, quick):
+    for trusted in (certificate[0], str(certificate[0]), ssl.create_default_context(cafile=certificate[0])):
+        with sv.connect(secure, study="spring", key=key, certificates=trusted) as remote:
+            assert remote.tell(remote.ask().id, 0.5).recorded == 1
+    before = len(stand_in.requests)
+    elsewhere = secure.replace("127.0.0.1", "localhost")
+    other = sv.connect(elsewhere, study="spring", key=key, certificates=certificate[0], retries=quick)
+    with other as remote, pytest.raises(ServiceAway, match="certificate"):
+        remote.ask()
+    assert len(stand_in.requests) == before
