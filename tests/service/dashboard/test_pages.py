@@ -238,8 +238,7 @@ def test_headers_of_every_page(context, logged_in):
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
         assert page.headers["x-content-type-options"] == "nosniff"
         assert page.headers["referrer-policy"] == "no-referrer"
-        kept = "private, no-cache" if "/parts/" in path else "no-store"
-        assert page.headers["cache-control"] == kept, path
+        assert page.headers["cache-control"] == "no-store", path
         assert "unsafe" not in page.headers["content-security-policy"]
 
 

@@ -1,6 +1,8 @@
 """Pages and their parts: templates, headers that keep them safe, tags by which an unchanged part costs nothing."""
 
+import asyncio
 import hashlib
+import shlex
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
@@ -36,6 +38,7 @@ _SAFE = {
 def _environment() -> Environment:
     found = templates(PackageLoader("sottovoce.service.dashboard"))
     found.globals.update(version=__version__, asset_tag=asset_tag)
+    found.filters["quoted"] = shlex.quote
     return found
 
 
@@ -44,19 +47,22 @@ def render(template: str, content: Mapping[str, Any]) -> str:
     return _environment().get_template(template).render(**content)
 
 
-def page(template: str, content: Mapping[str, Any], status: int = 200) -> Response:
-    """Return a page that nobody keeps a copy of, that loads nothing from elsewhere, and that nobody can frame."""
-    body = render(template, content)
+async def page(template: str, content: Mapping[str, Any], status: int = 200) -> Response:
+    """Return a page that nobody keeps a copy of, that loads nothing from elsewhere, and that nobody can frame.
+
+    It is filled in a thread: a long list must not hold up those who ask and tell.
+    """
+    body = await asyncio.to_thread(render, template, content)
     return Response(body, status, {**_SAFE, "Cache-Control": "no-store"}, "text/html; charset=utf-8")
 
 
 def part(request: Request, body: str) -> Response:
-    """Return a part of a page, or, if the reader has it already, nothing but that news.
+    """Return a part of a page, or, if the reader's page has it already, nothing but that news.
 
-    Parts are private: only the reader's own browser may keep one, and has to ask whether it is still the same.
+    The page itself remembers the tag of what it shows; no copy is left in the browser's files.
     """
     tag = f'"{hashlib.sha256(body.encode()).hexdigest()[:32]}"'
-    headers = {**_SAFE, "Cache-Control": "private, no-cache", "ETag": tag, "Vary": "Cookie, Authorization"}
+    headers = {**_SAFE, "Cache-Control": "no-store", "ETag": tag}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(body, 200, headers, "text/html; charset=utf-8")

@@ -76,16 +76,16 @@ class _Dashboard:
         async def safe(request: Request) -> Response:
             try:
                 return await answer(request)
-            except (SottovoceError, Problem) as problem:
+            except (SottovoceError, Problem, ValueError, TypeError) as problem:
                 found = problem_for(problem)
-                said = self._said(found.kind.status, found.kind.title, found.detail or found.kind.advice)
+                said = await self._said(found.kind.status, found.kind.title, found.detail or found.kind.advice)
                 said.headers.update(found.headers)
                 return said
 
         return safe
 
-    def _said(self, status: int, title: str, words: str) -> Response:
-        return page("message.html", {**self._nobody(), "title": title, "words": words}, status)
+    async def _said(self, status: int, title: str, words: str) -> Response:
+        return await page("message.html", {**self._nobody(), "title": title, "words": words}, status)
 
     def _nobody(self) -> dict[str, Any]:
         """Return what a page has that is the same for everybody."""
@@ -121,7 +121,7 @@ class _Dashboard:
         except _NotLoggedIn:
             return _to_login(request)
         found = overview(await self._context.entries(), key)
-        return page("studies.html", {**self._about(request, key), "it": found})
+        return await page("studies.html", {**self._about(request, key), "it": found})
 
     async def studies_part(self, request: Request) -> Response:
         try:
@@ -129,7 +129,7 @@ class _Dashboard:
         except _NotLoggedIn:
             return _ended()
         found = overview(await self._context.entries(), key)
-        return part(request, render("studies_part.html", {"it": found}))
+        return part(request, await asyncio.to_thread(render, "studies_part.html", {"it": found}))
 
     async def study(self, request: Request) -> Response:
         """The page of one study."""
@@ -143,7 +143,7 @@ class _Dashboard:
         about = self._about(request, key)
         keys = await self._keys(name) if about["admin"] and not about["dev"] else None
         address = f"/dashboard/studies/{quote(name, safe='')}"
-        return page("study.html", {**about, "now": now, "learned": learned, "address": address, "keys": keys})
+        return await page("study.html", {**about, "now": now, "learned": learned, "address": address, "keys": keys})
 
     async def now_part(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -176,7 +176,7 @@ class _Dashboard:
             return _to_login(request)
         if key is not None and not key.may("admin"):
             raise Problem("forbidden", "Keys are shown to keys with the role admin, for all studies.")
-        return page("keys.html", {**self._about(request, key), "keys": await self._keys()})
+        return await page("keys.html", {**self._about(request, key), "keys": await self._keys()})
 
     async def revoke(self, request: Request) -> Response:
         """Revoke a key, at once and for good."""
@@ -186,20 +186,20 @@ class _Dashboard:
             return _ended()
         self._context.counted(request, key)
         if form is None or not logins.is_own_form(request, form, cookie):
-            return self._said(403, "Nothing was changed", _LATE)
+            return await self._said(403, "Nothing was changed", _LATE)
         if not key.may("admin"):
             raise Problem("forbidden", "Keys are revoked by keys with the role admin, for all studies.")
         if form.get("sure") != "yes":
             about = self._about(request, key)
             rows = [one for one in await self._keys() if one.id == form.get("id") and one.living]
             if not rows:
-                return self._said(404, "There is no such key", "It may have been revoked meanwhile.")
+                return await self._said(404, "There is no such key", "It may have been revoked meanwhile.")
             back = logins.local_path(form.get("back"))
-            return page("sure.html", {**about, "one": rows[0], "own": rows[0].id == key.id, "back": back})
+            return await page("sure.html", {**about, "one": rows[0], "own": rows[0].id == key.id, "back": back})
         try:
             await asyncio.to_thread(ring.revoke, form.get("id", ""))
         except ValueError:
-            return self._said(404, "There is no such key", "Nothing was changed.")
+            return await self._said(404, "There is no such key", "Nothing was changed.")
         return RedirectResponse(logins.local_path(form.get("back")), 303)
 
     # ------------------------------------------------------------------ logging in and out
@@ -209,33 +209,33 @@ class _Dashboard:
         if self._context.dev:
             return RedirectResponse("/", 303)
         if request.method == "GET":
-            return self._form(request)
+            return await self._form(request)
         return await self._log_in(request)
 
-    def _form(self, request: Request, words: str = "", status: int = 200, goes_to: str | None = None) -> Response:
+    async def _form(self, request: Request, words: str = "", status: int = 200, goes_to: str | None = None) -> Response:
         secret, token = logins.new_form(request)
         path = logins.local_path(request.query_params.get("next") if goes_to is None else goes_to)
         usable = logins.confidential(request)
         content = {**self._nobody(), "token": token, "words": words, "next": path, "usable": usable}
-        answer = page("login.html", content, status)
+        answer = await page("login.html", content, status)
         logins.keep_form(request, answer, secret)
         return answer
 
     async def _log_in(self, request: Request) -> Response:
         form = await logins.form_of(request)
         if form is None or not logins.is_own_form(request, form, logins.form_secret(request)):
-            return self._form(request, _LATE, 403)
+            return await self._form(request, _LATE, 403)
         goes_to = logins.local_path(form.get("next"))
         if not logins.confidential(request):
-            return self._form(request, "", 400, goes_to)
+            return await self._form(request, "", 400, goes_to)
         ring = self._context.logins
         key = None if ring is None else await ring.check(form.get("key", "").strip())
         if ring is None or key is None:
             self._context.refused(request)
             words = "This is not a key that can be used: it may be mistyped, expired or revoked."
-            return self._form(request, words, 401, goes_to)
+            return await self._form(request, words, 401, goes_to)
         if not key.has("read"):
-            return self._form(request, _READ, 403, goes_to)
+            return await self._form(request, _READ, 403, goes_to)
         answer = RedirectResponse(goes_to, 303)
         answer.headers["Cache-Control"] = "no-store"
         logins.let_in(request, answer, await ring.open_session(key))
@@ -245,7 +245,7 @@ class _Dashboard:
         """End a login, here and for whoever has a copy of its cookie."""
         cookie, form = logins.cookie_of(request), await logins.form_of(request)
         if form is None or not logins.is_own_form(request, form, cookie):
-            return self._said(403, "Nothing was changed", _LATE)
+            return await self._said(403, "Nothing was changed", _LATE)
         if self._context.logins is not None:
             await self._context.logins.close_session(cookie)
         answer = RedirectResponse("/login", 303)
@@ -261,7 +261,7 @@ class _Dashboard:
         except _NotLoggedIn:
             return _to_login(request)
         base = f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
-        return page("docs.html", {**self._about(request, key), "it": manual(self._context.openapi(), base)})
+        return await page("docs.html", {**self._about(request, key), "it": manual(self._context.openapi(), base)})
 
     async def openapi(self, request: Request) -> Response:
         """The same for machines."""
@@ -276,7 +276,7 @@ class _Dashboard:
         kind = KINDS.get(request.path_params["kind"])
         if kind is None:
             raise Problem("not-found")
-        return page("problem.html", {**self._nobody(), "kind": kind, "kinds": tuple(KINDS.values())})
+        return await page("problem.html", {**self._nobody(), "kind": kind, "kinds": tuple(KINDS.values())})
 
     async def static(self, request: Request) -> Response:
         """The style sheet and the scripts."""

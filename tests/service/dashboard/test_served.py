@@ -1,0 +1,92 @@
+"""The dashboard as the service serves it, with its keys, its limits and its own OpenAPI document."""
+
+import contextlib
+import warnings
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.service.app import create_app
+from sottovoce.service.keys import KeyRing
+from sottovoce.service.settings import Settings
+from sottovoce.service.store import ServiceStore
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from starlette.testclient import TestClient
+
+OWN = {"Sec-Fetch-Site": "same-origin"}
+
+
+@pytest.fixture
+def served(tmp_path):
+    """`served(dev=True)` is a client of a service that has a study, and the text of a key that may do everything."""
+    url = f"sqlite:///{tmp_path / 'studies.db'}"
+    options = {"domain": sv.domains.Simplex(["tea", "milk"]), "horizon": 1_000, "loss_range": (0.0, 1.0)}
+    sv.Study.open(url, name="spring & co", privacy=sv.PureDP(1.0), losses="linear", **options).close()
+    store = ServiceStore(url)
+    ring = KeyRing(store)
+    _, text = ring.create(["admin"])
+    ring.close()
+    with contextlib.ExitStack() as stack:
+
+        def begin(**settings):
+            app = create_app(Settings(storage=url, **settings))
+            client = TestClient(app, base_url="http://127.0.0.1", follow_redirects=False)
+            stack.enter_context(client)
+            return client, text
+
+        yield begin
+
+
+def log_in(client, text):
+    token = client.get("/login").text.split('name="token" value="')[1].split('"')[0]
+    return client.post("/login", data={"key": text, "token": token}, headers=OWN)
+
+
+def test_a_reader_goes_from_the_login_to_a_study(served):
+    client, text = served()
+    assert client.get("/").headers["location"] == "/login?next=%2F"
+    assert log_in(client, text).status_code == 303
+    assert "spring &amp; co" in client.get("/").text
+    page = client.get("/dashboard/studies/spring%20%26%20co")
+    assert page.status_code == 200
+    assert "&#39;spring &amp; co&#39; --may ask,tell" in page.text  # what is copied to a shell is quoted for it
+    assert client.get("/dashboard/studies/spring%20%26%20co/parts/now").status_code == 200
+    assert client.get("/dashboard/studies/nothing").status_code == 404
+
+
+def test_a_cookie_is_for_pages_and_not_for_calls(served):
+    """A page of another site could make a browser call with it, if it were."""
+    client, text = served()
+    log_in(client, text)
+    assert client.get("/studies/spring%20%26%20co/status").status_code == 401
+    assert client.post("/studies/spring%20%26%20co/ask").status_code == 401
+
+
+def test_the_manual_has_every_endpoint_that_there_is(served):
+    client, text = served()
+    log_in(client, text)
+    document, page = client.get("/openapi.json").json(), client.get("/docs").text
+    assert len(document["paths"]) > 8
+    for path in document["paths"]:
+        assert f'<span class="path">{path}</span>' in page, path
+    assert "Idempotency-Key" in page
+    assert "application/x-ndjson" in page
+
+
+def test_wrong_keys_are_slowed_down(served):
+    client, _ = served()
+    answers = [log_in(client, "sv_" + 12 * "a" + "_" + 43 * "b") for _ in range(60)]
+    assert answers[0].status_code == 401
+    assert answers[-1].status_code == 429
+    assert int(answers[-1].headers["retry-after"]) >= 1
+
+
+def test_development_needs_no_login_and_says_so(served):
+    client, _ = served(dev=True)
+    page = client.get("/")
+    assert page.status_code == 200
+    assert "DEVELOPMENT: NO KEYS" in page.text
+    assert client.get("/dashboard/keys").status_code == 200
+    assert "Revoke" not in client.get("/dashboard/studies/spring%20%26%20co").text
