@@ -90,3 +90,15 @@ def test_development_needs_no_login_and_says_so(served):
     assert "DEVELOPMENT: NO KEYS" in page.text
     assert client.get("/dashboard/keys").status_code == 200
     assert "Revoke" not in client.get("/dashboard/studies/spring%20%26%20co").text
+
+
+def test_pages_are_counted_by_their_templates(served):
+    """The name of a study is its owners' business: it is under no label."""
+    client, text = served()
+    log_in(client, text)
+    client.get("/dashboard/studies/spring%20%26%20co")
+    client.get("/dashboard/studies/secret-name")
+    found = client.get("/metrics", headers={"Authorization": f"Bearer {text}"}).text
+    assert "/dashboard/studies/{name}" in found
+    assert "spring" not in found
+    assert "secret" not in found
