@@ -60,9 +60,18 @@ def _options(settings: Settings) -> dict[str, Any]:
         "log_config": logging_config(),
         "log_level": "warning",
         "loop": _installed("uvloop", "asyncio"),
-        "http": _installed("httptools", "h11"),
+        "http": _protocol(),
         "ws": "none",
     }
+
+
+def _protocol() -> Any:
+    """Return how requests are read: quickly, and not without end."""
+    if _installed("httptools", "h11") == "h11":  # which has a limit of its own
+        return "h11"
+    from sottovoce.service.limits.heads import BoundedProtocol
+
+    return BoundedProtocol
 
 
 def _installed(wanted: str, otherwise: str) -> str:
