@@ -74,6 +74,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # a page of our own: nothing is loaded from elsewhere
         redoc_url=None,
         openapi_url=None,
+        redirect_slashes=False,  # a redirect repeats the address, with what somebody put there by mistake
         lifespan=lifespan,
     )
     app.state.context = context

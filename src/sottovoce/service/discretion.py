@@ -19,6 +19,7 @@ _LOG = logging.getLogger("sottovoce.service")
 _MOST_PLACES = 12
 _MOST_ERRORS = 5  # of one chain, or one group
 _OURS = ("sottovoce", "uvicorn")  # loggers whose words hold nothing of a request
+_BUT_NOT = "uvicorn.asgi"  # whose words, at its most talkative, are addresses with their queries
 
 
 def told(error: BaseException) -> str:
@@ -99,7 +100,7 @@ class DiscreetFormatter(logging.Formatter):
         return f"{line}: {told(error)}" if error is not None else line
 
     def _words(self, record: logging.LogRecord) -> str:
-        if record.name.partition(".")[0] not in _OURS:
+        if record.name.partition(".")[0] not in _OURS or record.name == _BUT_NOT:
             return f"(withheld, since it may repeat a request) {_short(record.pathname)}:{record.lineno}"
         first, *more = record.getMessage().strip().splitlines() or [""]
         return printable(first) + (" (the rest is withheld)" if more else "")
