@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce import _fork
 from sottovoce.client import TellQueue
 from sottovoce.client._wire import Tell
 from sottovoce.client.tell_queue import Destination
@@ -55,6 +56,35 @@ def test_what_cannot_be_delivered_waits_and_arrives_by_itself(remote, stand_in, 
     assert remote.queue.waiting == 0
     assert stand_in.told == dict(zip(actions.ids.tolist(), [0.125, 0.25, 1 / 3], strict=True))
     assert remote.queue.refused == 0
+
+
+def test_a_service_that_wants_to_be_left_alone_is(remote, stand_in, monkeypatch):
+    waits = []
+    monkeypatch.setattr(type(remote._retries), "wait", lambda _, attempt, told=0.0: waits.append(told) or 0.001)
+    actions = remote.ask(2)
+    remote.tell(actions.ids[0], 0.5)
+    settle(remote)
+    stand_in.faults.extend(["before", (429, {"Retry-After": "7"})])
+    remote.tell(actions.ids[1], 0.5)
+    settle(remote)
+    assert len(stand_in.told) == 2
+    assert 7.0 in waits
+
+
+def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path):
+    """What fails in the thread fails the test: an error in a thread is a warning, and warnings are errors here."""
+    for _ in range(5):
+        remote = connected(queue=path)
+        actions = remote.ask(3)
+        remote._wants.channel()
+        stand_in.faults.append("before")
+        remote.tell(actions.ids, [0.5] * 3)
+        thread = remote._courier._thread
+        remote._service.close()  # as at the end of a process, which waits for nobody
+        remote.close()
+        if thread is not None:
+            thread.join(60)
+            assert not thread.is_alive()
 
 
 def test_tells_arrive_in_the_order_in_which_they_were_told(remote, stand_in):
@@ -385,8 +415,9 @@ def test_a_fork_at_any_moment_leaves_the_file_whole(path):
         children.append(os.fork())
         if not children[-1]:
             try:
+                inherited = _fork.inherits(path, f"{path}-wal", f"{path}-shm")  # SQLite's locks do not survive a fork
                 queue.add(TO, Tell("loss", (f"child.{turn}",), (0.5,)))
-                os._exit(0)
+                os._exit(5 if inherited else 0)
             finally:
                 os._exit(4)
     codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]

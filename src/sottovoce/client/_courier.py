@@ -162,12 +162,12 @@ class Courier:
     def _work(self) -> None:
         attempt = 0
         while not self._stopped.is_set():
-            trouble = self._try()
-            if not trouble and self._is_finished():
+            trouble, told = self._try()
+            if self._stopped.is_set() or (not trouble and self._is_finished()):
                 return
             attempt = attempt + 1 if trouble else 0
             self._say(trouble)
-            self._stopped.wait(self._retries.wait(attempt))
+            self._stopped.wait(self._retries.wait(attempt, told))
 
     def _say(self, trouble: str) -> None:
         if not trouble:
@@ -176,17 +176,15 @@ class Courier:
             self._troubles.add(trouble)
             _log.warning("losses wait in %s: %s", self.queue.path, trouble)
 
-    def _try(self) -> str:
-        """Deliver what there is; say what stood in the way."""
+    def _try(self) -> tuple[str, float]:
+        """Deliver what there is; say what stood in the way, and for how long the service wants to be left alone."""
         try:
             with delivering(self.queue.path, 0.0) as mine:
                 if mine:
                     self._deliver(_ONCE)
-                return ""
-        except (SottovoceError, OSError) as problem:
-            return str(problem)
-        except ValueError:  # closed meanwhile
-            return "the connection was closed"
+                return "", 0.0
+        except (SottovoceError, OSError, ValueError) as problem:  # the last of them: closed meanwhile
+            return str(problem), getattr(problem, "retry_after", 0.0)
 
     def _is_finished(self) -> bool:
         """Say whether nothing waits; and then see to it that the next tell starts a thread again."""

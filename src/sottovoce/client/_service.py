@@ -100,15 +100,19 @@ class Service:
 
     def _attempt(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
         httpx = _httpx()
-        if self._closed.is_set():
-            raise ValueError("this connection is closed: connect again")
         failed, response = "", None
         try:
-            response = self._client().request(method, url, content=body, headers=headers)
+            if not self._closed.is_set():
+                response = self._client().request(method, url, content=body, headers=headers)
         except httpx.HTTPError as problem:
             failed = type(problem).__name__
             if _UNKNOWN_CERTIFICATE in str(problem):
                 failed = _UNKNOWN_CERTIFICATE
+        except RuntimeError:  # it was closed at this moment, by another thread
+            if not self._closed.is_set():
+                raise
+        if response is None and self._closed.is_set():
+            raise ValueError("this connection is closed: connect again")
         if response is None:
             return self._unreachable(failed)
         return self._read(response)
@@ -132,11 +136,11 @@ class Service:
             return _Failure(error_from(status, None), final=True)
         if status not in _AGAIN:
             return _Failure(error_from(status, plain), final=True)
-        error = error_from(status, plain)
+        error, told = error_from(status, plain), told_to_wait(response.headers.get("Retry-After"))
         if not isinstance(error, StorageError):
             words = f": {error}" if kind_of(plain) else ""
-            error = ServiceAway(f"{self.address.base} is busy or away at present (status {status}){words}")
-        return _Failure(error, told_to_wait(response.headers.get("Retry-After")))
+            error = ServiceAway(f"{self.address.base} is busy or away at present (status {status}){words}", told or 0.0)
+        return _Failure(error, told)
 
     def _client(self) -> Any:
         generation, client = self._connection

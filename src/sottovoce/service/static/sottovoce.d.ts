@@ -10,7 +10,10 @@ export class SottovoceError extends Error {
 }
 
 /** The service could not be reached. Whether it has recorded the call is open; repeating is harmless. */
-export class ServiceAway extends SottovoceError {}
+export class ServiceAway extends SottovoceError {
+  /** Seconds for which the service wants to be left alone, if it has said so. */
+  retryAfter: number;
+}
 
 /** A channel as a service describes it. */
 export interface PlainChannel {

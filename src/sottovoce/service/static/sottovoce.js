@@ -39,7 +39,10 @@ export class SottovoceError extends Error {
 }
 
 /** The service could not be reached. Whether it has recorded the call is open; repeating is harmless. */
-export class ServiceAway extends SottovoceError {}
+export class ServiceAway extends SottovoceError {
+  /** Seconds for which the service wants to be left alone, if it has said so. */
+  retryAfter = 0;
+}
 
 // ---------------------------------------------------------------------- local privacy
 
@@ -204,8 +207,8 @@ class Service {
         if (found.error) throw found.error;
         return found.plain;
       }
-      if (attempt + 1 >= attempts || (found.told ?? 0) > this.#retries.longest) throw found.away;
-      await this.pause(attempt, found.told);
+      if (attempt + 1 >= attempts || found.away.retryAfter > this.#retries.longest) throw found.away;
+      await this.pause(attempt, found.away.retryAfter);
     }
   }
 
@@ -247,8 +250,9 @@ class Service {
     if (response.ok && plain !== null && typeof plain === "object" && !Array.isArray(plain)) return { plain };
     const error = problem(response.status, plain);
     if (!AGAIN.includes(response.status)) return { error };
-    const told = Number.parseInt(response.headers.get("Retry-After") ?? "", 10);
-    return { away: new ServiceAway(error.message, error.kind, error.status), told: told > 0 ? told : undefined };
+    const away = new ServiceAway(error.message, error.kind, error.status);
+    away.retryAfter = Math.max(0, Number.parseInt(response.headers.get("Retry-After") ?? "", 10) || 0);
+    return { away };
   }
 }
 
@@ -452,16 +456,16 @@ export class RemoteStudy {
     this.#sending = true;
     for (let attempt = 0; this.#waiting.length && !this.#closed; ) {
       const [one] = this.#waiting;
-      let away = false;
+      let away = null;
       try {
         this.#prepare(one, await this.#wants());
         one.resolve(counts(await this.#post(one), one.ids.length));
       } catch (error) {
-        away = error instanceof ServiceAway;
-        if (!away) one.reject(error);
+        if (error instanceof ServiceAway) away = error;
+        else one.reject(error);
       }
       if (away && !this.#closed) {
-        await this.#service.pause(attempt);
+        await this.#service.pause(attempt, away.retryAfter);
         attempt += 1;
       } else if (!away) {
         attempt = 0;
