@@ -71,7 +71,8 @@ def free_port():
 @contextmanager
 def running(command, port, path="/health", **more):
     """Run a server until the block is over."""
-    process = subprocess.Popen(command, env={**os.environ, **more}, stderr=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}  # the access log is written, and thrown away
+    process = subprocess.Popen(command, env={**os.environ, **more}, **quiet)
     try:
         deadline = time.monotonic() + 60
         while True:
