@@ -40,6 +40,9 @@ class Gate(Protocol):
         Without a study it must have it for all that there are and will be.
         """
 
+    async def again(self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None) -> Key:
+        """Return the key of a request that was let in some time ago, if it still may; that does not count as a call."""
+
     def refused(self, request: Request) -> None:
         """Take note of a request without a good key; raise a problem if there are too many from its address."""
 

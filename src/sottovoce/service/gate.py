@@ -53,17 +53,33 @@ class KeyGate:
         study
             The name of the study; None for all of them; `ANY` for whichever the key is for.
         """
-        scope = request.scope
-        key = await self.ring.check(_bearer(scope))
+        key = await self._key(request)
+        self.counted(request, key)
+        return self._entitled(request, key, role, study)
+
+    async def again(self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None) -> Key:
+        """Return the key of a request that was let in some time ago, if it still may; that does not count as a call.
+
+        Parameters
+        ----------
+        request, role, study
+            As before.
+        """
+        return self._entitled(request, await self._key(request), role, study)
+
+    async def _key(self, request: Request) -> Key:
+        key = await self.ring.check(_bearer(request.scope))
         if key is None:
             self.refused(request)
             raise Problem("unauthorised", _NO_KEY, _CHALLENGE)
-        self.counted(request, key)
+        return key
+
+    def _entitled(self, request: Request, key: Key, role: str | tuple[str, ...], study: str | Whichever | None) -> Key:
         roles = (role,) if isinstance(role, str) else role
         where = key.study if isinstance(study, Whichever) else study
         if not any(key.may(one, where) for one in roles):
             raise Problem("forbidden", f"It takes a key with the role {' or '.join(roles)}, for what it is used for.")
-        visit = scope.get("sottovoce.visit")
+        visit = request.scope.get("sottovoce.visit")
         if visit is not None and key.study is not None and key.study == study:
             visit.study = key.study
         return key
@@ -116,6 +132,8 @@ class OpenGate:
         if (visit := request.scope.get("sottovoce.visit")) is not None:
             visit.key = _EVERYBODY.id
         return _EVERYBODY
+
+    again = __call__
 
     def refused(self, request: Request) -> None:
         """Take note of nothing.

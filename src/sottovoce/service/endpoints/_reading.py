@@ -1,13 +1,19 @@
 """Reading requests: bodies are checked against a model; what is wrong with them is said without repeating them."""
 
+import time
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from starlette.requests import Request
 
+from sottovoce.service.context import Context
+from sottovoce.service.keys import Key
 from sottovoce.service.problem_documents import Problem
 
-__all__ = ["Body", "parsed", "read_body", "study_of"]
+__all__ = ["AT_ONCE", "Body", "let_in", "parsed", "read_body", "study_of"]
+
+AT_ONCE = 0.05
+"""Seconds within which a look at a key is not repeated."""
 
 Model = TypeVar("Model")
 
@@ -16,6 +22,26 @@ class Body(BaseModel):
     """What bodies have in common: no text for a number, no member that nobody knows, and no value in print."""
 
     model_config = ConfigDict(strict=True, extra="forbid", hide_input_in_errors=True)
+
+
+async def let_in(context: Context, request: Request, role: str, study: str | None = None) -> Key:
+    """Return the key of a request, and have its body read.
+
+    A key may be revoked while a body comes in, which can take as long as the client wishes: so it is looked at again.
+
+    Parameters
+    ----------
+    context, request
+        Whose gate, and who is there.
+    role, study
+        As the gate takes them.
+    """
+    key = await context.gate(request, role, study)
+    began = time.monotonic()
+    await request.body()  # and there it stays
+    if time.monotonic() - began > AT_ONCE:
+        key = await context.gate.again(request, role, study)
+    return key
 
 
 async def read_body(request: Request, adapter: TypeAdapter[Model], empty: Model | None = None) -> Model:

@@ -11,7 +11,7 @@ from sottovoce.service.context import Context
 from sottovoce.service.desks import AskOrder, Layout
 from sottovoce.service.desks.requests import Request as Repeatable
 from sottovoce.service.endpoints._documented import NAME, documented, parameter
-from sottovoce.service.endpoints._reading import Body, read_body, study_of
+from sottovoce.service.endpoints._reading import Body, let_in, read_body, study_of
 from sottovoce.service.problem_documents import Problem
 
 __all__ = ["asking_routes"]
@@ -72,7 +72,7 @@ def asking_routes(context: Context) -> APIRouter:
     @router.post("/studies/{name:path}/ask", name="ask", **about)
     async def ask(request: Request) -> Response:
         name = study_of(request)
-        client = await context.gate(request, "ask", name)
+        client = await let_in(context, request, "ask", name)
         wanted = await read_body(request, _ASK, _ONE)
         if wanted.size is not None and wanted.size > context.settings.largest_block:
             raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")

@@ -19,7 +19,7 @@ from sottovoce.learning.options import DecisionFacts
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._documented import documented
-from sottovoce.service.endpoints._reading import Body, read_body
+from sottovoce.service.endpoints._reading import Body, let_in, read_body
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
@@ -80,7 +80,7 @@ def creating_routes(context: Context) -> APIRouter:
 
     @router.post("/studies", name="create", **about)
     async def create(request: Request) -> Response:
-        await context.gate(request, "admin", None)
+        await let_in(context, request, "admin")
         wish = await read_body(request, _CREATE)
         try:
             found = await asyncio.to_thread(_created, context.settings, wish)

@@ -3,6 +3,7 @@
 Everything that is told takes the same way, whatever the loss is. Nothing of it is logged, echoed or compared.
 """
 
+import time
 from collections.abc import AsyncIterator
 from typing import Annotated, Any, Literal
 
@@ -14,7 +15,7 @@ from starlette.responses import Response
 from sottovoce.service.context import Context
 from sottovoce.service.desks import Desk
 from sottovoce.service.endpoints._documented import NAME, documented
-from sottovoce.service.endpoints._reading import Body, parsed, read_body, study_of
+from sottovoce.service.endpoints._reading import AT_ONCE, Body, let_in, parsed, read_body, study_of
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.studies import Recorded, TellCall
@@ -100,9 +101,10 @@ def telling_routes(context: Context) -> APIRouter:
     @router.post("/studies/{name:path}/tell", name="tell", **telling)
     async def tell(request: Request) -> Response:
         name = study_of(request)
-        await context.gate(request, "tell", name)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == STREAM:
-            return _counted(await _stream(request, await context.desks.desk(name), context.metrics))
+            await context.gate(request, "tell", name)
+            return _counted(await _stream(context, request, name))
+        await let_in(context, request, "tell", name)
         call = (await read_body(request, _TELL)).call
         _check_block(context, call.ids)
         desk = await context.desks.desk(name)
@@ -113,7 +115,7 @@ def telling_routes(context: Context) -> APIRouter:
     @router.post("/studies/{name:path}/forget", name="forget", **forgetting)
     async def forget(request: Request) -> Response:
         name = study_of(request)
-        await context.gate(request, "tell", name)
+        await let_in(context, request, "tell", name)
         wanted = await read_body(request, _FORGET)
         _check_block(context, wanted.ids)
         closed = await context.look(name, lambda study: study.forget(wanted.ids))
@@ -133,8 +135,9 @@ def _counted(told: Recorded) -> Response:
     return Response(body, media_type="application/json")
 
 
-async def _stream(request: Request, desk: Desk, metrics: Metrics) -> Recorded:
+async def _stream(context: Context, request: Request, name: str) -> Recorded:
     """Record a stream block by block, as it comes. What comes before a line that is refused stays on record."""
+    desk, looked = await context.desks.desk(name), time.monotonic()
     total, number = Recorded(0, 0, 0), 0
     block: dict[int, TellCall] = {}  # by the number of the line
     async for line in _lines(request):
@@ -142,8 +145,22 @@ async def _stream(request: Request, desk: Desk, metrics: Metrics) -> Recorded:
         if line.strip():
             block[number] = _line(line, number, total)
         if len(block) == _BLOCK:
-            total, block = await _recorded(desk, block, total, metrics), {}
-    return await _recorded(desk, block, total, metrics)
+            looked = await _still_let_in(context, request, name, looked, total)
+            total, block = await _recorded(desk, block, total, context.metrics), {}
+    await _still_let_in(context, request, name, looked, total)
+    return await _recorded(desk, block, total, context.metrics)
+
+
+async def _still_let_in(context: Context, request: Request, name: str, looked: float, total: Recorded) -> float:
+    """Look at the key again, unless that was just now: a stream may last for hours, and its key not as long."""
+    if time.monotonic() - looked <= AT_ONCE:
+        return looked
+    try:
+        await context.gate.again(request, "tell", name)
+    except Problem as refused:
+        refused.facts["recorded"] = total.recorded
+        raise
+    return time.monotonic()
 
 
 def _line(line: bytes, number: int, total: Recorded) -> TellCall:
