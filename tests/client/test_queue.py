@@ -39,6 +39,12 @@ def settle(remote):
     assert remote._courier._thread is None
 
 
+def only_by_flushing(remote, monkeypatch):
+    """Have nothing delivered in the background."""
+    settle(remote)  # it looks for what earlier processes have left
+    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+
+
 def test_what_can_be_delivered_never_touches_the_disk(remote, monkeypatch):
     remote.tell(remote.ask().id, 0.5)
     for name in ("add", "waits_for", "first"):
@@ -100,7 +106,7 @@ def test_tells_arrive_in_the_order_in_which_they_were_told(remote, stand_in):
 
 def test_while_others_wait_a_tell_does_not_overtake_them(remote, stand_in, monkeypatch):
     actions = remote.ask(2)
-    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    only_by_flushing(remote, monkeypatch)
     assert remote.tell(actions.ids, [0.5, 0.5]).recorded == 2
     more = remote.ask(2)
     stand_in.faults.append("before")
@@ -220,7 +226,7 @@ def test_a_key_or_a_study_that_is_gone_costs_no_loss(connected, stand_in, path, 
     remote = connected(queue=path)
     action = remote.ask()
     remote._wants.channel()
-    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    only_by_flushing(remote, monkeypatch)
     stand_in.away = True
     remote.tell(action.id, 0.5)
     stand_in.away = False
@@ -235,7 +241,7 @@ def test_a_key_or_a_study_that_is_gone_costs_no_loss(connected, stand_in, path, 
 def test_an_acknowledgement_of_fewer_losses_than_were_sent_erases_none(remote, stand_in, monkeypatch):
     actions = remote.ask(2)
     remote._wants.channel()
-    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    only_by_flushing(remote, monkeypatch)
     stand_in.away = True
     remote.tell(actions.ids, [0.5, 0.5])
     stand_in.away = False
