@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ import sottovoce as sv
 from sottovoce.auditing import findings_record
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings
+from sottovoce.exploration.posterior import Misfit
 from sottovoce.service.problem_documents import KINDS
 
 NASTY = "<script>alert('name')</script> & \"co\""
@@ -252,3 +254,45 @@ def test_files_may_be_kept_by_their_tag_alone(context, client_of):
         assert client.get(path.partition("?")[0] + "?v=other").headers["cache-control"] == "no-cache"
     assert client.get("/dashboard/static/..%2Froutes.py").status_code == 404
     assert client.get("/dashboard/static/nothing.js").status_code == 404
+
+
+# ---------------------------------------------------------------------- alarms and forecasts
+
+
+def test_alarms_are_raised_where_they_should_be(context, logged_in, player, monkeypatch):
+    """Of a model that is plainly wrong, of one that may be, and of a world that changed; and of nothing else."""
+    client, study = logged_in(context), context.add("calm")
+    player(study, 3)
+    page = client.get(address("calm")).text
+    assert "No change was noticed" in page
+    assert "The model fits." in page
+    assert "model misfit" not in page
+    for name, misfit in (("wrong", Misfit(90.0, 10.0, 1e-9)), ("doubtful", Misfit(30.0, 10.0, 0.002))):
+        study = context.add(name)
+        player(study, 3)
+        found, course, status = study.recommend(), study.course(), replace(study.status(), misfit=misfit)
+        known = replace(found, misfit=misfit, caution=misfit.caution)
+        monkeypatch.setattr(study, "recommend", lambda known=known: known)
+        monkeypatch.setattr(study, "status", lambda status=status: status)
+        changed = replace(course, changes=2, changed_at=int(course.ends[1]))
+        monkeypatch.setattr(study, "course", lambda earlier, changed=changed: changed)
+        page = client.get(address(name)).text
+        assert "The world changed." in page
+        assert f"forgotten 2 times, last after {course.ends[1]:,} events" in page
+        assert "the world changed" in page.split('id="rounds"')[1]  # in the chart, too
+        assert ("The model does not fit." in page) == (name == "wrong")
+        assert ("model misfit" in page) == (name == "wrong")
+        assert ("The model may not fit." in page) == (name == "doubtful")
+
+
+def test_a_forecast_is_shown_beside_what_happened(context, logged_in, player):
+    drinks = sv.domains.Hypersimplex(8, 3)
+    plan = sv.plan(drinks, 20_000, (0.0, 1.0), sv.PureDP(1.0), losses="linear", rehearse=0.02)
+    player(context.add("one", domain=drinks, plan=plan), 12)
+    player(context.add("other", domain=drinks), 2)
+    client = logged_in(context)
+    page = client.get(address("one")).text
+    assert plan.forecast.learned.words(lambda one: f"{one:.0%}") in page
+    assert "on average over all events" in page
+    assert "The forecast</h3>" in page
+    assert "created without a forecast" in client.get(address("other")).text

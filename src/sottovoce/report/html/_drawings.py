@@ -26,6 +26,8 @@ _MOST_NODES, _MOST_EDGES = 70, 260
 _MOST_NAMED = 26  # nodes whose names all have room
 _MOST_TILES, _MOST_ROWS = 36, 24
 _WIDTH, _HEIGHT, _MARGIN = 520, 330, 46
+_SIDES = np.array([[0.0, 1.0], [0.0, -1.0], [1.0, 0.0], [-1.0, 0.0]])
+_BELOW_FIRST = np.array([0.0, 0.0, 0.3, 0.3])  # names beside a node are harder to tell apart
 _USED = 0.005
 _ROUNDING = 1e-9
 
@@ -192,8 +194,9 @@ def _network(domain: Domain, edges: Any, x: Floats, words: str) -> Drawing | Non
     on_the_way = {node for link in used for node in links[link]} | set(pair or ())
     parts = [f'<path class="link" d="{_way(at, *one)}"/>' for one in dict.fromkeys(tuple(sorted(one)) for one in links)]
     parts += [_used(at, links[link], float(x[link]) / largest, edges[link], directed=pair is not None) for link in used]
-    above = _above(at, links)
-    parts += [_node(at[i], node, i, pair, on_the_way, len(nodes), above[i]) for node, i in number.items()]
+    beside = _free_sides(at, links)
+    parts += [_node(at[i], node, i, pair, on_the_way, len(nodes), beside[i]) for node, i in number.items()]
+    words = _route(edges, used, x, ends) or words
     label = escape(f"The decision on its network: {words}")
     head = f'<svg class="chart network" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
     shares = tuple(Bar(label_text(edges[link][:2]), _share(float(x[link]))) for link in used[:_MOST_ROWS])
@@ -222,32 +225,51 @@ def _used(at: Floats, link: tuple[int, int], share: float, edge: Any, *, directe
     return f'{drawn}<path class="arrow" transform="{place}" d="M-5-6L7 0L-5 6z"/>'
 
 
-def _above(at: Floats, links: list[tuple[int, int]]) -> list[bool]:
-    """Say of each node whether its name goes above it: where most of its links go down."""
-    down = np.zeros(len(at))
+def _route(edges: Any, used: Any, x: Floats, ends: list[Any]) -> str:
+    """Return the nodes of a path in the order of travel; nothing if the decision is not one path."""
+    if ends[0] is None or not np.allclose(x[used], 1.0):
+        return ""
+    after = {edges[link][0]: edges[link][1] for link in used}
+    stops = [ends[0]]
+    while stops[-1] in after and len(stops) <= len(used):
+        stops.append(after[stops[-1]])
+    whole = len(after) == len(used) == len(stops) - 1 and stops[-1] == ends[1]
+    return " → ".join(map(_node_text, stops)) if whole else ""
+
+
+def _node_text(node: Hashable) -> str:
+    """Return the name of a node; one of several parts in parentheses, since arrows lead from node to node."""
+    return f"({', '.join(map(label_text, node))})" if isinstance(node, tuple) else label_text(node)
+
+
+def _free_sides(at: Floats, links: list[tuple[int, int]]) -> list[int]:
+    """Return on which side of each node (below, above, right, left) there is most room between its links."""
+    ways: list[list[Floats]] = [[] for _ in at]
     for one, other in links:
-        fall = float(np.sign(at[other][1] - at[one][1]))
-        down[one] += fall
-        down[other] -= fall
-    return [bool(value > 0) for value in down]
+        way = (at[other] - at[one]) / max(1e-9, float(np.linalg.norm(at[other] - at[one])))
+        ways[one].append(way)
+        ways[other].append(-way)
+    found = []
+    for i, mine in enumerate(ways):
+        near = np.array([max((float(way @ side) for way in mine), default=-1.0) for side in _SIDES])
+        full = (at[i][1] > _HEIGHT - 24, at[i][1] < 24, at[i][0] > _WIDTH - 110, at[i][0] < 110)
+        found.append(int(np.argmin(near + _BELOW_FIRST + 9.0 * np.array(full))))
+    return found
 
 
 def _node(
-    at: Floats,
-    node: Hashable,
-    i: int,
-    ends: tuple[int, int] | None,
-    on_the_way: set[int],
-    count: int,
-    above: bool,
+    at: Floats, node: Hashable, i: int, ends: tuple[int, int] | None, on_the_way: set[int], count: int, side: int
 ) -> str:
     is_end = ends is not None and i in ends
     kind = "node end" if is_end else "node on" if i in on_the_way else "node"
     dot = f'<circle class="{kind}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{6 if is_end else 4}"/>'
     if count > _MOST_NAMED and i not in on_the_way:
         return dot
-    height = at[1] + (-11 if (above and at[1] > 20) or at[1] > _HEIGHT - 28 else 20)
-    anchor = "start" if at[0] < _MARGIN + 8 else "end" if at[0] > _WIDTH - _MARGIN - 8 else "middle"
-    x = at[0] + {"start": -8, "end": 8, "middle": 0}[anchor]
-    name = escape(shortened(label_text(node)))
-    return f'{dot}<text class="{kind}" x="{x:.1f}" y="{height:.1f}" text-anchor="{anchor}">{name}</text>'
+    across, up = ((0, 20), (0, -11), (11, 5), (-11, 5))[side]
+    anchor = ("middle", "middle", "start", "end")[side]
+    if side < 2 and not _MARGIN + 8 < at[0] < _WIDTH - _MARGIN - 8:  # a long name must not leave the picture
+        anchor, across = ("start", -8) if at[0] < _WIDTH / 2 else ("end", 8)
+    name = escape(shortened(_node_text(node)))
+    return (
+        f'{dot}<text class="{kind}" x="{at[0] + across:.1f}" y="{at[1] + up:.1f}" text-anchor="{anchor}">{name}</text>'
+    )

@@ -52,6 +52,10 @@ class DashboardContext(Protocol):
     def audits(self) -> str | None:
         """A folder with records of audits."""
 
+    @property
+    def refresh(self) -> float:
+        """Seconds between two looks of a page that keeps itself up to date."""
+
     async def look(self, name: str, function: Callable[[Study], Found]) -> Found:
         """Return what a function says of a study, in a thread."""
 
@@ -66,6 +70,9 @@ class DashboardContext(Protocol):
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document of the service."""
+
+
+_REFRESH = 3.0
 
 
 class ServicePages:
@@ -97,6 +104,11 @@ class ServicePages:
     def audits(self) -> str | None:
         """A folder with records of audits."""
         return self._context.settings.audits
+
+    @property
+    def refresh(self) -> float:
+        """Seconds between two looks of a page."""
+        return _REFRESH
 
     async def look(self, name: str, function: Callable[[Study], Found]) -> Found:
         """Return what a function says of a study, in a thread.

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -38,8 +39,14 @@ _SAFE = {
 def _environment() -> Environment:
     found = templates(PackageLoader("sottovoce.service.dashboard"))
     found.globals.update(version=__version__, asset_tag=asset_tag)
-    found.filters["quoted"] = shlex.quote
+    found.filters.update(quoted=shlex.quote, ticked=_ticked)
     return found
+
+
+def _ticked(words: str) -> Markup:
+    """Set what stands between backticks as code; everything is escaped."""
+    pieces = enumerate(words.split("`"))
+    return Markup("").join(Markup("<code>{}</code>").format(one) if i % 2 else escape(one) for i, one in pieces)
 
 
 def render(template: str, content: Mapping[str, Any]) -> str:

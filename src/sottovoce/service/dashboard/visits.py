@@ -20,7 +20,6 @@ __all__ = ["MAY_NOT_READ", "NotLoggedIn", "Page", "Visits", "ended", "to_login"]
 
 Page = Callable[[Request], Awaitable[Response]]
 MAY_NOT_READ = "The key may not read. Log in with one that was created with --may read, for this study or for all."
-_EVERY = 3.0  # seconds between two looks of a page
 
 
 def _frame(key: Key | None, *, dev: bool = False, cookie: str | None = None) -> dict[str, Any]:
@@ -84,7 +83,7 @@ class Visits:
     def about(self, request: Request, key: Key | None) -> dict[str, Any]:
         """Return what a page has for whoever looks."""
         cookie = None if self.context.dev else logins.cookie_of(request)
-        return {**_frame(key, dev=self.context.dev, cookie=cookie), "every": getattr(self.context, "refresh", _EVERY)}
+        return {**_frame(key, dev=self.context.dev, cookie=cookie), "every": self.context.refresh}
 
     async def reader(self, request: Request, name: str | None = None) -> Key | None:
         """Return the key of a request that may read a study, or any; what it says does not depend on what there is."""

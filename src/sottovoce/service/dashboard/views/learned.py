@@ -29,6 +29,7 @@ __all__ = ["Learned", "look_learned"]
 
 _TWO_SIDES = 1.96  # deviations that hold 95%
 _BEYOND = 0.25  # of the range of losses: noise can put a mean outside of it, and a chart ends there
+_DOUBTFUL = 0.01  # probability, if the model is right, of residuals as large: too small to praise it
 _NOTHING = 1e-9  # a loss that is none
 _POINTS = 240  # of a line
 _ROWS = 200  # of a table
@@ -136,15 +137,19 @@ def _shortfall(mean: float, most: float) -> str:
     if mean < _NOTHING:
         return "hardly anything"
     if most < _NOTHING:
-        return f"{significant(mean, 2)} per event on average, and by nothing with a probability of 95%"
-    return f"{significant(mean, 2)} per event on average, and by less than {significant(most, 2)} with one of 95%"
+        return f"{significant(mean, 2)} per event on average, by nothing with a probability of 95%"
+    return f"{significant(mean, 2)} per event on average, by less than {significant(most, 2)} with a probability of 95%"
 
 
 def _alarms(found: Recommendation, course: Course) -> Any:
     if found.caution:
         yield Mark("bad", "The model does not fit", f"{found.caution[0].upper()}{found.caution[1:]}.")
     elif found.misfit is not None and found.rounds:
-        yield Mark("good", "The model fits", f"{str(found.misfit)[0].upper()}{str(found.misfit)[1:]}.")
+        words = f"{str(found.misfit)[0].upper()}{str(found.misfit)[1:]}."
+        if found.misfit.probability < _DOUBTFUL:
+            yield Mark("note", "The model may not fit", f"{words} Watch whether that stays so.")
+        else:
+            yield Mark("good", "The model fits", words)
     if course.changes and course.changed_at is not None:
         often = "once" if course.changes == 1 else f"{course.changes} times"
         why = f"All that was known was forgotten {often}, last after {course.changed_at:,} events."

@@ -10,6 +10,18 @@ __all__ = ["Body", "Endpoint", "Manual", "manual"]
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 _DEEP = 4  # levels of an example
+_ID = "1.0.0.9cd230f79b25"
+_KNOWN: dict[str, Any] = {  # what members are usually like
+    "chosen": ["tea", "milk"],
+    "domain": "hypersimplex:20,5",
+    "epsilon": 1.0,
+    "horizon": 100_000,
+    "id": _ID,
+    "ids": [_ID],
+    "name": "spring",
+    "privacy": {"epsilon": 1.0},
+    "size": 8,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +85,7 @@ def manual(document: Mapping[str, Any], base: str) -> Manual:
 
 
 def _endpoint(document: Mapping[str, Any], path: str, method: str, one: Mapping[str, Any], base: str) -> Endpoint:
-    bodies = tuple(_bodies(document, one.get("requestBody", {}).get("content", {})))
+    bodies = tuple(_bodies(document, one.get("requestBody", {}).get("content", {}), sent=True))
     answers, problems = [], []
     for status, answer in one.get("responses", {}).items():
         if str(status)[0] in "23":
@@ -101,12 +113,14 @@ def _endpoint(document: Mapping[str, Any], path: str, method: str, one: Mapping[
     )
 
 
-def _bodies(document: Mapping[str, Any], content: Mapping[str, Any]) -> Iterable[Body]:
+def _bodies(document: Mapping[str, Any], content: Mapping[str, Any], *, sent: bool = False) -> Iterable[Body]:
     for media, one in content.items():
         schema = one.get("schema", {})
         given = one.get("example", schema.get("example"))
         if given is None and "json" in media:
             given = _example(document, schema)
+        if "ndjson" in media and (given is None or isinstance(given, str)):
+            given = json.dumps({"id": _ID, "loss": 0.25}) if sent else None
         shown = given if isinstance(given, str) or given is None else json.dumps(given, ensure_ascii=False)
         yield Body(str(media), tuple(_members(document, schema)), shown or "")
 
@@ -179,7 +193,9 @@ def _example(document: Mapping[str, Any], schema: Any, depth: int = 0) -> Any:
     if kind == "object" and depth < _DEEP:
         members = one.get("properties", {})
         needed = [name for name in one.get("required") or list(members)[:4] if name in members]
-        return {name: _example(document, members[name], depth + 1) for name in needed}
+        return {
+            name: _KNOWN[name] if name in _KNOWN else _example(document, members[name], depth + 1) for name in needed
+        }
     if kind == "array":
         return [_example(document, one.get("items", {}), depth + 1)] if depth < _DEEP else []
     plain: dict[Any, Any] = {"string": "...", "integer": 1, "number": 0.25, "boolean": True, "object": {}}

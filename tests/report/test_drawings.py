@@ -1,0 +1,120 @@
+"""Decisions as people think of them: of every set that there is, in its own names."""
+
+import re
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.domains import all_domains
+from sottovoce.report.html._drawings import draw_decision
+from sottovoce.report.html._layout import laid_out
+from sottovoce.report.html.parts import templates
+
+EVERY = [(kind, place) for kind in all_domains() for place in range(len(kind.examples()))]
+STREETS = [
+    ("home", "park"),
+    ("home", "mill"),
+    ("park", "bridge"),
+    ("mill", "bridge"),
+    ("bridge", "work"),
+    ("mill", "work"),
+]
+
+
+def shown(drawing):
+    source = '{% import "drawings.html" as drawings %}{{ drawings.drawing(it) }}'
+    return templates().from_string(source).render(it=drawing)
+
+
+@pytest.mark.parametrize(("kind", "place"), EVERY, ids=lambda one: getattr(one, "__name__", str(one)))
+def test_every_set_can_be_drawn(kind, place):
+    domain = kind.examples()[place]
+    vertex = domain.extreme_point(np.abs(np.random.default_rng(place).normal(size=domain.dimension)))
+    for point in (vertex, domain.middle):
+        drawn = draw_decision(domain, point)
+        page = shown(drawn)
+        assert drawn.words
+        assert page.strip()
+        assert " style=" not in page
+
+
+def test_a_slate_shows_the_best_first_and_all_that_is_not_shown():
+    domain = sv.domains.Hypersimplex(["tea", "coffee", "cocoa", "milk"], k=2)
+    optimizer = sv.PrivateBandit(
+        domain, horizon=3_000, loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), losses="linear", seed=1
+    )
+    actions = optimizer.ask(2_000)
+    optimizer.tell(actions.ids, actions.x @ [0.4, 0.1, 0.3, 0.2])
+    drawn = draw_decision(domain, np.array([0.0, 1.0, 0.0, 1.0]), optimizer.posterior())
+    assert drawn.kind == "slate"
+    assert [one.name for one in drawn.bars] == ["coffee", "milk"]
+    assert drawn.others == ("cocoa", "tea")
+    assert all("±" in one.aside for one in drawn.bars)
+
+
+def test_large_slates_say_how_many_more_there_are():
+    domain = sv.domains.Hypersimplex(500, 3)
+    drawn = draw_decision(domain, np.where(np.arange(500) < 3, 1.0, 0.0))
+    assert len(drawn.bars) + len(drawn.others) + drawn.more == 500
+    many = draw_decision(domain, np.where(np.arange(500) < 300, 1.0, 0.0))
+    assert many.more == 300 - len(many.bars)
+
+
+def test_a_path_is_drawn_from_left_to_right_and_said_by_its_stops():
+    domain = sv.domains.Paths(STREETS, source="home", target="work")
+    drawn = draw_decision(domain, domain.extreme_point(np.array([1.0, 9, 1, 9, 1, 9])))
+    assert drawn.kind == "network"
+    assert drawn.words == "home → park → bridge → work"
+    ends = [float(x) for x in re.findall(r'<circle class="node end" cx="([\d.]+)"', drawn.svg)]
+    others = [float(x) for x in re.findall(r'<circle class="node(?: on)?" cx="([\d.]+)"', drawn.svg)]
+    assert min(ends) <= min(others)
+    assert max(ends) >= max(others)
+    assert drawn.svg.count('class="way"') == 3
+    assert drawn.svg.count('class="link"') == len(STREETS)
+
+
+def test_a_mixture_of_paths_says_how_much_goes_where():
+    domain = sv.domains.Paths(STREETS, source="home", target="work")
+    one, other = (domain.extreme_point(np.array(costs)) for costs in ([1.0, 9, 1, 9, 1, 9], [9.0, 1, 9, 9, 9, 1]))
+    drawn = draw_decision(domain, 0.75 * one + 0.25 * other)
+    assert {(bar.name, bar.number) for bar in drawn.bars} >= {("home → park", "75%"), ("home → mill", "25%")}
+
+
+def test_a_network_that_is_too_large_to_draw_is_said():
+    many = [(i, i + 1) for i in range(100)] + [(i, i + 2) for i in range(99)]
+    domain = sv.domains.Paths(many, source=0, target=100)
+    drawn = draw_decision(domain, domain.extreme_point(np.ones(domain.dimension)))
+    assert drawn.kind == "slate"
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 12, 60])
+def test_nodes_are_apart_and_inside(nodes):
+    rng = np.random.default_rng(nodes)
+    edges = [(i, int(rng.integers(0, i))) for i in range(1, nodes)]
+    edges += [tuple(map(int, rng.integers(0, nodes, 2))) for _ in range(nodes // 2)]
+    places = laid_out([f"n{i}" for i in range(nodes)], edges)
+    assert ((places >= 0) & (places <= 1)).all()
+    apart = np.linalg.norm(places[:, None] - places[None], axis=2) + np.eye(nodes)
+    assert apart.min() > 0.01
+    again = laid_out([f"n{i}" for i in range(nodes)], edges)
+    assert np.array_equal(places, again)
+
+
+def test_parts_that_are_not_connected_are_drawn_as_well():
+    places = laid_out(list("abcd"), [(0, 1), (2, 3)])
+    assert np.isfinite(places).all()
+    assert len(np.unique(places.round(6), axis=0)) == 4
+
+
+def test_names_in_a_drawing_are_escaped():
+    nasty = [("<b>a</b>", "b&b"), ("b&b", "c"), ("<b>a</b>", "c")]
+    paths = sv.domains.Paths(nasty, source="<b>a</b>", target="c")
+    pages = [
+        shown(draw_decision(paths, paths.extreme_point(np.array([0.0, 0.0, 9.0])))),
+        shown(draw_decision(sv.domains.Simplex(["<b>a</b>", "c"]), np.array([0.5, 0.5]))),
+        shown(draw_decision(sv.domains.Birkhoff(["<b>a</b>", "c"]), np.array([1.0, 0.0, 0.0, 1.0]))),
+    ]
+    for page in pages:
+        assert "<b>" not in page
+        assert "&lt;b&gt;" in page
