@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sottovoce.service.keys.key import new_text
 from sottovoce.service.limits import BodyLimit, KeyRates, WrongKeys
 
 
@@ -51,20 +52,42 @@ def test_whoever_waits_as_long_as_told_is_let_in(rate, more):
         if wait:
             break
     assert wait > 0
-    clock.now += wait * (1 - 1e-3) - 1e-8
+    clock.now += wait * (1 - 1e-3) - 2e-6
     assert rates.wait("key", rate) > 0
-    clock.now += wait * 1e-3 + 2e-8
+    clock.now += wait * 1e-3 + 4e-6
     assert rates.wait("key", rate) == 0
 
 
-def test_keys_have_rates_of_their_own_and_workers_their_share():
+def test_keys_have_rates_of_their_own():
     clock = Clock()
-    rates = KeyRates(100.0, share=0.25, clock=clock)
+    rates = KeyRates(25.0, clock=clock)
     assert sum(rates.wait("usual") == 0 for _ in range(500)) == 50
-    assert sum(rates.wait("quick", 1000.0) == 0 for _ in range(5000)) == 500
+    assert sum(rates.wait("quick", 250.0) == 0 for _ in range(5000)) == 500
     assert sum(rates.wait("slow", 0.1) == 0 for _ in range(500)) == 10
     clock.now += 1
     assert sum(rates.wait("usual") == 0 for _ in range(500)) == 25
+
+
+def test_workers_grant_a_rate_together(tmp_path):
+    clock = Clock()
+    clock.now = 1e6  # a machine that was started long ago
+    workers = [KeyRates(25.0, folder=str(tmp_path), clock=clock) for _ in range(4)]
+    assert [sum(worker.wait("key") == 0 for _ in range(20)) for worker in workers] == [20, 20, 10, 0]
+    assert sum(workers[3].wait("other") == 0 for _ in range(500)) == 50
+    clock.now += 1
+    assert sum(workers[n % 4].wait("key") == 0 for n in range(500)) == 25
+    late = KeyRates(25.0, folder=str(tmp_path), clock=clock)  # one that was started anew has it not anew
+    assert late.wait("key") > 0
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.stat().st_blocks * 512 < 1 << 20  # holes
+
+
+def test_keys_do_not_share_a_rate(tmp_path):
+    rates = KeyRates(1.0, folder=str(tmp_path), clock=Clock())
+    ids = [new_text()[3:15] for _ in range(200)]
+    allowed = [sum(rates.wait(one) == 0 for _ in range(11)) for one in ids]
+    assert sum(one < 10 for one in allowed) <= 4  # five of 19,900 pairs, in a million places: 2e-11
 
 
 def test_full_buckets_are_forgotten():
@@ -73,7 +96,7 @@ def test_full_buckets_are_forgotten():
     for n in range(30_000):
         clock.now += 0.001
         assert rates.wait(f"key {n}") == 0
-    assert len(rates) <= 10_001
+    assert len(rates._full) <= 10_001
 
 
 def test_wrong_keys_of_an_address_are_few():

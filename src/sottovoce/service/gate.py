@@ -9,6 +9,7 @@ from starlette.types import Scope
 from sottovoce.service.context import Gate, Whichever
 from sottovoce.service.keys import ROLES, Key, KeyRing
 from sottovoce.service.limits import KeyRates, WrongKeys
+from sottovoce.service.metrics import workers_folder
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
@@ -163,7 +164,7 @@ def gate_for(settings: Settings, store: ServiceStore) -> Gate:
     """
     if settings.dev:
         return OpenGate()
-    return KeyGate(KeyRing(store), KeyRates(settings.rate, share=1.0 / settings.workers), WrongKeys())
+    return KeyGate(KeyRing(store), KeyRates(settings.rate, folder=workers_folder()), WrongKeys())
 
 
 def _bearer(scope: Scope) -> str | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["Metrics", "metrics_folder"]
+__all__ = ["Metrics", "metrics_folder", "workers_folder"]
 
 _FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -25,7 +25,7 @@ _EVENTS = ("asked", "told", "already", "dropped", "forgotten")
 
 @contextmanager
 def metrics_folder() -> Iterator[str]:
-    """Name a folder for the metrics of worker processes that are started meanwhile; remove it at the end."""
+    """Name a folder for what worker processes share that are started meanwhile; remove it at the end."""
     with tempfile.TemporaryDirectory(prefix="sottovoce-metrics-") as folder:
         before = os.environ.get(_FOLDER)
         os.environ[_FOLDER] = folder
@@ -36,6 +36,11 @@ def metrics_folder() -> Iterator[str]:
                 os.environ.pop(_FOLDER, None)
             else:
                 os.environ[_FOLDER] = before
+
+
+def workers_folder() -> str | None:
+    """Return the folder that the workers of a service share; None if there is one worker."""
+    return os.environ.get(_FOLDER)
 
 
 class Metrics:
@@ -54,7 +59,7 @@ class Metrics:
         import prometheus_client as prometheus
 
         self._prometheus = prometheus
-        self._folder = os.environ.get(_FOLDER)
+        self._folder = workers_folder()
         self._registry = prometheus.CollectorRegistry()
         here: dict[str, Any] = {"registry": self._registry}
         self._requests = prometheus.Counter(

@@ -87,11 +87,6 @@ class Settings:
                 f"origins must be like https://shop.example, each named, without a path, got {', '.join(self.origins)}"
             )
 
-    @property
-    def own_rate(self) -> float:
-        """Requests a second that a worker lets a key make: its share."""
-        return self.rate / self.workers
-
     def in_environment(self) -> dict[str, str]:
         """Return what worker processes find in their environment."""
         return {ENVIRONMENT: json.dumps(asdict(self))}
