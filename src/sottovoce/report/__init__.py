@@ -5,10 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is written here for readers and type checkers happens below
     from sottovoce.report._reproduction_page import write_reproduction
+    from sottovoce.report._statement import Statement
     from sottovoce.report.figures import audit_figure, decision_figure, plan_figure, regret_figure
     from sottovoce.report.html import run_report, statement, statement_page, sweep_report
 
 __all__ = [
+    "Statement",
     "audit_figure",
     "decision_figure",
     "plan_figure",
@@ -23,6 +25,7 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("audit_figure", "decision_figure", "plan_figure", "regret_figure"), "sottovoce.report.figures"),
     **dict.fromkeys(("run_report", "statement", "statement_page", "sweep_report"), "sottovoce.report.html"),
+    "Statement": "sottovoce.report._statement",
     "write_reproduction": "sottovoce.report._reproduction_page",
 }
 

@@ -127,7 +127,7 @@ def test_the_list_is_followed_and_stays_as_it_was_sorted(visitor, site, player):
 
 def test_names_do_nothing_in_a_browser(visitor, site):
     drain(visitor)
-    for page in (site.at, page_of(site, NASTY), f"{site.at}/dashboard/keys"):
+    for page in (site.at, page_of(site, NASTY), page_of(site, NASTY) + "/statement", f"{site.at}/dashboard/keys"):
         visitor.get(page)
         visitor.execute_async_script(
             "setTimeout(arguments[0], 300)"
@@ -160,6 +160,7 @@ def test_every_page_is_for_everybody(visitor, site, show):
         "slate": page_of(site, "spring"),
         "network": page_of(site, "streets"),
         "nasty": page_of(site, NASTY),
+        "statement": page_of(site, "spring") + "/statement",
         "keys": f"{site.at}/dashboard/keys",
         "docs": f"{site.at}/docs",
         "problem": f"{site.at}/problems/round-closed",

@@ -18,7 +18,7 @@ from sottovoce.service.problem_documents import KINDS
 
 NASTY = "<script>alert('name')</script> & \"co\""
 LABELS = ("<img src=x onerror=alert(1)>", '"><script>alert(2)</script>', "a & b", "{{ 7*7 }}", "plain")
-PARTS = ("", "/parts/now", "/parts/learned")
+PARTS = ("", "/parts/now", "/parts/learned", "/statement")
 
 
 def address(name):
@@ -61,7 +61,7 @@ def test_losses_of_an_open_round_change_no_byte_of_any_page(make_context, client
         study.tell(actions.ids[:150], np.full(150, losses))
         found = every_page(client_of(context), "spring")
         assert all(one.status_code == 200 for one in found.values())
-        seen.append({path: one.text.replace(f"world{world}.db", "") for path, one in found.items()})
+        seen.append({path: re.sub(rf"world{world}.db|Made on .*? UTC", "", one.text) for path, one in found.items()})
     assert "Waiting" in seen[0][address("spring")]
     assert seen[0] == seen[1]
 
@@ -175,6 +175,22 @@ def test_audits_on_record_are_shown(make_context, logged_in, tmp_path):
     assert "broken.json" in page
 
 
+def test_the_statement_can_be_printed_and_signed(context, logged_in):
+    """With the style that it has within, allowed by its hash, and nothing else."""
+    context.add(NASTY, domain=sv.domains.Hypersimplex(LABELS, k=2))
+    page = logged_in(context).get(address(NASTY) + "/statement")
+    assert "Signature" in page.text
+    assert "epsilon = 1, pure differential privacy" in page.text
+    policy = page.headers["content-security-policy"]
+    assert "script-src 'none'" in policy
+    assert re.search(r"style-src 'sha256-[A-Za-z0-9+/=]{44}'", policy)
+    assert "unsafe" not in policy
+    tags = Tags()
+    tags.feed(page.text)
+    assert "script" not in tags.found
+    assert "img" not in tags.found
+
+
 def test_the_manual_holds_what_the_document_holds(context, logged_in):
     page = logged_in(context).get("/docs").text
     assert "/studies/{name}/ask" in page
@@ -236,7 +252,8 @@ def test_headers_of_every_page(context, logged_in):
     for path, page in pages.items():
         policy = dict(one.strip().split(" ", 1) for one in page.headers["content-security-policy"].split(";"))
         assert policy["default-src"] == "'none'", path
-        assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+        if not path.endswith("/statement"):  # its style is within
+            assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
         assert policy["frame-ancestors"] == policy["base-uri"] == "'none'"
         assert page.headers["x-content-type-options"] == "nosniff"
         assert page.headers["referrer-policy"] == "no-referrer"

@@ -10,7 +10,7 @@ from starlette.types import Scope
 
 from sottovoce.service.dashboard.context import DashboardContext
 from sottovoce.service.dashboard.doors import Doors
-from sottovoce.service.dashboard.pages import ASSETS, asset, page, part, render
+from sottovoce.service.dashboard.pages import ASSETS, asset, page, part, render, sheet
 from sottovoce.service.dashboard.shown import Shown
 from sottovoce.service.dashboard.views.manual import manual
 from sottovoce.service.dashboard.views.overview import overview
@@ -42,6 +42,7 @@ def dashboard_routes(context: DashboardContext) -> list[BaseRoute]:
         ("/dashboard/keys/revoke", doors.revoke, ("POST",)),
         ("/dashboard/studies/{name:path}/parts/now", here.now_part, ("GET",)),
         ("/dashboard/studies/{name:path}/parts/learned", here.learned_part, ("GET",)),
+        ("/dashboard/studies/{name:path}/statement", here.statement, ("GET",)),
         ("/dashboard/studies/{name:path}", here.study, ("GET",)),
         ("/dashboard/static/{file}", here.static, ("GET",)),
     ]
@@ -95,6 +96,15 @@ class _Looking(Visits):
         keys = await self._doors.listed(name) if about["admin"] and not about["dev"] else None
         address = f"/dashboard/studies/{quote(name, safe='')}"
         return await page("study.html", {**about, "now": now, "learned": learned, "address": address, "keys": keys})
+
+    async def statement(self, request: Request) -> Response:
+        """The statement of a study, to be printed and signed."""
+        name = request.path_params["name"]
+        try:
+            await self.reader(request, name)
+        except NotLoggedIn:
+            return to_login(request)
+        return await sheet("statement.html", {"it": await self._shown.statement(name)})
 
     async def now_part(self, request: Request) -> Response:
         name = request.path_params["name"]

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
 
+from sottovoce.report import Statement, statement
 from sottovoce.service.dashboard.context import DashboardContext
 from sottovoce.service.dashboard.pages import render
 from sottovoce.service.dashboard.views.learned import Learned, look_learned
@@ -41,6 +42,11 @@ class Shown:
     async def now(self, name: str) -> Now:
         """Return where a study stands."""
         return await self._context.look(name, look_now)
+
+    async def statement(self, name: str) -> Statement:
+        """Return the statement of a study, for whoever signs it."""
+        audits, _ = await asyncio.to_thread(audits_in, self._context.audits)
+        return await self._context.look(name, partial(statement, audits=audits))
 
     async def learned(self, name: str, version: str) -> str:
         """Return what a study has learned and promises, as a part of a page; made once for each version of that."""
