@@ -103,6 +103,8 @@ class StandIn:
             self.asked[action] = name
             x = [0.0] * len(DRINKS)
             x[number % len(DRINKS)] = 1.0
+            if plain.get("x") == "sparse":
+                x = {"dimension": len(DRINKS), "index": [number % len(DRINKS)], "value": [1.0]}
             made.append({"id": action, "chosen": [DRINKS[number % len(DRINKS)]], "x": x, "wants_loss": True})
         self.answers[again] = made[0] if size is None else {"actions": made}
         return 200, self.answers[again]

@@ -98,6 +98,7 @@ def test_the_oldest_reports_are_let_go_of_in_a_file_as_well(tmp_path, monkeypatc
     queue, to = TellQueue(tmp_path / "tells.db"), Destination("http://127.0.0.1", "spring")
     assert queue.reports(to, list("abcdef"), lambda place: place) == (0, 1, 2, 3, 4, 5)
     assert queue.reports(to, list("defab"), lambda place: 9) == (3, 4, 5, 9, 9)
+    assert queue.reports(to, list("fab"), lambda place: 7) == (5, 9, 9)
     assert queue.reports(Destination(to.service, "autumn"), ["b"], lambda place: 8) == (8,)
 
 

@@ -38,6 +38,46 @@ def test_blocks(connected, stand_in):
     assert isinstance(actions, sv.Actions)
 
 
+def test_few_of_many_travel_as_few(connected):
+    remote = connected()
+    assert remote.ask(x="sparse").x.tolist() == [1.0, 0.0, 0.0, 0.0]
+    actions = remote.ask(2, x="sparse")
+    assert actions.dimension == 4
+    assert [one.tolist() for one in actions.indices] == [[1], [2]]
+    assert [one.x.tolist() for one in actions] == actions.x.tolist() == [[0, 1, 0, 0], [0, 0, 1, 0]]
+    assert pickle.loads(pickle.dumps(remote.ask(1, x="sparse"))).x.tolist() == [[0, 0, 0, 1]]
+    with pytest.raises(ValueError, match="x must be one of 'dense', 'sparse'"):
+        remote.ask(x="none")
+
+
+@pytest.mark.parametrize(
+    "x",
+    [
+        None,
+        "1",
+        [[1.0]],
+        {},
+        {"dimension": 2, "index": [2], "value": [1.0]},
+        {"dimension": 2, "index": [-1], "value": [1.0]},
+        {"dimension": 2, "index": [0], "value": []},
+        {"dimension": 2.5, "index": [0], "value": [1.0]},
+        {"dimension": 2, "index": [10**30], "value": [1.0]},
+    ],
+)
+def test_an_answer_that_is_no_decision_is_an_error(connected, stand_in, x):
+    plain = {"id": "1.0.0.000000000000", "chosen": ["tea"], "x": x, "wants_loss": True}
+    for size, answer in (
+        (None, plain),
+        (1, {"actions": [plain]}),
+        (2, {"actions": [plain]}),
+        (1, {}),
+        (None, {"id": 7}),
+    ):
+        stand_in.on_ask = lambda *_, answer=answer: (200, answer)
+        with pytest.raises(ServiceError, match="the service's answer is not"):
+            connected().ask(size)
+
+
 def test_a_loss_that_is_on_record_is_no_failure(connected):
     remote = connected()
     action = remote.ask()

@@ -76,6 +76,9 @@ def test_a_key_errors_and_what_is_outstanding(storage, serving):
         action = remote.ask()
         assert len(action.chosen) == 2
         assert set(action.chosen) <= set(DRINKS)
+        again = remote.ask(x="sparse")
+        assert sorted(again.chosen) == sorted(DRINKS[i] for i in again.indices)
+        assert remote.forget(again.id) == 1
         assert remote.tell(action.id, 0.5) == (1, 0, 0, 0)
         assert remote.tell(action.id, 0.5) == (0, 1, 0, 0)
         with pytest.raises(UnknownAction):
@@ -85,7 +88,8 @@ def test_a_key_errors_and_what_is_outstanding(storage, serving):
         with pytest.raises(ServiceError) as refused:
             remote.status()
         assert refused.value.kind == "forbidden"
-        first = remote.ask(38)
+        first = remote.ask(37, x="sparse")
+        assert first.x.shape == (37, 5)
         assert looking.status().asked == 39
         waiting = looking.outstanding(5)
         assert waiting.ids.tolist() == first.ids[:5].tolist()

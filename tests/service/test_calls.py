@@ -55,7 +55,7 @@ def test_a_tell_is_repeated_after_its_round_is_closed(spring):
 
 def test_numbers_are_written_as_they_are_wanted(spring):
     dense, sparse = spring.ask(size=1)["actions"][0]["x"], spring.ask(x="sparse")["x"]
-    assert (len(dense), set(sparse)) == (6, {"index", "value"})
+    assert (len(dense), set(sparse)) == (6, {"dimension", "index", "value"})
     assert len(sparse["index"]) == len(sparse["value"]) == 2
     assert spring.ask(x="none")["x"] is None
     assert [one["x"] for one in spring.ask(size=2, x="sparse")["actions"]] != [None, None]

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Floats
 from sottovoce.domains.naming import in_words
 from sottovoce.errors import ServiceError
+from sottovoce.exploration.decisions import Decisions, Menu
 from sottovoce.exploration.posterior import Misfit
 from sottovoce.learning.bandit.actions import Action, Actions, named_action, named_actions
 from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
@@ -38,11 +39,12 @@ class Facts(dict[str, Any]):
 
 def action_of(plain: Any) -> Action:
     """Return the action that an answer is."""
-    if not isinstance(plain, dict) or not isinstance(plain.get("id"), str):
-        raise _no_answer("an action")
-    x, wanted = _vector(plain.get("x")), bool(plain.get("wants_loss", True))
-    chosen = plain.get("chosen")
-    return Action(plain["id"], x, wanted) if chosen is None else named_action(plain["id"], x, wanted, chosen)
+    _refuse_what_is_no_action(plain)
+    x, wanted, chosen = plain.get("x"), bool(plain.get("wants_loss", True)), plain.get("chosen")
+    numbers = _menu([x]).written()[0] if isinstance(x, dict) else _vector(x)
+    return (
+        Action(plain["id"], numbers, wanted) if chosen is None else named_action(plain["id"], numbers, wanted, chosen)
+    )
 
 
 def actions_of(plain: Any, size: int) -> Actions:
@@ -50,12 +52,19 @@ def actions_of(plain: Any, size: int) -> Actions:
     found = plain.get("actions") if isinstance(plain, dict) else None
     if not isinstance(found, list) or len(found) != size:
         raise _no_answer(f"{size} actions")
-    single = [action_of(one) for one in found]
-    ids = np.array([one.id for one in single], dtype=np.str_)
-    wanted = np.array([one.wants_loss for one in single], dtype=bool)
-    rows = _rows([one.x for one in single])
-    said = [one.get("chosen") for one in found]
-    return Actions(ids, rows, wanted) if None in said else named_actions(ids, rows, wanted, said)
+    for one in found:
+        _refuse_what_is_no_action(one)
+    ids = np.array([one["id"] for one in found], dtype=np.str_)
+    wanted = np.array([bool(one.get("wants_loss", True)) for one in found], dtype=bool)
+    numbers, said = [one.get("x") for one in found], [one.get("chosen") for one in found]
+    thin = all(isinstance(x, dict) for x in numbers)
+    x = Decisions(_menu(numbers), np.arange(size)) if thin else _rows([_vector(one) for one in numbers])
+    return Actions(ids, x, wanted) if None in said else named_actions(ids, x, wanted, said)
+
+
+def _refuse_what_is_no_action(plain: Any) -> None:
+    if not isinstance(plain, dict) or not isinstance(plain.get("id"), str):
+        raise _no_answer("an action")
 
 
 def outstanding_of(plain: Any) -> Outstanding:
@@ -101,6 +110,24 @@ def _vector(x: Any) -> Floats:
     except (TypeError, ValueError):
         pass
     raise _no_answer("a decision")
+
+
+def _menu(found: list[Any]) -> Menu:
+    """Return decisions that came by their numbers that are not 0; nothing of the size of all numbers is made."""
+    try:
+        (dimension,) = {one["dimension"] for one in found}
+        columns = tuple(np.array(one["index"], dtype=np.int64) for one in found)
+        entries = tuple(np.array(one["value"], dtype=np.float64) for one in found)
+        pairs = zip(columns, entries, strict=True)
+        if type(dimension) is int and all(_fits(dimension, *pair) for pair in pairs):
+            return Menu(None, columns, entries, dimension)
+    except (TypeError, ValueError, KeyError, OverflowError):
+        pass
+    raise _no_answer("decisions of one set")
+
+
+def _fits(dimension: int, columns: NDArray[np.int64], entries: Floats) -> bool:
+    return columns.ndim == 1 and columns.shape == entries.shape and bool(((columns >= 0) & (columns < dimension)).all())
 
 
 def _rows(found: list[Floats]) -> Floats:

@@ -65,10 +65,9 @@ class Wants:
 
     def _find(self, confirmed: bool) -> _Known:
         stored, plain = (False, None) if self._queue is None or confirmed else self._queue.channel(self._to)
+        hurried = stored or (confirmed and self._queue is not None)  # whoever asks can wait, or goes by what is stored
         try:
-            found = self._asked(
-                Retries(attempts=1) if self._queue is not None and (stored or confirmed) else self._retries
-            )
+            found = self._asked(Retries(attempts=1) if hurried else self._retries)
         except StorageError:
             if not stored:
                 raise

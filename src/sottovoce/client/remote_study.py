@@ -67,12 +67,12 @@ class RemoteStudy:
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None) -> Action: ...
+    def ask(self, size: None = None, *, x: str = "dense") -> Action: ...
 
     @overload
-    def ask(self, size: int) -> Actions: ...
+    def ask(self, size: int, *, x: str = "dense") -> Actions: ...
 
-    def ask(self, size: int | None = None) -> Action | Actions:
+    def ask(self, size: int | None = None, *, x: str = "dense") -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record.
 
         Names of several parts, such as edges, come as lists.
@@ -81,8 +81,11 @@ class RemoteStudy:
         ----------
         size
             How many actions; None for a single `Action`.
+        x
+            How their numbers travel: "dense", all of them, or "sparse", those that are not 0: for few of many.
         """
-        body = b"{}" if size is None else b'{"size": %d}' % whole("size", size)
+        layout = choice("x", x, ("dense", "sparse"))
+        body = json.dumps({"size": None if size is None else whole("size", size), "x": layout}).encode()
         once = {"Idempotency-Key": str(uuid.uuid4())}  # the same one over all repetitions: they get the same actions
         answer = self._call("POST", "ask", body, once)
         return action_of(answer) if size is None else actions_of(answer, int(size))

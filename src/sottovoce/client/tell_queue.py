@@ -180,16 +180,17 @@ class TellQueue:
         fresh
             Makes the report of the action at a place among these.
         """
-        found = []
+        query = "SELECT report FROM reports WHERE service = ? AND study = ? AND id = ?"
+        new = "INSERT INTO reports (service, study, id, report) VALUES (?, ?, ?, ?)"
+        found: list[int] = []
         with self._file.transaction() as connection:
             for place, one in enumerate(ids):
-                query = "SELECT report FROM reports WHERE service = ? AND study = ? AND id = ?"
                 row = connection.execute(query, (*to, one)).fetchone()
                 found.append(fresh(place) if row is None else int(row[0]))
                 if row is None:
-                    new = "INSERT INTO reports (service, study, id, report) VALUES (?, ?, ?, ?)"
-                    number = connection.execute(new, (*to, one, found[-1])).lastrowid or 0
-                    connection.execute("DELETE FROM reports WHERE number <= ?", (number - _REPORTS_KEPT,))
+                    connection.execute(new, (*to, one, found[-1]))
+            (newest,) = connection.execute("SELECT coalesce(max(number), 0) FROM reports").fetchone()
+            connection.execute("DELETE FROM reports WHERE number <= ?", (newest - _REPORTS_KEPT,))
         return tuple(found)
 
     def channel(self, to: Destination) -> tuple[bool, Any]:

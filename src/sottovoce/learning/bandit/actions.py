@@ -176,6 +176,11 @@ class Actions:
         return self._written
 
     @property
+    def dimension(self) -> int:
+        """How many coordinates each decision has; `x` need not be written out for that."""
+        return int(self._played.shape[1])
+
+    @property
     def indices(self) -> tuple[Integers, ...]:
         """What each decision chooses: the coordinates that are 1, in increasing order; refused if others are not 0.
 
@@ -232,17 +237,18 @@ class _NamedBlock(Actions):
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Action]:
-        fields = zip(self.ids.tolist(), self.x, self.wants_loss.tolist(), self.chosen, strict=True)
+        rows = self._played.shared() if self._written is None else self._written
+        fields = zip(self.ids.tolist(), rows, self.wants_loss.tolist(), self.chosen, strict=True)
         return itertools.starmap(named_action, fields)
 
     def __reduce__(self) -> Any:
-        return named_actions, (self.ids, self.x, self.wants_loss, self._said)
+        return named_actions, (self.ids, self._played, self.wants_loss, self._said)
 
 
 _NamedBlock.__name__ = _NamedBlock.__qualname__ = Actions.__name__
 
 
-def named_actions(ids: NDArray[Any], x: Floats, wants_loss: NDArray[np.bool_], chosen: list[Any]) -> Actions:
+def named_actions(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], chosen: list[Any]) -> Actions:
     """Return a block of actions of a set that is not at hand, with what each is in the names of that set.
 
     Examples

@@ -24,7 +24,7 @@ def single_answer(action: Action, layout: Layout) -> bytes:
     >>> import sottovoce as sv
     >>> action = speaking(sv.domains.Simplex(["tea", "coffee"]))("1.0.0.ab", np.array([0.0, 1.0]), True)
     >>> single_answer(action, "sparse")
-    b'{"id":"1.0.0.ab","chosen":["coffee"],"x":{"index":[1],"value":[1.0]},"wants_loss":true}'
+    b'{"id":"1.0.0.ab","chosen":["coffee"],"x":{"dimension":2,"index":[1],"value":[1.0]},"wants_loss":true}'
     """
     return _written(_plain(action.id, action.chosen, _numbers(action.x, layout), action.wants_loss))
 
@@ -51,7 +51,7 @@ def _all_numbers(actions: Actions, layout: Layout) -> list[Any]:
         return [None] * len(actions)
     if layout == "sparse":
         try:
-            return [{"index": one.tolist(), "value": [1.0] * len(one)} for one in actions.indices]
+            return [_sparse(actions.dimension, one, [1.0] * len(one)) for one in actions.indices]
         except ValueError:  # not all are 0 or 1
             return [_thin(np.flatnonzero(row), row) for row in actions.x]
     rows: list[Any] = actions.x.tolist()
@@ -59,7 +59,11 @@ def _all_numbers(actions: Actions, layout: Layout) -> list[Any]:
 
 
 def _thin(places: Integers, x: Floats) -> dict[str, Any]:
-    return {"index": places.tolist(), "value": x[places].tolist()}
+    return _sparse(len(x), places, x[places].tolist())
+
+
+def _sparse(dimension: int, places: Integers, values: list[float]) -> dict[str, Any]:
+    return {"dimension": dimension, "index": places.tolist(), "value": values}
 
 
 def _written(plain: Any) -> bytes:

@@ -24,7 +24,9 @@ _ACTION = {
     "properties": {
         "id": {"type": "string"},
         "chosen": {"description": "The decision in the names of the set."},
-        "x": {"description": "Its numbers: a list; or `index` and `value` of those that are not 0; or null."},
+        "x": {
+            "description": "Its numbers: a list; `dimension`, and `index` and `value` of those that are not 0; or null."
+        },
         "wants_loss": {"type": "boolean"},
     },
 }

@@ -48,6 +48,8 @@ export function lossText(loss: number): string;
 
 /** Numbers that are not 0, and where. */
 export interface Sparse {
+  /** How many numbers there are, zeros included. */
+  dimension: number;
   index: number[];
   value: number[];
 }
