@@ -24,7 +24,7 @@ MARK = re.compile(r"<!-- names of ([\w.]+)(?:: ([\w\s]+?))? -->")
 PAGES = Path(__file__).parent / "reference"
 FIRST = ("sottovoce", "sottovoce.domains", "sottovoce.domains.matroids", "sottovoce.domains.set_functions")
 LAST = ("sottovoce.errors",)
-INNER = ("sottovoce.cli",)  # a program, described on a page of its own
+INNER = ("sottovoce.cli", "sottovoce.service.")  # programs, described on pages of their own
 UNTOLD = {"examples", "made_with"}  # for the tests and for the library itself
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 REQUIRED = ("SOTTOVOCE_REQUIRE_SYSTEM", "CI")
-ALSO_IN = {"initdb": "/usr/lib/postgresql/*/bin"}  # Debian keeps PostgreSQL's programs out of PATH, newest version last
+ALSO_IN = {  # Debian keeps PostgreSQL's programs out of PATH, newest version last, and nginx out of most people's
+    "initdb": "/usr/lib/postgresql/*/bin",
+    "nginx": "/usr/sbin",
+}
 
 
 def find(program: str, folders: Iterable[str] = ()) -> str | None:

@@ -173,6 +173,8 @@ def leaves(command, words):
     if not hasattr(command, "commands"):
         yield " ".join(words), command
         return
+    if len(words) > 1 and command.invoke_without_command:  # `sottovoce serve` is one, and has others below it
+        yield " ".join(words), command
     for name, inner in command.commands.items():
         yield from leaves(inner, (*words, name))
 

@@ -46,6 +46,28 @@ def test_pages_of_an_origin_that_is_named_may_call_without_cookies(serve, sqlite
     assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (404, PAGE)
 
 
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:8420"}, 200),
+        ({"Host": "evil.example"}, 403),  # a name that was made to lead here
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Origin": "https://evil.example", "Content-Type": "text/plain"}, 403),  # what a form may send anywhere
+        ({"Origin": "null"}, 403),
+        ({"Origin": PAGE}, 200),
+    ],
+)
+def test_without_keys_no_page_of_somebody_elses_gets_in(serve, sqlite_url, headers, status):
+    """A browser on this machine reaches the loopback for every page that it shows."""
+    served = serve(storage=sqlite_url, origins=(PAGE,))
+    served.create()
+    answer = served.client.post("/studies/spring/ask", content=b"{}", headers=headers)
+    assert answer.status_code == status
+    assert served.client.get("/", headers=headers).status_code == status
+    assert served.client.get("/studies/spring/status").json()["asked"] == (status == 200)
+
+
 @pytest.mark.parametrize("origin", ["*", "shop.example", "https://shop.example/", "https://shop.example/a"])
 def test_origins_are_named_one_by_one(origin):
     with pytest.raises(ValueError, match="origins must be like https"):

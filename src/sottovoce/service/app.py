@@ -28,6 +28,7 @@ from sottovoce.service.endpoints import (
     script_routes,
     telling_routes,
 )
+from sottovoce.service.from_here import FromHere
 from sottovoce.service.gate import gate_for
 from sottovoce.service.limits import BodyLimit
 from sottovoce.service.metrics import Metrics
@@ -80,6 +81,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.context = context
     _answer_problems(app)
     app.add_middleware(BodyLimit, most=settings.largest_body)
+    if settings.dev:
+        app.add_middleware(FromHere, origins=settings.origins)
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
     app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost

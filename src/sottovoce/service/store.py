@@ -131,7 +131,7 @@ class ServiceStore:
         return self._writer.path
 
     def sql(self, statement: str) -> str:
-        """Return a statement as the driver takes it: write ? for a parameter, and no other question mark or percent."""
+        """Return a `statement` as the driver takes it: write ? for a parameter, and no other question mark or %."""
         if self.is_sqlite:
             return statement
         found = self._statements.get(statement)

@@ -47,7 +47,7 @@ class Key:
     rate: float | None = None
 
     def has(self, role: str) -> bool:
-        """Say whether it has a role, for whichever study."""
+        """Say whether it has a `role`, for whichever study."""
         return role in self.roles or "admin" in self.roles
 
     def may(self, role: str, study: str | None = None) -> bool:
@@ -69,7 +69,7 @@ class Key:
         return (role in self.roles or "admin" in self.roles) and (self.study is None or self.study == study)
 
     def lives(self, now: float) -> bool:
-        """Say whether it is neither expired nor revoked."""
+        """Say whether it is neither expired nor revoked; `now` is in seconds since 1970."""
         return self.revoked is None and (self.expires is None or now < self.expires)
 
 

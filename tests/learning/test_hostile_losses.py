@@ -1,0 +1,149 @@
+"""What a hostile client can do to learning, as docs/threat-model.md says it: how much, and no more.
+
+B is the width of the loss range, n the events behind a released number, f the share of events that lie.
+"""
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+
+MENU = ["a", "b", "c"]
+
+
+def released(folder, losses_of, privacy, **made):
+    """Return the released means of a study's first round, with the noise of a seed, and the events behind each."""
+    with sv.Study.open(
+        f"sqlite:///{folder}/studies.db",
+        name="study",
+        domain=sv.domains.Simplex(MENU),
+        integral=True,
+        losses="linear",
+        horizon=20_000,
+        loss_range=(-1.0, 3.0),
+        privacy=privacy,
+        noise=sv.SimulatedNoise(1),
+        seed=2,
+        **made,
+    ) as study:
+        actions = study.ask(study.plan.batch_size)
+        if isinstance(privacy, sv.LocalDP):
+            study.tell(actions.ids, report=losses_of(len(actions), study.channel))
+        else:
+            study.tell(actions.ids, losses_of(len(actions), None))
+        (first, *_) = study.export()["rounds"]
+        weights = np.array(first["weights"], float)
+        step = study.channel.step if isinstance(privacy, sv.LocalDP) else 4.0 / 2.0**study.plan.bits
+        return step * np.array(first["released"], float) / weights, weights
+
+
+@pytest.mark.parametrize("lie", [1e300, -1e300, 3.0])
+def test_one_event_moves_one_released_mean_by_the_width_of_the_range_over_its_events(tmp_path, lie):
+    """Whatever is told, and whatever else was told: at most B/n, and what it lies about is no matter of its size."""
+
+    def honest(count, _):
+        return np.full(count, -1.0 if lie > 0 else 3.0)
+
+    def with_a_lie(count, _):
+        losses = honest(count, None)
+        losses[17] = lie
+        return losses
+
+    for name in ("honest", "lying"):
+        (tmp_path / name).mkdir()
+    before, weights = released(tmp_path / "honest", honest, sv.PureDP(epsilon=1.0))
+    after, _ = released(tmp_path / "lying", with_a_lie, sv.PureDP(epsilon=1.0))
+    moved = np.abs(after - before)
+    assert np.count_nonzero(moved) == 1
+    assert moved.max() == pytest.approx(4.0 / weights[moved.argmax()], rel=1e-4)  # B/n: all of it, and no more
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_under_local_privacy_one_report_moves_a_mean_by_more_as_each_says_less(tmp_path, epsilon):
+    """One bit: B coth(epsilon/2)/n. It is the price of reports that hide a loss: they have to be worth more."""
+
+    def honest(count, _):
+        return np.full(count, -1)
+
+    def with_a_lie(count, _):
+        reports = honest(count, None)
+        reports[17] = 1
+        return reports
+
+    for name in ("honest", "lying"):
+        (tmp_path / name).mkdir()
+    before, weights = released(tmp_path / "honest", honest, sv.LocalDP(epsilon))
+    after, _ = released(tmp_path / "lying", with_a_lie, sv.LocalDP(epsilon))
+    moved = np.abs(after - before)
+    assert moved.max() == pytest.approx(4.0 / math.tanh(epsilon / 2) / weights[moved.argmax()], rel=1e-4)
+    assert np.count_nonzero(moved) == 1
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_a_report_by_laplace_is_worth_up_to_forty_scales_of_its_noise(epsilon):
+    """So it is the wrong channel for strangers: one of them weighs as much as 1 + 80/epsilon honest losses."""
+    channel = sv.LocalDP(epsilon)  # of the budget of one report
+    laplace = sv.local.LaplaceChannel((0.0, 1.0), channel.per_report)
+    reach = laplace.decode(laplace.most_report) - laplace.decode(laplace.least_report)
+    assert reach == pytest.approx(1 + 80 / epsilon, rel=1e-3)
+    one_bit = sv.local.OneBitChannel((0.0, 1.0), channel.per_report)
+    assert one_bit.decode(1) - one_bit.decode(-1) == pytest.approx(1 / math.tanh(epsilon / 2), rel=1e-9)
+
+
+def attacked(means, share, lie, *, domain, horizon, seed):
+    """Let a share of events lie, play a private bandit to its end, and return how much its recommendation is worse."""
+    coins = np.random.default_rng(seed)
+    optimizer = sv.PrivateBandit(
+        domain,
+        integral=True,
+        losses="linear",
+        horizon=horizon,
+        loss_range=(0.0, 1.0),
+        privacy=sv.PureDP(epsilon=1.0),
+        noise=sv.SimulatedNoise(seed),
+        seed=seed,
+    )
+    while optimizer.remaining:
+        actions = optimizer.ask_round()
+        expected = actions.x @ means
+        losses = (coins.random(len(expected)) < expected).astype(float)
+        lies = coins.random(len(expected)) < share
+        losses[lies] = lie(actions.x[lies])
+        optimizer.tell(actions.ids, losses)
+    best = means @ domain.extreme_point(means)
+    return float(means @ optimizer.recommend().x - best)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.3])
+def test_lies_of_a_share_of_events_cost_up_to_their_odds_and_not_more(share):
+    """f/(1 - f) of B is the most that the worse of two decisions can be made to look better by.
+
+    Below it the lie succeeds, above it does not: with losses far outside of the range, which are clipped to it.
+    """
+    odds = share / (1 - share)
+    smear = 1e9
+
+    def lie(x):
+        return np.where(x[:, 1] > 0, -smear, smear)  # praise the second, run down all others
+
+    for gap, cost in ((0.6 * odds, 0.6 * odds), (min(1.6 * odds, 0.9), 0.0)):
+        means = np.array([0.5 - gap / 2, 0.5 + gap / 2, 0.5 + gap / 2])
+        for seed in range(2):
+            worse = attacked(means, share, lie, domain=sv.domains.Simplex(3), horizon=6000, seed=seed)
+            assert worse == pytest.approx(cost, abs=1e-9), (gap, seed)
+
+
+def test_where_decisions_share_a_model_lies_that_do_not_fit_it_can_cost_more_than_their_odds():
+    """What is not played is inferred from what is, and the error of the inference may be larger than that of a mean."""
+    items, slots, gap, share = 8, 3, 0.3, 0.2
+    means = np.full(items, (0.5 + gap / 2) / slots)
+    means[:slots] = (0.5 - gap / 2) / slots
+
+    def lie(x):
+        return np.where(x[:, :slots].sum(axis=1) >= 1, 1.0, 0.0)  # whatever has one of the best is terrible
+
+    worse = attacked(means, share, lie, domain=sv.domains.Hypersimplex(items, slots), horizon=20_000, seed=0)
+    assert worse > share / (1 - share)
+    assert worse == pytest.approx(gap)

@@ -1,0 +1,226 @@
+"""The files in deploy/: nginx and systemd take them; requests pass through nginx as docs/service-deployment.md says."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import typer
+
+from sottovoce.cli.app import app
+from sottovoce.service.keys import KeyRing
+from sottovoce.service.store import ServiceStore
+
+ROOT = Path(__file__).parents[2]
+UNIT = ROOT / "deploy" / "sottovoce.service"
+NGINX = ROOT / "deploy" / "nginx.conf"
+LOSS = "0.7318250649"  # planted: it must be in no file of nginx's
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+@contextmanager
+def running(command, port, log):
+    """Run a server until the block is over."""
+    with open(log, "ab") as out:
+        process = subprocess.Popen(
+            list(map(str, command)), stdout=out, stderr=out, env={**os.environ, "PYTHONPATH": str(ROOT / "src")}
+        )
+    try:
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), timeout=5).close()
+                break
+            except OSError:
+                assert process.poll() is None, Path(log).read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+        yield process
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
+
+
+def curl(*arguments, send=None):
+    """Return status, headers and body of an answer."""
+    command = ["curl", "-sS", "-i", "-k", "--noproxy", "*", *map(str, arguments)]
+    done = subprocess.run(command, input=None if send is None else send.encode(), capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    head, _, body = done.stdout.decode().rpartition("\r\n\r\n")
+    return int(head.rpartition("HTTP/1.1 ")[2][:3]), head.lower(), body
+
+
+def own_nginx(folder, ports):
+    """Write the file as it stands with other ports, certificate and log, inside of what Debian has around it."""
+    text = NGINX.read_text(encoding="utf-8")
+    changes = {
+        "listen 443 ssl;": f"listen 127.0.0.1:{ports['https']} ssl;",
+        "listen 80;": f"listen 127.0.0.1:{ports['http']};",
+        "    listen [::]:443 ssl;\n": "",
+        "    listen [::]:80;\n": "",
+        "127.0.0.1:8420": f"127.0.0.1:{ports['service']}",
+        "/etc/ssl/sottovoce": str(folder),
+        "/var/log/nginx": str(folder),
+        "error.log crit;": "error.log warn;",  # so that it says when it writes a body to a file
+    }
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    (folder / "site.conf").write_text(text)
+    user = "user root;" if os.geteuid() == 0 else ""
+    paths = "".join(f"{one}_temp_path {folder}/{one};" for one in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    around = f"events {{}} http {{ access_log {folder}/access.log; {paths} include {folder}/site.conf; }}"
+    (folder / "nginx.conf").write_text(f"{user} daemon off; pid {folder}/pid; error_log {folder}/error.log; {around}")
+    return folder / "nginx.conf"
+
+
+@pytest.fixture(scope="module")
+def front(system_program, tmp_path_factory):
+    """A service that trusts the proxy before it, nginx before that, and where to reach both."""
+    nginx, folder = system_program("nginx"), tmp_path_factory.mktemp("front")
+    subject = ["-subj", "/CN=decide.example", "-days", "1", "-keyout", folder / "privkey.pem"]
+    certificate = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        *subject,
+        "-out",
+        folder / "fullchain.pem",
+    ]
+    subprocess.run(certificate, check=True, capture_output=True)
+    ports = {name: free_port() for name in ("service", "https", "http")}
+    configured = own_nginx(folder, ports)
+    storage = f"sqlite:///{folder}/studies.db"
+    serve = [sys.executable, "-m", "sottovoce", "serve", "--storage", storage, "--trust-proxy", "127.0.0.1"]
+    ring = KeyRing(ServiceStore(storage))
+    (folder / "key").write_text(f"Authorization: Bearer {ring.create(['admin'])[1]}")
+    ring.close()
+    with (
+        running([*serve, "--port", ports["service"]], ports["service"], folder / "service.log"),
+        running([nginx, "-c", configured, "-p", folder], ports["https"], folder / "nginx.out"),
+    ):
+        yield {
+            "folder": folder,
+            "nginx": nginx,
+            "service": f"http://127.0.0.1:{ports['service']}",
+            "https": f"https://127.0.0.1:{ports['https']}",
+            "http": f"http://127.0.0.1:{ports['http']}",
+        }
+
+
+def test_nginx_takes_the_file(front):
+    done = subprocess.run(
+        [front["nginx"], "-t", "-c", front["folder"] / "nginx.conf", "-p", front["folder"]],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "warn" not in done.stderr
+
+
+def test_a_study_is_asked_and_told_through_nginx_and_nginx_keeps_nothing_of_it(front):
+    key, base = ("-H", f"@{front['folder'] / 'key'}"), front["https"]
+    study = {"name": "a b", "domain": "simplex:3", "horizon": 5000, "privacy": {"epsilon": 1}, "integral": True}
+    assert curl(*key, f"{base}/studies", "-d", json.dumps(study))[0] == 201
+    _, _, body = curl(*key, f"{base}/studies/a%20b/ask", "-d", '{"size": 1500}')
+    ids = [one["id"] for one in json.loads(body)["actions"]]
+    stream = "".join(f'{{"id": "{one}", "loss": {LOSS}}}\n' for one in ids)
+    assert len(stream) > 16_384 * 4  # more than nginx holds in memory, if it gathers a body before it passes it on
+    lines = ("-H", "Content-Type: application/x-ndjson", "--data-binary", "@-")
+    status, _, body = curl(*key, *lines, f"{base}/studies/a%20b/tell", send=stream)
+    assert (status, json.loads(body)["recorded"]) == (200, 1500)
+    assert "temporary file" not in (front["folder"] / "sottovoce.error.log").read_text()
+    wrong = f"{base}/studies/a%20b/tell?loss={LOSS}"
+    assert curl(wrong, "-d", LOSS)[0] == 401
+    for file in (one for one in front["folder"].rglob("*") if one.is_file() and not one.name.startswith("studies")):
+        assert LOSS.encode() not in file.read_bytes(), file
+
+
+def test_the_service_knows_by_nginx_that_the_connection_is_encrypted(front):
+    status, head, _ = curl(f"{front['https']}/login", "-H", "X-Forwarded-Proto: http")  # what a client says is replaced
+    assert status == 200
+    assert "__host-sottovoce-form=" in head
+    assert "secure" in head.split("__host-sottovoce-form=")[1].split("\r\n")[0]
+    assert "strict-transport-security" in head
+
+
+def test_nothing_is_taken_in_the_clear_and_metrics_stay_inside(front):
+    assert curl(f"{front['http']}/studies/a/tell", "-d", "{}")[0] == 403
+    status, head, _ = curl(f"{front['http']}/")
+    assert (status, "location: https://" in head) == (301, True)
+    assert curl(f"{front['https']}/metrics")[0] == 401  # from this machine it is the key that is missing
+    assert "deny all" in NGINX.read_text(encoding="utf-8").split("location = /metrics")[1].split("}")[0]
+
+
+def test_a_proxy_that_was_not_named_is_not_believed(tmp_path):
+    port = free_port()
+    serve = [sys.executable, "-m", "sottovoce", "serve", "--storage", f"sqlite:///{tmp_path}/a.db", "--port", port]
+    with running(serve, port, tmp_path / "log"):
+        _, head, _ = curl(f"http://127.0.0.1:{port}/login", "-H", "X-Forwarded-Proto: https")
+    assert "sottovoce-form=" in head
+    assert "__host-" not in head
+
+
+# ---------------------------------------------------------------------- systemd
+
+
+def settings(name):
+    return re.findall(rf"^{name}=(.*)$", UNIT.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_unit_starts_a_command_that_there_is_and_gives_it_longer_than_its_grace():
+    program, *arguments = settings("ExecStart")[0].split()
+    assert Path(program).name == "sottovoce"
+    assert arguments[0] == "serve"
+    group = typer.main.get_command(app)
+    context = group.make_context("sottovoce", list(arguments))
+    _, command, rest = group.resolve_command(context, [*context._protected_args, *context.args])
+    options = command.make_context("serve", rest, parent=context).params
+    assert float(settings("TimeoutStopSec")[0]) > options["grace"]
+    assert options["trust_proxy"] == ["127.0.0.1"]
+    assert not options["dev"]
+    assert options["storage"] is None  # the password is in the file of the environment
+    assert settings("EnvironmentFile")
+
+
+def test_the_unit_is_hardened():
+    for name, value in {
+        "NoNewPrivileges": "yes",
+        "ProtectSystem": "strict",
+        "ProtectHome": "yes",
+        "PrivateTmp": "yes",
+        "CapabilityBoundingSet": "",
+        "StateDirectoryMode": "0700",
+        "LimitCORE": "0",
+        "MemorySwapMax": "0",
+        "Restart": "always",
+        "KillMode": "mixed",
+    }.items():
+        assert settings(name) == [value], name
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_takes_the_unit_and_finds_little_exposed(tmp_path):
+    unit = tmp_path / "sottovoce.service"
+    unit.write_text(UNIT.read_text(encoding="utf-8").replace("/opt/sottovoce/bin/sottovoce", "/bin/true"))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    strict = ["systemd-analyze", "security", "--offline=true", "--threshold=20", unit]  # of 100
+    done = subprocess.run(strict, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-500:]

@@ -1,0 +1,186 @@
+"""What docs/service.md shows: every command and Python block runs, in order, against a live service, and answers so."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from sottovoce.service.problem_documents import KINDS
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "service.md"
+BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+ADDRESS = "127.0.0.1:8420"
+EXACT = ("type", "title", "status")  # of problem documents: these are compared as they are, all else in its shape
+NAMED = ("id", "key")  # what later commands name: they get what was really answered
+
+
+def blocks():
+    text = PAGE.read_text(encoding="utf-8")
+    return [(text[: one.start(3)].count("\n") + 1, one[1] + one[2], one[3]) for one in BLOCK.finditer(text)]
+
+
+class Reader:
+    """Somebody who follows the page: starts what it says to start, and runs the rest."""
+
+    def __init__(self, folder):
+        self.folder, self.service, self.names = folder, None, {}
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            self.port = one.getsockname()[1]
+
+    def put_in(self, text):
+        for shown, got in self.names.items():
+            text = text.replace(shown, got)
+        return text.replace(ADDRESS, f"127.0.0.1:{self.port}")
+
+    def run(self, block):
+        """Run the commands of a block; return what the last one printed."""
+        printed = ""
+        for command in commands(self.put_in(block)):
+            if command.startswith("pip "):
+                continue
+            if re.match(r"sottovoce serve (?!key)", command):
+                self.start(command)
+                continue
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=self.folder, env=self.world, capture_output=True, text=True
+            )
+            assert done.returncode == 0, (command, done.stderr)
+            printed = done.stdout
+        return printed
+
+    @property
+    def world(self):
+        here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return {**os.environ, "PATH": here, "PYTHONPATH": str(ROOT / "src")}
+
+    def start(self, command):
+        self.stop()
+        arguments = [sys.executable, "-m", *command.split(), "--port", str(self.port)]
+        with open(self.folder / "service.log", "ab") as log:
+            self.service = subprocess.Popen(arguments, cwd=self.folder, env=self.world, stdout=log, stderr=log)
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health").close()
+                return
+            except OSError:
+                assert self.service.poll() is None, (self.folder / "service.log").read_text()
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+
+    def stop(self):
+        if self.service is not None:
+            self.service.send_signal(signal.SIGINT)  # Ctrl-C
+            assert self.service.wait(60) in (0, 130, -signal.SIGINT)
+            self.service = None
+
+    def compare(self, shown, got, where):
+        """Compare two answers in shape, and take note of the ids and keys that were really given."""
+        if isinstance(shown, dict):
+            assert isinstance(got, dict), where
+            assert set(shown) == set(got), (where, set(shown) ^ set(got))
+            problem = {"type", "title", "status", "detail"} <= set(shown)
+            for name, value in shown.items():
+                self.compare(value, got[name], f"{where}.{name}")
+                if name in NAMED:
+                    self.names[value] = got[name]
+                if (problem and name in EXACT) or isinstance(value, bool):
+                    assert got[name] is value or (got[name] == value and type(got[name]) is type(value)), (where, name)
+        elif isinstance(shown, list) and shown and isinstance(shown[0], dict):
+            assert len(shown) == len(got), where
+            for number, one in enumerate(shown):
+                self.compare(one, got[number], f"{where}[{number}]")
+        elif isinstance(shown, list):
+            assert isinstance(got, list), where
+            assert len(shown) == len(got), where
+        else:
+            kinds = (int, float) if isinstance(shown, int | float) else type(shown)
+            assert isinstance(got, kinds), (where, type(got))
+
+
+def commands(block):
+    """Return the commands of a block: what ends open, or within quotes, goes on in the next line."""
+    found = [""]
+    for line in block.splitlines():
+        found[-1] += line
+        if found[-1].count("'") % 2 or found[-1].endswith("|"):
+            found[-1] += "\n"
+        elif found[-1].endswith("\\"):
+            found[-1] = found[-1][:-1]
+        else:
+            found.append("")
+    return [one.strip() for one in found if one.strip()]
+
+
+@pytest.fixture
+def reader(tmp_path):
+    one = Reader(tmp_path)
+    yield one
+    if one.service is not None:
+        one.service.terminate()
+        one.service.wait(60)
+
+
+def test_the_page_is_true_from_its_top_to_its_end(reader, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space, printed, seen = {}, "", []
+    for line, header, content in blocks():
+        where = f"docs/service.md:{line}"
+        if header == "sh":
+            printed = reader.run(content)
+        elif header.startswith("python"):
+            with redirect_stdout(StringIO()) as out:
+                exec(compile("\n" * line + reader.put_in(content), where, "exec"), space)
+            printed = out.getvalue()
+        elif header == 'json title="answers"':
+            reader.compare(json.loads(content), json.loads(printed), where)
+        elif header == 'text title="prints"':
+            assert printed == content, where
+        seen.append(header.split()[0])
+    assert seen.count("sh") > 15
+    assert seen.count("json") > 15
+    assert seen.count("python") == 2
+    reader.stop()
+    log = (tmp_path / "service.log").read_text()
+    assert "DEVELOPMENT" in log
+    assert "0.25" not in log  # the loss that was told
+
+
+def test_answers_of_another_shape_are_noticed(tmp_path):
+    reader = Reader(tmp_path)
+    shown = {"id": "a", "x": [1.0, 2.0], "wants_loss": True}
+    reader.compare(shown, {"id": "b", "x": [0, 5.0], "wants_loss": True}, "")
+    assert reader.put_in("tell a") == "tell b"
+    for wrong in (
+        {"id": "b", "x": [0.0], "wants_loss": True},
+        {"id": "b", "x": [0.0, 1.0]},
+        {**shown, "wants_loss": 1},
+    ):
+        with pytest.raises(AssertionError):
+            reader.compare(shown, wrong, "")
+
+
+def test_every_kind_of_problem_is_on_the_page_with_its_status():
+    rows = re.findall(r"^\| (`[^|]+) \| ([\d, ]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    named = [
+        (kind, int(status))
+        for kinds, statuses in rows
+        for kind, status in zip(
+            re.findall(r"`([\w-]+)`", kinds),
+            (statuses.split(", ") * len(kinds.split(", ")))[: len(kinds.split(", "))],
+            strict=True,
+        )
+    ]
+    assert sorted(named) == sorted((kind.name, kind.status) for kind in KINDS.values())
