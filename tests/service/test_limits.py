@@ -155,7 +155,7 @@ async def ignores(request: Request):
     return Response("ignored")
 
 
-limited = BodyLimit(app, most=MOST)
+limited = BodyLimit(app, most=MOST, where=["/stream"])
 
 
 def post(path, pieces, headers=(), application=limited):

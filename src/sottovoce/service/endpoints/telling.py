@@ -13,10 +13,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sottovoce.service.context import Context
-from sottovoce.service.desks import Desk
 from sottovoce.service.endpoints._documented import NAME, documented
 from sottovoce.service.endpoints._reading import AT_ONCE, Body, let_in, parsed, read_body, study_of
-from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.studies import Recorded, TellCall
 
@@ -137,7 +135,7 @@ def _counted(told: Recorded) -> Response:
 
 async def _stream(context: Context, request: Request, name: str) -> Recorded:
     """Record a stream block by block, as it comes. What comes before a line that is refused stays on record."""
-    desk, looked = await context.desks.desk(name), time.monotonic()
+    looked = time.monotonic()
     total, number = Recorded(0, 0, 0), 0
     block: dict[int, TellCall] = {}  # by the number of the line
     async for line in _lines(request):
@@ -146,9 +144,9 @@ async def _stream(context: Context, request: Request, name: str) -> Recorded:
             block[number] = _line(line, number, total)
         if len(block) == _BLOCK:
             looked = await _still_let_in(context, request, name, looked, total)
-            total, block = await _recorded(desk, block, total, context.metrics), {}
+            total, block = await _recorded(context, name, block, total), {}
     await _still_let_in(context, request, name, looked, total)
-    return await _recorded(desk, block, total, context.metrics)
+    return await _recorded(context, name, block, total)
 
 
 async def _still_let_in(context: Context, request: Request, name: str, looked: float, total: Recorded) -> float:
@@ -172,12 +170,13 @@ def _line(line: bytes, number: int, total: Recorded) -> TellCall:
     return tell.call
 
 
-async def _recorded(desk: Desk, block: dict[int, TellCall], total: Recorded, metrics: Metrics) -> Recorded:
+async def _recorded(context: Context, name: str, block: dict[int, TellCall], total: Recorded) -> Recorded:
     """Record a block of lines in one transaction, each for itself."""
+    desk = await context.desks.desk(name)  # each time: since the last block others may have needed its place
     outcomes = await desk.tell_each(list(block.values()))
     for one in outcomes:
         if isinstance(one, Recorded):
-            metrics.count_told(one.recorded, one.already, one.dropped)
+            context.metrics.count_told(one.recorded, one.already, one.dropped)
     for number, one in zip(block, outcomes, strict=True):
         if isinstance(one, Exception):
             problem = problem_for(one)

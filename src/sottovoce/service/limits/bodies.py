@@ -20,13 +20,21 @@ class BodyLimit:
         What is called with all others.
     most
         Bytes of a body.
-    streams
-        Content types that are exempt: whoever reads them holds a piece at a time.
+    streams, where
+        Content types that are exempt, and the ends of the addresses at which they are: whoever reads there holds a
+        piece at a time.
     """
 
-    def __init__(self, app: ASGIApp, *, most: int, streams: Collection[str] = ("application/x-ndjson",)) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        most: int,
+        streams: Collection[str] = ("application/x-ndjson",),
+        where: Collection[str] = ("/tell",),
+    ) -> None:
         self._app, self._most = app, most
-        self._streams = frozenset(one.encode() for one in streams)
+        self._streams, self._where = frozenset(one.encode() for one in streams), tuple(where)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Call the application, or refuse."""
@@ -34,14 +42,17 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         length, counted = None, False
+        kinds: list[bytes] = []
         for name, value in scope["headers"]:
             if name == b"content-length":
                 length = value
             elif name == b"transfer-encoding":
                 counted = True
-            elif name == b"content-type" and value.partition(b";")[0].strip().lower() in self._streams:
-                await self._app(scope, receive, send)
-                return
+            elif name == b"content-type":
+                kinds.append(value.partition(b";")[0].strip(b" \t").lower())
+        if len(kinds) == 1 and kinds[0] in self._streams and scope["path"].endswith(self._where):
+            await self._app(scope, receive, send)
+            return
         if length is not None and not counted and length.isdigit():  # the server lets no more pass than it says
             if len(length) > _LONGEST_LENGTH or int(length) > self._most:
                 await self._refuse(scope, receive, send)

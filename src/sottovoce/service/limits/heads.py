@@ -44,6 +44,7 @@ class BoundedProtocol(HttpToolsProtocol):
     """One connection; `uvicorn.Config(http=BoundedProtocol)` has all of them so."""
 
     _in_head = True
+    _in_body = False
     _head = 0
     _timer: asyncio.TimerHandle | None = None
 
@@ -76,9 +77,21 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """End it."""
-        self._in_head = False
+        self._in_head, self._in_body = False, True
         self._stop_waiting()
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """End the body."""
+        self._in_body = False
+        self._stop_waiting()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        """Have a body that nobody wants any more come to its end as well: a request without a key is answered first."""
+        super().on_response_complete()
+        if self._in_body and self._timer is None:
+            self._wait()
 
     def _wait(self) -> None:
         self._timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
@@ -90,5 +103,5 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _give_up(self) -> None:
         self._timer = None
-        if self._in_head and not self.transport.is_closing():
+        if (self._in_head or self._in_body) and not self.transport.is_closing():
             self.transport.close()

@@ -1,0 +1,302 @@
+"""Clients that are slow, endless, huge, or speak HTTP in ways of their own: nothing grows, and nobody else notices."""
+
+import contextlib
+import json
+import os
+import random
+import re
+import socket
+import threading
+
+import httpx
+import pytest
+from hostility import SOAK, Served, new_key, small_study
+
+import sottovoce as sv
+
+QUICK = """
+from sottovoce.service.limits import heads
+heads.HEAD_SECONDS = 0.5
+"""
+JSON, STREAM = "application/json", "application/x-ndjson"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rough")
+    url = f"sqlite:///{folder / 'study.db'}"
+    for name in ("spring", "other"):
+        sv.Study.open(url, name=name, **small_study()).close()
+    served = Served(url, folder, QUICK, largest_body=100_000, open_studies=4)
+    served.key = new_key(url, ["admin"])[1]
+    try:
+        yield served.start()
+    finally:
+        served.kill()
+
+
+def connected(service, seconds=20):
+    connection = socket.create_connection(("127.0.0.1", service.port), seconds)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def answer_of(connection):
+    """Return all that comes until the other side closes."""
+    found = b""
+    with contextlib.suppress(ConnectionError):
+        while piece := connection.recv(65536):
+            found += piece
+    return found
+
+
+def head(service, call, *lines, method="POST", version="1.1"):
+    more = "".join(f"{line}\r\n" for line in lines)
+    return f"{method} {call} HTTP/{version}\r\nHost: x\r\nAuthorization: Bearer {service.key}\r\n{more}\r\n".encode()
+
+
+def memory(service):
+    """Return the megabytes that the service holds."""
+    with open(f"/proc/{service.process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+
+
+def open_files(service):
+    return len(os.listdir(f"/proc/{service.process.pid}/fd"))
+
+
+def threads(service):
+    return len(os.listdir(f"/proc/{service.process.pid}/task"))
+
+
+def test_whoever_sends_no_head_is_not_waited_for(service):
+    """Without a key, many connections, a byte now and then: all are closed, and others are served meanwhile."""
+    before = open_files(service)
+    slow = [connected(service) for _ in range(100)]
+    for number, one in enumerate(slow):
+        one.sendall(b"POST /studies/spring/tell HTTP/1.1\r\nX: "[: number % 40])
+    with service.client(service.key) as client:
+        assert client.get("/studies/spring/status").status_code == 200
+    for one in slow:
+        with contextlib.suppress(ConnectionError):
+            assert one.recv(1000) == b""
+        one.close()
+    with service.client(service.key) as client:
+        assert client.get("/studies/spring/status").status_code == 200
+    assert open_files(service) < before + 10
+
+
+def test_a_body_that_drips_after_its_answer_is_not_waited_for(service):
+    """A request without a key is answered before its body is there: sending that for ever holds no connection."""
+    with connected(service) as connection:
+        connection.sendall(b"POST /studies/spring/tell HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        connection.settimeout(0.05)
+        found, closed = b"", False
+        for _ in range(400):  # for twenty seconds, if nobody stops it
+            try:
+                connection.sendall(b" ")
+                piece = connection.recv(65536)
+            except TimeoutError:
+                continue
+            except ConnectionError:
+                piece = b""
+            if not piece:
+                closed = True
+                break
+            found += piece
+    assert found.startswith(b"HTTP/1.1 401")
+    assert closed
+
+
+def test_a_head_without_end_is_cut_off(service):
+    before = memory(service)
+    for beginning in (b"GET /health HTTP/1.1\r\nX: ", b"GET /health HTTP/1.1\r\n", b"GET /"):
+        with connected(service) as connection:
+            with contextlib.suppress(ConnectionError):
+                connection.sendall(beginning)
+                for _ in range(1000):  # 60 megabytes
+                    connection.sendall(
+                        b"y" * 60_000 if beginning != b"GET /health HTTP/1.1\r\n" else b"A: b\r\n" * 10_000
+                    )
+            assert answer_of(connection)[:12] in (b"", b"HTTP/1.1 431", b"HTTP/1.1 400")
+    assert memory(service) < before + 20
+
+
+CALLS = ("/studies/spring/ask", "/studies/spring/tell", "/studies/spring/forget", "/studies")
+KINDS = ((JSON,), (STREAM,), (JSON, STREAM), (STREAM, JSON), ("",))
+
+
+@pytest.mark.parametrize(
+    ("call", "kinds"),
+    [(call, kinds) for call in CALLS for kinds in KINDS if (call[-5:], kinds) != ("/tell", (STREAM,))],
+)
+def test_no_body_is_held_beyond_the_limit(service, kinds, call):
+    """However it says what it is: a stream of JSON lines is for tell, and nothing else is exempt."""
+    if call.endswith("/tell") and kinds == (STREAM,):
+        call = "/studies/tell"  # where nobody reads streams
+    before = memory(service)
+    types = [f"Content-Type: {kind}" for kind in kinds]
+    with connected(service) as connection:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(head(service, call, "Transfer-Encoding: chunked", *types))
+            for _ in range(1000):
+                connection.sendall(b"ea60\r\n" + b" " * 60_000 + b"\r\n")
+            connection.sendall(b"0\r\n\r\n")
+            connection.shutdown(socket.SHUT_WR)
+        found = answer_of(connection)
+    assert found[:12] in (b"HTTP/1.1 413", b"")  # none, if it was cut off while it still sent
+    assert memory(service) < before + 20
+
+
+def test_a_stream_as_long_as_you_like_takes_no_more_memory(service):
+    """Empty lines, and losses that are on record already: as many as there are, a piece at a time."""
+    with service.client(service.key) as client:
+        one = client.post("/studies/spring/ask").json()["id"]
+        line = json.dumps({"id": one, "loss": 0.25}).encode() + b"\n"
+        lines = (1_000_000 if SOAK else 5_000), (3_000_000 if SOAK else 1_000_000)
+
+        def pieces():
+            for _ in range(lines[0] // 1000):
+                yield line * 1000
+            for _ in range(lines[1] // 100_000):
+                yield b"\n" * 100_000
+
+        before = memory(service)
+        answer = client.post("/studies/spring/tell", content=pieces(), headers={"Content-Type": STREAM}, timeout=600)
+        assert answer.json() == {"recorded": 1, "already": lines[0] - 1, "dropped": 0}
+    assert memory(service) < before + 20
+
+
+def test_a_line_without_end_is_refused(service):
+    before = memory(service)
+
+    def pieces():
+        for _ in range(600):
+            yield b"[" * 100_000
+
+    with service.client(service.key) as client, contextlib.suppress(httpx.TransportError):
+        answer = client.post("/studies/spring/tell", content=pieces(), headers={"Content-Type": STREAM})
+        assert answer.status_code == 413
+    assert memory(service) < before + 20
+
+
+def test_a_stream_goes_on_when_its_study_has_to_make_room(service):
+    """Between two blocks of a stream other studies are opened, more than may be: its own is opened once more."""
+    with service.client(service.key) as client:
+        for number in range(6):
+            wish = {"name": f"room {number}", "domain": "simplex:3", "horizon": 100, "privacy": {"epsilon": 1.0}}
+            assert client.post("/studies", json=wish).status_code in (200, 201)
+        ids = [one["id"] for one in client.post("/studies/other/ask", json={"size": 600}).json()["actions"]]
+
+        def pieces():
+            for start in (0, 300):
+                lines = [json.dumps({"id": one, "loss": 0.25}) + "\n" for one in ids[start : start + 300]]
+                yield "".join(lines).encode()
+                with service.client(service.key) as others:
+                    for number in range(6):
+                        assert others.post(f"/studies/room {number}/ask").status_code == 200
+
+        answer = client.post("/studies/other/tell", content=pieces(), headers={"Content-Type": STREAM})
+        assert answer.json() == {"recorded": 600, "already": 0, "dropped": 0}
+
+
+def test_more_studies_than_may_be_open_are_served_all_the_same(service):
+    """Many at once, in many threads, beyond what is kept open: every answer is right, and nothing accumulates."""
+    names = [f"many {number}" for number in range(8)]
+    with service.client(service.key) as client:
+        for name in names:
+            wish = {"name": name, "domain": "simplex:3", "horizon": 1000, "privacy": {"epsilon": 1.0}}
+            assert client.post("/studies", json=wish).status_code in (200, 201)
+    failed = []
+
+    def use(seed):
+        rng = random.Random(seed)
+        with service.client(service.key) as client:
+            for _ in range(10):
+                name = rng.choice(names)
+                action = client.post(f"/studies/{name}/ask")
+                told = client.post(f"/studies/{name}/tell", json={"id": action.json().get("id"), "loss": 0.5})
+                if (action.status_code, told.status_code) != (200, 200):
+                    failed.append((action.text, told.text))
+
+    running = [threading.Thread(target=use, args=(seed,)) for seed in range(4)]
+    for one in running:
+        one.start()
+    for one in running:
+        one.join()
+    assert not failed
+    with service.client(service.key) as client:
+        found = [client.get(f"/studies/{name}/status").json() for name in names]
+    assert sum(one["asked"] for one in found) == 4 * 10
+    assert sum(one["told"] for one in found) == 4 * 10
+    assert open_files(service) < 100
+
+
+def test_studies_that_do_not_exist_leave_nothing_behind(service):
+    odd = ["n" * 60_000, "%2F" * 100, "%00", "%ED%A0%80", "%FF", "..%2F..", "%C3%BC" * 200, "%F0%9F%93%88"]
+    with service.client(service.key) as client:
+        for name in odd:
+            answer = client.post(f"/studies/{name}/ask")
+            assert answer.status_code in (404, 431), (name[:50], answer.text)
+        before = memory(service), open_files(service), threads(service)
+        for number in range(1000 if SOAK else 60):
+            assert client.post(f"/studies/none {number}/ask").status_code == 404
+            assert client.post(f"/studies/none {number}/tell", json={"id": "x", "loss": 0.5}).status_code == 404
+    after = memory(service), open_files(service), threads(service)
+    assert after[0] < before[0] + 10
+    assert after[1] <= before[1] + 3
+    assert after[2] <= before[2] + 3
+
+
+def test_json_that_nobody_means(service):
+    with service.client(service.key) as client:
+        one = client.post("/studies/spring/ask").json()["id"]
+        for body in (
+            "[" * 90_000,
+            '{"a":' * 15_000,
+            '{"id":"\\ud800","loss":0.5}',
+            '{"id":"' + one + '","loss":' + "9" * 50_000 + "}",
+            '{"id":"' + one + '","loss":1e999}',
+            '{"id":"' + one + '","loss":-NaN}',
+            '{"id":"' + one + '","loss":0.5}\x00',
+            "null",
+            '{"ids":[],"losses":[]}',
+            '{"id":"","loss":0.5}',
+            '{"id":"' + "x" * 90_000 + '","loss":0.5}',
+        ):
+            for call in ("tell", "forget"):
+                answer = client.post(f"/studies/spring/{call}", content=body)
+                assert answer.status_code in (404, 422) or body.startswith('{"ids":[]'), (call, body[:60], answer.text)
+        for kind in ("text/plain", "application/xml", "", "application/x-www-form-urlencoded", "multipart/form-data"):
+            body = json.dumps({"id": one, "loss": 0.5})
+            answer = client.post("/studies/spring/tell", content=body, headers={"Content-Type": kind})
+            assert answer.status_code == 200
+
+
+def test_old_and_hasty_clients_are_answered(service):
+    """HTTP/1.0, several requests in one piece, a wish for another protocol, one that waits to be told to go on."""
+    close = "Connection: close"
+    with connected(service) as connection:
+        connection.sendall(head(service, "/studies/spring/status", method="GET", version="1.0"))
+        assert answer_of(connection).startswith(b"HTTP/1.1 200")
+    with connected(service) as connection:
+        asks = [head(service, "/studies/spring/ask", "Content-Length: 2", *([close] * (n == 19))) for n in range(20)]
+        connection.sendall(b"{}".join(asks) + b"{}")
+        found = answer_of(connection)
+    assert found.count(b"HTTP/1.1 200") == 20
+    assert len(set(re.findall(rb'"id":"([^"]+)"', found))) == 20
+    for wish in ("Upgrade: h2c", "Upgrade: websocket"):
+        with connected(service) as connection:
+            lines = ("Connection: Upgrade", wish, "Content-Length: 2")
+            connection.sendall(head(service, "/studies/spring/ask", *lines) + b"{}")
+            connection.settimeout(10)
+            assert connection.recv(12) == b"HTTP/1.1 200"
+    with connected(service) as connection:
+        connection.sendall(head(service, "/studies/spring/ask", "Expect: 100-continue", "Content-Length: 2", close))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 100")
+        connection.sendall(b"{}")
+        assert answer_of(connection).startswith(b"HTTP/1.1 200")
+    with connected(service) as connection:  # one request within another: the length is not to be argued about
+        lines = ("Content-Length: 4", "Transfer-Encoding: chunked", close)
+        connection.sendall(head(service, "/studies/spring/ask", *lines) + b"0\r\n\r\n" + head(service, "/metrics"))
+        assert answer_of(connection).count(b"HTTP/1.1") == 1
