@@ -27,6 +27,8 @@ HEAVY = (
     "jinja2",
     "scipy",
     "filelock",
+    "httpx",
+    "fastapi",
 )
 
 

@@ -51,7 +51,7 @@ def test_no_log_holds_a_loss_or_a_key(connected, stand_in, caplog, tmp_path):
     remote = connected(queue=tmp_path / "tells.db")
     actions = remote.ask(2)
     remote.tell(actions.ids[0], LOSS)
-    stand_in.faults.extend(["before", 503])
+    stand_in.faults.extend(["before", 503, "before"])
     remote.tell(actions.ids[1], LOSS)
     remote.flush()
     assert len(stand_in.told) == 2

@@ -52,6 +52,13 @@ def test_what_can_be_delivered_never_touches_the_disk(remote, monkeypatch):
     assert remote.tell(remote.ask().id, 0.5).recorded == 1
 
 
+def test_a_connection_that_broke_while_it_was_idle_puts_no_loss_on_the_disk(remote, stand_in):
+    actions = remote.ask(2)
+    remote.tell(actions.ids[0], 0.5)
+    stand_in.faults.append("before")
+    assert remote.tell(actions.ids[1], 0.5).recorded == 1
+
+
 @pytest.mark.parametrize("fault", ["before", "after", 429, 502, 503])
 def test_what_cannot_be_delivered_waits_and_arrives_by_itself(remote, stand_in, fault):
     actions = remote.ask(3)
@@ -70,7 +77,7 @@ def test_a_service_that_wants_to_be_left_alone_is(remote, stand_in, monkeypatch)
     actions = remote.ask(2)
     remote.tell(actions.ids[0], 0.5)
     settle(remote)
-    stand_in.faults.extend(["before", (429, {"Retry-After": "7"})])
+    stand_in.faults.extend(["before", "before", (429, {"Retry-After": "7"})])
     remote.tell(actions.ids[1], 0.5)
     settle(remote)
     assert len(stand_in.told) == 2
@@ -83,7 +90,7 @@ def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path):
         remote = connected(queue=path)
         actions = remote.ask(3)
         remote._wants.channel()
-        stand_in.faults.append("before")
+        stand_in.faults.extend(["before", "before"])
         remote.tell(actions.ids, [0.5] * 3)
         thread = remote._courier._thread
         remote._service.close()  # as at the end of a process, which waits for nobody
@@ -109,7 +116,7 @@ def test_while_others_wait_a_tell_does_not_overtake_them(remote, stand_in, monke
     only_by_flushing(remote, monkeypatch)
     assert remote.tell(actions.ids, [0.5, 0.5]).recorded == 2
     more = remote.ask(2)
-    stand_in.faults.append("before")
+    stand_in.faults.extend(["before", "before"])
     assert remote.tell(more.ids[0], 0.5).queued == 1
     assert remote.tell(more.ids[1], 0.5).queued == 1  # though the service is back
     remote.flush()

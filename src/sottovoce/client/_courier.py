@@ -18,7 +18,7 @@ from sottovoce.client._problems import REFUSED_FOR_GOOD
 from sottovoce.client._service import Service
 from sottovoce.client._wants import Wants
 from sottovoce.client._wire import Tell
-from sottovoce.client.retries import Retries
+from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.errors import (
     AlreadyTold,
@@ -35,7 +35,6 @@ from sottovoce.errors import (
 __all__ = ["Courier", "Told", "send"]
 
 _log = logging.getLogger("sottovoce.client")
-_ONCE = Retries(attempts=1)
 _KINDS = {
     UnknownAction: "unknown-action",
     AlreadyTold: "already-told",
@@ -108,7 +107,7 @@ class Courier:
         self._refresh()
         if self._is_empty():
             try:
-                return self._send(tell, _ONCE)
+                return self._send(tell, BRIEFLY)
             except StorageError:  # away, or its storage is
                 pass
         with self._lock:
@@ -181,7 +180,7 @@ class Courier:
         try:
             with delivering(self.queue.path, 0.0) as mine:
                 if mine:
-                    self._deliver(_ONCE)
+                    self._deliver(BRIEFLY)
                 return "", 0.0
         except (SottovoceError, OSError, ValueError) as problem:  # the last of them: closed meanwhile
             return str(problem), getattr(problem, "retry_after", 0.0)

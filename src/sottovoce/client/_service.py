@@ -22,6 +22,7 @@ from sottovoce.errors import ServiceAway, SottovoceError, StorageError
 
 __all__ = ["Service"]
 
+_IDLE_SECONDS = 4.0  # a connection is let go of before servers do it, most of them after 5: a call would fail on it
 _AGAIN = (429, 502, 503, 504)
 _UNKNOWN_CERTIFICATE = "CERTIFICATE_VERIFY_FAILED"
 
@@ -56,10 +57,13 @@ class Service:
         if key is not None:
             headers["Authorization"] = f"Bearer {_checked_key(key)}"
         verify = _trusted(certificates)
+        limits = httpx.Limits(keepalive_expiry=_IDLE_SECONDS)
 
         def connect() -> Any:
             # A proxy from the environment would see what goes to this machine, where nothing is encrypted.
-            return httpx.Client(headers=headers, timeout=timeout, verify=verify, trust_env=not address.local)
+            return httpx.Client(
+                headers=headers, timeout=timeout, verify=verify, limits=limits, trust_env=not address.local
+            )
 
         self.address = address
         self._connect = connect

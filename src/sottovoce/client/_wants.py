@@ -9,7 +9,7 @@ Tests: tests/client/test_local_privacy.py.
 from typing import Any, NamedTuple
 
 from sottovoce.client._service import Service
-from sottovoce.client.retries import Retries
+from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.errors import ConfigurationMismatch, ServiceError, StorageError
 from sottovoce.privacy import LocalDP
@@ -67,7 +67,7 @@ class Wants:
         stored, plain = (False, None) if self._queue is None or confirmed else self._queue.channel(self._to)
         hurried = stored or (confirmed and self._queue is not None)  # whoever asks can wait, or goes by what is stored
         try:
-            found = self._asked(Retries(attempts=1) if hurried else self._retries)
+            found = self._asked(BRIEFLY if hurried else self._retries)
         except StorageError:
             if not stored:
                 raise
