@@ -1,6 +1,7 @@
 """The dashboard as the service serves it, with its keys, its limits and its own OpenAPI document."""
 
 import contextlib
+import random
 import warnings
 
 import pytest
@@ -16,6 +17,8 @@ with warnings.catch_warnings():
     from starlette.testclient import TestClient
 
 OWN = {"Sec-Fetch-Site": "same-origin"}
+PAGES = ("/", "/login", "/docs", "/dashboard/keys", "/problems/malformed", "/openapi.json")
+FORMS = ("/login", "/logout", "/dashboard/keys/revoke")
 
 
 @pytest.fixture
@@ -103,3 +106,39 @@ def test_pages_are_counted_by_their_templates(served):
         found = client.get("/metrics", headers={"Authorization": f"Bearer {text}"}).text
     assert "spring" not in found
     assert "secret" not in found
+
+
+@pytest.mark.parametrize("dev", [True, False])
+def test_what_nobody_would_send_is_answered_in_words(served, dev):
+    """Odd names, hosts, cookies and forms: never a failure of ours, and nothing is changed."""
+    client, text = served(dev=dev)
+    if not dev:
+        log_in(client, text)
+    coins, answers = random.Random(1), []
+    for name in (
+        "%00",
+        "%ff",
+        "%ed%a0%80",
+        "..%2f..%2fetc",
+        3_000 * "a",
+        "%0d%0aSet-Cookie:x",
+        "spring/parts/",
+        "{name}",
+    ):
+        answers += [client.get(f"/dashboard/studies/{name}{tail}") for tail in ("", "/parts/now", "/statement")]
+    odd = {
+        "Host": ("[", "", "a b", "evil.example", "127.0.0.1:99999999"),
+        "Cookie": ("sottovoce=\xff", "sottovoce=" + 7_000 * "a", "sottovoce=;sottovoce=b"),
+        "Authorization": ("Bearer \xff", "Bearer", "Basic eDp5"),
+    }
+    for name, values in odd.items():
+        for value in values:
+            headers = {name: value.encode("latin-1")}
+            answers += [client.request(way, path, headers=headers) for way in ("GET", "POST") for path in PAGES]
+    for _ in range(40):
+        body = bytes(coins.randrange(256) for _ in range(coins.randrange(200)))
+        headers = OWN | {"Content-Type": "application/x-www-form-urlencoded"}
+        answers += [client.post(path, content=body, headers=headers) for path in FORMS]
+    assert not [answer for answer in answers if answer.status_code >= 500]
+    assert not any("\r" in value or "\n" in value for answer in answers for value in answer.headers.values())
+    assert dev or client.get("/dashboard/keys").text.count("living") == 1

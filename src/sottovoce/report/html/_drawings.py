@@ -194,7 +194,8 @@ def _network(domain: Domain, edges: Any, x: Floats, words: str) -> Drawing | Non
     on_the_way = {node for link in used for node in links[link]} | set(pair or ())
     parts = [f'<path class="link" d="{_way(at, *one)}"/>' for one in dict.fromkeys(tuple(sorted(one)) for one in links)]
     parts += [_used(at, links[link], float(x[link]) / largest, edges[link], directed=pair is not None) for link in used]
-    beside = _free_sides(at, links)
+    ways, everywhere = _free_sides(at, [links[link] for link in used]), _free_sides(at, links)
+    beside = [ways[i] if i in on_the_way else everywhere[i] for i in range(len(nodes))]  # names keep clear of the way
     parts += [_node(at[i], node, i, pair, on_the_way, len(nodes), beside[i]) for node, i in number.items()]
     words = _route(edges, used, x, ends) or words
     label = escape(f"The decision on its network: {words}")
