@@ -17,11 +17,13 @@ import typer
 
 from sottovoce.cli.app import app
 from sottovoce.service.keys import KeyRing
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.store import ServiceStore
 
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "sottovoce.service"
 NGINX = ROOT / "deploy" / "nginx.conf"
+PAGE = ROOT / "docs" / "service-deployment.md"
 LOSS = "0.7318250649"  # planted: it must be in no file of nginx's
 
 
@@ -175,6 +177,34 @@ def test_a_proxy_that_was_not_named_is_not_believed(tmp_path):
         _, head, _ = curl(f"http://127.0.0.1:{port}/login", "-H", "X-Forwarded-Proto: https")
     assert "sottovoce-form=" in head
     assert "__host-" not in head
+
+
+# ---------------------------------------------------------------------- what the page says of logs and metrics
+
+
+def test_the_line_on_the_page_is_one_that_the_service_writes(front):
+    """Its parts, in their order: a field that is added to the log has to be described."""
+    form = r"\S+Z (?:GET|POST) /\S+(?: study=\"[^\"]+\")? status=\d+ ms=[\d.]+ key=\S+ bytes=\d+"
+    shown = re.search(rf"^{form}$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert shown
+    curl("-H", f"@{front['folder'] / 'key'}", f"{front['https']}/studies")
+    deadline = time.monotonic() + 30
+    while not (lines := re.findall(r"^.* key=[^-].*$", (front["folder"] / "service.log").read_text(), re.MULTILINE)):
+        assert time.monotonic() < deadline  # lines are written many at a time
+        time.sleep(0.05)
+    assert all(re.fullmatch(form, line) for line in lines), lines
+    rows = re.findall(r"^\| `?(\w+)`? \|", section("What is logged"), re.MULTILINE)
+    assert rows == ["field", "time", "method", "route", *re.findall(r"(\w+)=", shown[0])]
+
+
+def test_every_metric_is_on_the_page_and_no_other():
+    there = set(re.findall(r"^# TYPE (\w+) (?:counter|histogram|gauge)$", Metrics().page()[0].decode(), re.MULTILINE))
+    there = {name for name in there if not name.endswith("_created")}
+    assert set(re.findall(r"^\| `(\w+)` \|", section("Metrics"), re.MULTILINE)) == there
+
+
+def section(title):
+    return PAGE.read_text(encoding="utf-8").split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 # ---------------------------------------------------------------------- systemd

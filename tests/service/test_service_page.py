@@ -1,5 +1,6 @@
 """What docs/service.md shows: every command and Python block runs, in order, against a live service, and answers so."""
 
+import asyncio
 import json
 import os
 import re
@@ -15,7 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.service.app import create_app
 from sottovoce.service.problem_documents import KINDS
+from sottovoce.service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "service.md"
@@ -184,3 +187,17 @@ def test_every_kind_of_problem_is_on_the_page_with_its_status():
         )
     ]
     assert sorted(named) == sorted((kind.name, kind.status) for kind in KINDS.values())
+
+
+def test_every_call_is_on_the_page(tmp_path):
+    """All of the OpenAPI document, and the script, which is not for whoever reads that."""
+    app = create_app(Settings(storage=f"sqlite:///{tmp_path}/a.db"))
+    there = {
+        f"{method.upper()} {path}".replace(":path}", "}")
+        for path, ways in app.openapi()["paths"].items()
+        for method in ways
+    }
+    asyncio.run(app.state.context.close())
+    section = PAGE.read_text(encoding="utf-8").split("## All calls")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (`(?:GET|POST) [^|]+) \|", section, re.MULTILINE)
+    assert {one for row in rows for one in re.findall(r"`([^`]+)`", row)} == {*there, "GET /sottovoce.js"}
