@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from sottovoce.service.keys import KeyRing
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
+_NOTHING_SECRET = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # made once, and not used: making it takes long
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 PATIENT = Retries(attempts=40, first=0.05, longest=2.0)  # a service that is killed again and again comes back
 
@@ -130,5 +132,6 @@ class Served:
         return sv.connect(self.base, study=study, key=key, **{"retries": PATIENT, "timeout": 30.0} | options)
 
     def client(self, key=None, **options):
-        headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        return httpx.Client(base_url=self.base, headers=headers, timeout=30.0, trust_env=False, **options)
+        headers = options.pop("headers", {}) | ({} if key is None else {"Authorization": f"Bearer {key}"})
+        options = {"timeout": 30.0, "verify": _NOTHING_SECRET} | options
+        return httpx.Client(base_url=self.base, headers=headers, trust_env=False, **options)

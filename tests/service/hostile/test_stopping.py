@@ -1,0 +1,55 @@
+"""A service that is told to stop, in the middle of everything: whoever was answered can rely on it, and nothing that
+was not answered has happened."""
+
+import contextlib
+import threading
+
+import httpx
+import pytest
+from hostility import new_key, small_study
+
+import sottovoce as sv
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_what_was_answered_counts_and_what_was_not_did_not_happen(kind, request, serving):
+    url = request.getfixturevalue("sqlite_url" if kind == "sqlite" else "postgres_url")
+    sv.Study.open(url, name="spring", **small_study()).close()
+    key = new_key(url, ["ask", "tell"])[1]
+    served = serving(url, workers=1 if kind == "sqlite" else 2)
+    asked, told, odd, lock = [], [], [], threading.Lock()
+    enough = threading.Event()
+
+    def use():
+        with contextlib.suppress(httpx.TransportError):  # refused, or closed before anything was read
+            while True:
+                with served.client(key, headers={"Connection": "close"}) as client:
+                    one = answered(client.post("/studies/spring/ask"))["id"]
+                    with lock:
+                        asked.append(one)
+                    answered(client.post("/studies/spring/tell", json={"id": one, "loss": 0.5}))
+                    with lock:
+                        told.append(one)
+                    if len(told) > 60:
+                        enough.set()
+
+    def answered(answer):
+        if answer.status_code != 200:
+            odd.append(answer.text)
+        return answer.json()
+
+    running = [threading.Thread(target=use) for _ in range(6)]
+    for one in running:
+        one.start()
+    assert enough.wait(60)
+    assert served.stop() in (0, -15)
+    for one in running:
+        one.join(30)
+        assert not one.is_alive()
+    assert odd == []
+    with sv.Study.open(url, name="spring") as study:
+        status, waiting = study.status(), study.outstanding().ids.tolist()
+    assert status.told == len(told)
+    assert status.asked == len(asked)
+    assert set(waiting) == set(asked) - set(told)
