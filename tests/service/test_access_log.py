@@ -249,9 +249,10 @@ def test_whatever_logs_is_discreet(logged):
     assert "Started\\x1b[2J" in text
 
 
-def test_tasks_threads_and_the_interpreter_are_discreet(logged, monkeypatch):
+def test_tasks_threads_and_the_interpreter_are_discreet(logged, monkeypatch, capsys):
     _, err = logged
-    for place, name in ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook")):
+    hooks = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"), (logging, "raiseExceptions"))
+    for place, name in hooks:
         monkeypatch.setattr(place, name, getattr(place, name))
     be_discreet()
 
@@ -282,7 +283,8 @@ def test_tasks_threads_and_the_interpreter_are_discreet(logged, monkeypatch):
 
     asyncio.run(lost())
     sys.excepthook(ValueError, ValueError(LOSS), None)
-    text = err.getvalue()
+    logging.getLogger("uvicorn.error").error("%d", LOSS)  # which cannot be formatted
+    text = err.getvalue() + "".join(capsys.readouterr())
     assert LOSS not in text
     for words in (
         "a thread has ended: ValueError",

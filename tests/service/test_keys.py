@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sottovoce.errors import StorageError
+from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.keys import ROLES, Key, KeyRing
-from sottovoce.service.keys._fresh import FreshReads
 from sottovoce.service.keys.key import id_and_secret, new_text, secret_hash
 from sottovoce.service.store import ServiceStore
 

@@ -1,7 +1,6 @@
 """What endpoints work with: the settings, the desks, and who may do what."""
 
 import asyncio
-import threading
 from collections.abc import Callable
 from enum import Enum
 from typing import Protocol, TypeVar
@@ -9,6 +8,7 @@ from typing import Protocol, TypeVar
 from starlette.requests import Request
 
 from sottovoce.service.desks import Desks
+from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.keys import Key
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
@@ -65,7 +65,9 @@ class Context:
 
     def __init__(self, settings: Settings, store: ServiceStore, desks: Desks, gate: Gate, metrics: Metrics) -> None:
         self.settings, self.store, self.desks, self.gate, self.metrics = settings, store, desks, gate, metrics
-        self._catalogue, self._one_at_a_time = Catalogue(settings.storage), threading.Lock()
+        self._catalogue = Catalogue(settings.storage)
+        self._entries = FreshReads(self._catalogue.entries)  # each in a thread of its own, and whoever calls meanwhile
+        self._answers = FreshReads(self._ask_store)  # shares one: nobody without a key keeps all threads busy
 
     @property
     def dev(self) -> bool:
@@ -87,21 +89,22 @@ class Context:
 
     async def entries(self) -> tuple[StudyEntry, ...]:
         """Return public facts of all studies, without opening any."""
-        return await asyncio.to_thread(self._entries)
+        return await self._entries()
 
-    def _entries(self) -> tuple[StudyEntry, ...]:
-        with self._one_at_a_time:
-            return self._catalogue.entries()
-
-    def reach(self) -> None:
+    async def reach(self) -> None:
         """Reach both storages, or raise what is in the way."""
-        self._entries()
+        await self._entries()
+        await self._answers()
+
+    def _ask_store(self) -> None:
         with self.store.reading() as raw:
             raw.execute("SELECT 1").fetchone()
 
     async def close(self) -> None:
         """Carry out what is queued, and close everything."""
         await self.desks.close()
+        for reads in (self._entries, self._answers):
+            await asyncio.to_thread(reads.close)
         self._catalogue.close()
         self.gate.close()
         self.store.close()

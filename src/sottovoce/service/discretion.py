@@ -119,6 +119,7 @@ def printable(text: str) -> str:
 
 def be_discreet() -> None:
     """Have errors that nobody catches, in this process and all its threads, written as `told`."""
+    logging.raiseExceptions = False  # or records that cannot be written are printed, with all that they hold
     sys.excepthook = _of_process
     threading.excepthook = _of_thread
     sys.unraisablehook = _of_interpreter

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from sottovoce._checks import number
 from sottovoce.errors import StorageError
-from sottovoce.service.keys._fresh import FreshReads
+from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.keys._sessions import close_session, end_sessions, open_session, session_owner
 from sottovoce.service.keys.key import ROLES, Key, id_and_secret, new_text, secret_hash
 from sottovoce.service.store import ServiceStore

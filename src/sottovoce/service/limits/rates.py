@@ -125,9 +125,9 @@ class SharedBuckets:
 class WrongKeys:
     """Wrong keys that came from an address: a few a minute, and some in one go.
 
-    Nobody guesses 32 random bytes, at whatever rate. This tells a client that is set up wrongly to slow down, and keeps
-    those who try from filling logs. So it never stands in the way of a good key, which may come from the same address:
-    behind a proxy or a company's gateway all do.
+    Nobody guesses 32 random bytes, at whatever rate. This tells a client that is set up wrongly to slow down. So it
+    never stands in the way of a good key, which may come from the same address: behind a proxy or a company's gateway
+    all do.
 
     Whatever number of addresses take part, the memory is the same: addresses share buckets by chance (by a secret coin,
     so that nobody can choose whom to share with).

@@ -49,7 +49,7 @@ class FreshReads(Generic[Found]):
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         waiting, self._waiting = self._waiting, []
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, name="sottovoce keys", daemon=True)
+            self._thread = threading.Thread(target=self._work, name="sottovoce reads", daemon=True)
             self._thread.start()
         self._orders.put((loop, waiting))
 
