@@ -60,7 +60,7 @@ async def measure(url, repeats):
             return statistics.median([(await timed(path, **headers))[0] for _ in range(repeats)])
 
         first, page = await timed("/")
-        assert page.text.count("data-key=") >= 100
+        assert page.text.count("data-key=") > 1
         part = (await timed("/dashboard/parts/studies"))[1].headers["etag"]
         study = "/dashboard/studies/study%20099"
         opened = (await timed(study))[0]
@@ -77,11 +77,7 @@ async def measure(url, repeats):
     return found
 
 
-def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--studies", type=int, default=100)
-    parser.add_argument("--repeats", type=int, default=20)
-    chosen = parser.parse_args(argv)
+def main(studies=100, repeats=20):
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, storage in (
@@ -92,11 +88,14 @@ def main(argv=None):
                 if where is None:
                     continue  # there is no PostgreSQL here
                 url = where if isinstance(where, str) else where[0]
-                fill(url, chosen.studies)
-                found = asyncio.run(measure(url, chosen.repeats))
+                fill(url, studies)
+                found = asyncio.run(measure(url, repeats))
             rows += [(name, what, f"{1e3 * seconds:.1f} ms") for what, seconds in found.items()]
-    show("dashboard", f"The dashboard with {chosen.studies} studies", ["storage", "page", "time"], rows)
+    show("dashboard", f"The dashboard with {studies} studies", ["storage", "page", "time"], rows)
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=100)
+    parser.add_argument("--repeats", type=int, default=20)
+    main(**vars(parser.parse_args()))
