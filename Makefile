@@ -16,10 +16,10 @@ demo: $(READY)  ## run a private bandit, print what happened, draw a figure (res
 test: $(READY)  ## run the whole test suite, docstring examples included
 	$(IN_MEMORY) $(BIN)/python -m pytest -q -n 2 --dist worksteal
 
-soak: $(READY)  ## kill studies thousands of times, on SQLite and PostgreSQL, and count what becomes of them
+soak: $(READY)  ## kill studies and services thousands of times, on SQLite and PostgreSQL, and count what becomes of them
 	mkdir -p results && rm -f results/soak.jsonl
 	SOTTOVOCE_SOAK=1 SOTTOVOCE_TALLY=$(CURDIR)/results/soak.jsonl \
-	$(BIN)/python -m pytest -v -n 2 --dist worksteal --durations 15 tests/studies
+	$(BIN)/python -m pytest -v -n 2 --dist worksteal --durations 15 tests/studies tests/service/hostile
 
 lint: $(READY)  ## style, types, and the layering of the packages
 	$(BIN)/ruff check .

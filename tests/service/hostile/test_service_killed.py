@@ -66,6 +66,33 @@ def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, 
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.skipif(not SOAK, reason="uvicorn waits for a minute for a worker that has died while it started")
+def test_workers_and_their_database_may_die_together(study, serving, own_server, shelf):
+    """A worker that comes back before its database does not give up, and neither does whoever starts it."""
+    url = f"{own_server.url}/postgres"
+    key = study(url)
+    served = serving(url, workers=2)
+    with Crowd(served, key, shelf) as crowd:
+        crowd.wait_for(CALLS)
+        own_server.stop(signal.SIGKILL)
+        before = set(served.workers())
+        for victim in before:
+            os.kill(victim, signal.SIGKILL)
+        seen = set(before)
+        for _ in range(1200):  # until a worker that found no database was replaced in its turn
+            seen |= set(served.workers())
+            if len(seen) > 2 * len(before):
+                break
+            time.sleep(0.05)
+        assert len(seen) > 2 * len(before)
+        own_server.start()
+        crowd.wait_for(CALLS)
+    check_all(url, crowd.said())
+    tally("service: workers and database killed", url, "nothing lost")
+    assert served.stop() in STOPPED
+
+
+@pytest.mark.timeout(300)
 def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(study, serving, sqlite_url, shelf):
     key = study(sqlite_url)
     served = serving(sqlite_url)
