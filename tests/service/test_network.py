@@ -9,6 +9,7 @@ import time
 import httpx
 import pytest
 
+from sottovoce.cli import main
 from sottovoce.service.settings import Settings
 
 PAGE = "https://shop.example"
@@ -142,3 +143,33 @@ def _answered(address, cert, service):
         except httpx.TransportError:
             time.sleep(0.05)
     pytest.fail("the service does not answer")
+
+
+def test_a_port_that_is_free_is_said_before_it_is_served(sqlite_url):
+    """With --port 0 nobody could know where it listens otherwise."""
+    command = [sys.executable, "-m", "sottovoce", "serve", "--storage", sqlite_url, "--port", "0", "--dev"]
+    service = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    try:
+        address = service.stderr.readline().split()[-1]
+        assert int(address.rpartition(":")[2]) > 0
+        assert json.loads(_answered(f"{address}/health", None, service)) == {"status": "ok"}
+    finally:
+        service.terminate()
+        service.communicate(timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (["--storage", "sqlite:////no/such/folder/a.db", "--workers", "2"], "folder /no/such/folder does not exist"),
+        (["--certificate", "no.pem", "--private-key", "no.key"], "must be two files of one pair"),
+    ],
+)
+def test_what_no_worker_could_start_with_is_said_once_in_a_line(sqlite_url, wrong, words, capsys):
+    """Otherwise a supervisor starts workers for ever, and each says it in fifty lines."""
+    with pytest.raises(SystemExit) as ended:
+        main(["serve", "--storage", sqlite_url, *wrong])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert words in " ".join(said.split())
+    assert "serving at" not in said

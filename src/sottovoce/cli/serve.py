@@ -1,5 +1,6 @@
 """`sottovoce serve`: studies over HTTP."""
 
+import socket
 from pathlib import Path
 from typing import Annotated
 
@@ -65,10 +66,11 @@ def serve_command(
     if context.invoked_subcommand is not None:
         return
     try:
-        from sottovoce.service.serving import serve
+        from sottovoce.service.serving import check, serve
         from sottovoce.service.settings import Settings
     except ImportError:
         raise ValueError(_EXTRA) from None
+    port = port or _free_port(host)
     settings = Settings(
         storage=storage_url(storage),
         host=host,
@@ -87,8 +89,15 @@ def serve_command(
         simulated=simulated_noise,
         grace=grace,
     )
+    check(settings)
     _announce(settings.dev, settings.certificate is not None, host, port)
     serve(settings)
+
+
+def _free_port(host: str) -> int:
+    """Return a port that nobody listens at, so that it can be said before anybody does."""
+    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as one:
+        return int(one.getsockname()[1])
 
 
 def _announce(dev: bool, encrypted: bool, host: str, port: int) -> None:

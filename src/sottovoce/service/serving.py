@@ -1,6 +1,7 @@
 """Running the service: uvicorn, one process or several, TLS, and a stop that loses nothing."""
 
 import os
+import ssl
 import sys
 from contextlib import nullcontext, suppress
 from typing import Any
@@ -11,11 +12,38 @@ from sottovoce.service.access_log import logging_config
 from sottovoce.service.discretion import be_discreet
 from sottovoce.service.metrics import metrics_folder
 from sottovoce.service.settings import Settings
+from sottovoce.service.store import ServiceStore
+from sottovoce.studies import prepare_storage
 
-__all__ = ["serve"]
+__all__ = ["check", "serve"]
 
 _SWITCH_SECONDS = 0.0005  # at most, until the thread that answers gets its turn beside those that compute
 _HEALTH_SECONDS = 60  # a worker that does not answer its supervisor for so long is replaced: some steps compute
+
+
+def check(settings: Settings) -> None:
+    """Raise what would keep every worker from starting: a supervisor would start them again and again.
+
+    Parameters
+    ----------
+    settings
+        How it is to run.
+    """
+    if settings.certificate is not None and settings.private_key is not None:
+        readable = False
+        with suppress(OSError):  # also what SSL has to say: nothing that helps
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(
+                settings.certificate, settings.private_key, password=lambda: ""
+            )  # none is asked for
+            readable = True
+        if not readable:
+            raise ValueError(
+                "certificate and private key must be two files of one pair, in PEM, which can be read, without a "
+                f"passphrase, got {settings.certificate!r} and {settings.private_key!r}"
+            )
+    prepare_storage(settings.storage)
+    ServiceStore(settings.storage).close()
 
 
 def serve(settings: Settings) -> None:
