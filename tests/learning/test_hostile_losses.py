@@ -92,8 +92,11 @@ def test_a_report_by_laplace_is_worth_up_to_forty_scales_of_its_noise(epsilon):
     assert one_bit.decode(1) - one_bit.decode(-1) == pytest.approx(1 / math.tanh(epsilon / 2), rel=1e-9)
 
 
-def attacked(means, share, lie, *, domain, horizon, seed):
-    """Let a share of events lie, play a private bandit to its end, and return how much its recommendation is worse."""
+def attacked(means, share, lie, *, domain, horizon, seed, local=None):
+    """Let a share of events lie, play a private bandit to its end, and return how much its recommendation is worse.
+
+    With `local`, an epsilon, honest owners send the bit of their loss, and liars whichever they like.
+    """
     coins = np.random.default_rng(seed)
     optimizer = sv.PrivateBandit(
         domain,
@@ -101,8 +104,8 @@ def attacked(means, share, lie, *, domain, horizon, seed):
         losses="linear",
         horizon=horizon,
         loss_range=(0.0, 1.0),
-        privacy=sv.PureDP(epsilon=1.0),
-        noise=sv.SimulatedNoise(seed),
+        privacy=sv.PureDP(epsilon=1.0) if local is None else sv.LocalDP(local),
+        noise=sv.SimulatedNoise(seed) if local is None else None,
         seed=seed,
     )
     while optimizer.remaining:
@@ -111,7 +114,11 @@ def attacked(means, share, lie, *, domain, horizon, seed):
         losses = (coins.random(len(expected)) < expected).astype(float)
         lies = coins.random(len(expected)) < share
         losses[lies] = lie(actions.x[lies])
-        optimizer.tell(actions.ids, losses)
+        if local is None:
+            optimizer.tell(actions.ids, losses)
+        else:
+            chances = 0.5 + (np.clip(losses, 0, 1) - 0.5) * np.where(lies, 1.0, math.tanh(local / 2))
+            optimizer.tell(actions.ids, report=np.where(coins.random(len(chances)) < chances, 1, -1))
     best = means @ domain.extreme_point(means)
     return float(means @ optimizer.recommend().x - best)
 
@@ -132,6 +139,23 @@ def test_lies_of_a_share_of_events_cost_up_to_their_odds_and_not_more(share):
         means = np.array([0.5 - gap / 2, 0.5 + gap / 2, 0.5 + gap / 2])
         for seed in range(2):
             worse = attacked(means, share, lie, domain=sv.domains.Simplex(3), horizon=6000, seed=seed)
+            assert worse == pytest.approx(cost, abs=1e-9), (gap, seed)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+def test_under_local_privacy_lies_cost_as_much_more_as_a_report_weighs_more(epsilon):
+    """B coth(epsilon/2) in the place of B."""
+    share = 0.1
+    most = share / (1 - share) / math.tanh(epsilon / 2)
+
+    def lie(x):
+        return np.where(x[:, 1] > 0, 0.0, 1.0)
+
+    for gap, cost in ((0.6 * most, 0.6 * most), (1.6 * most, 0.0)):
+        means = np.array([0.5 - gap / 2, 0.5 + gap / 2, 0.5 + gap / 2])
+        for seed in range(2):
+            domain = sv.domains.Simplex(3)
+            worse = attacked(means, share, lie, domain=domain, horizon=20_000, seed=seed, local=epsilon)
             assert worse == pytest.approx(cost, abs=1e-9), (gap, seed)
 
 
