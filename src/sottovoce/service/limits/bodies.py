@@ -10,6 +10,9 @@ __all__ = ["BodyLimit"]
 
 _LONGEST_LENGTH = 19  # digits of a Content-Length: more are no number of bytes
 
+# httptools takes what follows such a head for the other protocol: an ask for a block would be one for a single action.
+_SWITCHES = "A request that has a body cannot ask for another protocol: leave out Connection: Upgrade."
+
 
 class BodyLimit:
     """An ASGI middleware that answers 413 to bodies beyond a limit.
@@ -41,15 +44,20 @@ class BodyLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        length, counted = None, False
+        length, counted, switches = None, False, False
         kinds: list[bytes] = []
         for name, value in scope["headers"]:
             if name == b"content-length":
                 length = value
             elif name == b"transfer-encoding":
                 counted = True
+            elif name == b"connection":
+                switches |= b"upgrade" in value.lower()
             elif name == b"content-type":
                 kinds.append(value.partition(b";")[0].strip(b" \t").lower())
+        if switches and (counted or (length or b"0").strip(b"0")):
+            await problem_response(Problem("malformed", _SWITCHES))(scope, receive, send)
+            return
         if len(kinds) == 1 and kinds[0] in self._streams and scope["path"].endswith(self._where):
             await self._app(scope, receive, send)
             return
