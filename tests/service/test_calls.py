@@ -123,7 +123,9 @@ def test_the_end_of_the_horizon(serve, url):
     served = serve(storage=url)
     served.create(horizon=30)
     assert len(served.ask(size=29)["actions"]) == 29
-    problem(served.client.post("/studies/spring/ask", json={"size": 2}), "horizon-reached")
+    said = problem(served.client.post("/studies/spring/ask", json={"size": 2718}), "horizon-reached")
+    assert said["detail"].startswith("more actions were asked for, and 1 of")
+    assert "2718" not in said["detail"]  # nothing that was sent
     served.ask()
     problem(served.client.post("/studies/spring/ask"), "horizon-reached")
 
