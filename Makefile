@@ -38,9 +38,9 @@ reproduce: $(READY)  ## measure the paper's claims, and write docs/reproduction.
 	$(BIN)/sottovoce reproduce --large --page docs/reproduction.md
 
 system:  ## Debian packages that the tests with a browser, PostgreSQL and nginx need (as root)
-	@command -v chromium chromedriver nginx >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
+	@command -v chromium chromedriver nginx openssl >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
 	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	chromium chromium-driver postgresql nginx; }
+	chromium chromium-driver postgresql nginx openssl; }
 
 $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sottovoce needs Python 3.11 or newer; set PYTHON=")'

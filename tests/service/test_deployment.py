@@ -95,7 +95,7 @@ def front(system_program, tmp_path_factory):
     nginx, folder = system_program("nginx"), tmp_path_factory.mktemp("front")
     subject = ["-subj", "/CN=decide.example", "-days", "1", "-keyout", folder / "privkey.pem"]
     certificate = [
-        "openssl",
+        system_program("openssl"),
         "req",
         "-x509",
         "-newkey",
