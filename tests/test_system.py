@@ -48,7 +48,7 @@ def test_pytest_as_a_whole_passes_or_fails(tmp_path, plain, required, code, word
     """With a real pytest: where nothing is required the run passes with a skip; where it is, the run fails."""
     plain.setenv("SOTTOVOCE_REQUIRE_SYSTEM", required)
     here = Path(__file__).parent
-    for name in ("system.py", "storages.py", "conftest.py"):
+    for name in ("system.py", "storages.py", "browsers.py", "conftest.py"):
         (tmp_path / name).write_text((here / name).read_text())
     (tmp_path / "test_it.py").write_text(
         "import pytest\n\n@pytest.fixture\ndef browser(system_program):\n"
