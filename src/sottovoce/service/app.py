@@ -6,6 +6,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -35,6 +36,7 @@ from sottovoce.service.metrics import Metrics
 from sottovoce.service.observing import Observed, doing
 from sottovoce.service.problem_documents import Problem, problem_for, problem_response
 from sottovoce.service.settings import Settings
+from sottovoce.service.shortcut import Shortcut
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import prepare_storage
 
@@ -80,15 +82,18 @@ def create_app(settings: Settings) -> FastAPI:
     )
     app.state.context = context
     _answer_problems(app)
+    asking, telling = asking_routes(context), telling_routes(context)
+    often = [route for router in (asking, telling) for route in router.routes if isinstance(route, APIRoute)]
+    app.add_middleware(Shortcut, routes=often, answer=_answer)
     app.add_middleware(BodyLimit, most=settings.largest_body)
     if settings.dev:
         app.add_middleware(FromHere, origins=settings.origins)
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
     app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
-    for routes in (asking_routes, telling_routes, looking_routes, creating_routes, health_routes, metrics_routes):
-        app.include_router(routes(context))
-    app.include_router(script_routes())
+    others = (looking_routes, creating_routes, health_routes, metrics_routes)
+    for router in (asking, telling, *(routes(context) for routes in others), script_routes()):
+        app.include_router(router)
     app.openapi_schema = documented_app(app)
     app.router.routes.extend(dashboard_routes(ServicePages(context, app.openapi)))
     return app
@@ -99,15 +104,17 @@ def from_environment() -> FastAPI:
     return create_app(Settings.from_environment())
 
 
+async def _answer(request: Request, error: Exception) -> Response:
+    """Return the problem document that an error is."""
+    may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
+    problem = problem_for(error, words=may_speak)
+    if problem is not error and problem.kind.status >= 500:
+        problem.facts["incident"] = note_incident(error, doing(request.scope))
+    return problem_response(problem)
+
+
 def _answer_problems(app: FastAPI) -> None:
     """Answer every error with a problem document, which repeats nothing of the request."""
-
-    async def answer(request: Request, error: Exception) -> Response:
-        may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
-        problem = problem_for(error, words=may_speak)
-        if problem is not error and problem.kind.status >= 500:
-            problem.facts["incident"] = note_incident(error, doing(request.scope))
-        return problem_response(problem)
 
     async def missing(_: Request, error: Exception) -> Response:
         kinds = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
@@ -116,6 +123,6 @@ def _answer_problems(app: FastAPI) -> None:
         return problem_response(Problem(kinds.get(status, "malformed"), headers=headers))
 
     for kind in (Problem, SottovoceError, ValueError, TypeError):
-        app.add_exception_handler(kind, answer)
+        app.add_exception_handler(kind, _answer)
     for other in (HTTPException, RequestValidationError):
         app.add_exception_handler(other, missing)
