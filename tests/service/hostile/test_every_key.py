@@ -156,7 +156,7 @@ def test_a_key_that_is_revoked_is_refused_at_once_by_all_workers(serving, postgr
     """Whichever worker answers, from the moment on at which `revoke` has returned; until then all do."""
     sv.Study.open(postgres_url, name="spring", **small_study()).close()
     served = serving(postgres_url, workers=2)
-    for _ in range(3):
+    for _ in range(2):
         public, text = new_key(postgres_url, ["read"], "spring")
         gone, after, before = threading.Event(), [], []
 
