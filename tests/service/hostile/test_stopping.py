@@ -53,3 +53,25 @@ def test_what_was_answered_counts_and_what_was_not_did_not_happen(kind, request,
     assert status.told == len(told)
     assert status.asked == len(asked)
     assert set(waiting) == set(asked) - set(told)
+
+
+@pytest.mark.timeout(120)
+def test_it_stops_while_its_database_is_away(serving, own_server):
+    """What it has in hand cannot be given back; what was acknowledged is there when the database is back."""
+    url = f"{own_server.url}/postgres"
+    sv.Study.open(url, name="spring", **small_study()).close()
+    key = new_key(url, ["ask", "tell"])[1]
+    served = serving(url)
+    with served.client(key) as client:
+        ids = [client.post("/studies/spring/ask").json()["id"] for _ in range(12)]
+        for one in ids[:6]:
+            assert client.post("/studies/spring/tell", json={"id": one, "loss": 0.5}).json()["recorded"] == 1
+        own_server.stop()
+        away = client.post("/studies/spring/tell", json={"id": ids[6], "loss": 0.5})
+        assert (away.status_code, away.headers["Retry-After"]) == (503, "1")
+        assert client.get("/ready").status_code == 503
+    served.stop(30)
+    own_server.start()
+    with sv.Study.open(url, name="spring") as study:
+        assert study.status().told == 6
+        assert set(study.outstanding().ids.tolist()) >= set(ids[6:])
