@@ -13,7 +13,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.cli.app import app
 from sottovoce.errors import InvalidLoss
-from sottovoce.learning.bandit._reports import ReportGrid
+from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.privacy import LossGrid
 
 MARK = "715517155"  # stands in every bad loss below

@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce import domains, errors, experiments, problems, projection, simulation
     from sottovoce.auditing import audit
     from sottovoce.client import connect
+    from sottovoce.evaluations import Evaluation, PrivateEvaluations
     from sottovoce.exploration.posterior import Posterior
     from sottovoce.learning import (
         Action,
@@ -49,6 +50,7 @@ __all__ = [
     "ApproxDP",
     "Environment",
     "Euclidean",
+    "Evaluation",
     "Ledger",
     "LocalDP",
     "MirrorStep",
@@ -60,6 +62,7 @@ __all__ = [
     "Posterior",
     "PrivacyStatement",
     "PrivateBandit",
+    "PrivateEvaluations",
     "PureDP",
     "Recommendation",
     "Run",
@@ -88,6 +91,7 @@ _PACKAGES = (
     "client",
     "domains",
     "errors",
+    "evaluations",
     "experiments",
     "exploration",
     "learning",
@@ -102,6 +106,8 @@ _PACKAGES = (
 _HOMES = {
     "audit": "sottovoce.auditing",
     "connect": "sottovoce.client",
+    "Evaluation": "sottovoce.evaluations",
+    "PrivateEvaluations": "sottovoce.evaluations",
     "Posterior": "sottovoce.exploration.posterior",
     "Action": "sottovoce.learning",
     "Actions": "sottovoce.learning",

@@ -13,6 +13,7 @@ __all__ = [
     "InvalidLoss",
     "LedgerConflict",
     "LedgerExceeded",
+    "NotReleased",
     "QueueFull",
     "RefusedCall",
     "RoundClosed",
@@ -90,6 +91,10 @@ class ForkRefused(SottovoceError, RuntimeError):
 
 class RoundClosed(RefusedCall, ValueError):
     """A loss for a round that was closed without it."""
+
+
+class NotReleased(SottovoceError, RuntimeError):
+    """A mean that was read before its evaluation was closed; the message says what is missing."""
 
 
 class ConfigurationMismatch(SottovoceError, ValueError):

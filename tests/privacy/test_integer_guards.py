@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 import sottovoce as sv
 from sottovoce.errors import DomainError, InvalidLoss, StudyDamaged
 from sottovoce.exploration import Probed, Spheres, Stage, Weighted
-from sottovoce.learning.bandit._reports import ReportGrid
+from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
 from sottovoce.studies.database.rows import weights_from_record

@@ -13,10 +13,10 @@ from sottovoce._records import part
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.exploration import Decisions, Draw, Explorer, Record, Spheres, Stage
 from sottovoce.exploration.posterior import PosteriorProbes
-from sottovoce.learning.bandit._reports import ReportGrid
 from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
+from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.learning.bandit.rounds import Block, OpenRound
 from sottovoce.learning.explorations import exploration_named
 from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO

@@ -1,0 +1,157 @@
+"""What all evaluations of one `PrivateEvaluations` have in common: range, promise, grid, noise, patience, ledger."""
+
+import uuid
+from typing import Any
+
+from sottovoce._checks import choice, whole
+from sottovoce.errors import WrongReport
+from sottovoce.evaluations.released_mean import Scale
+from sottovoce.learning.bandit.patience import check_patience, patience_for
+from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.privacy import (
+    PROBE_SUMS,
+    Guarantee,
+    Ledger,
+    LocalDP,
+    LossGrid,
+    Mechanism,
+    Moves,
+    NoiseSource,
+    PrivacyStatement,
+    local,
+    mechanism_for,
+    state,
+)
+from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
+from sottovoce.privacy.statement import NO_NOISE
+
+__all__ = ["Setting"]
+
+
+class Setting:
+    """Fixed when it is made; the arguments are those of `PrivateEvaluations`."""
+
+    def __init__(
+        self,
+        loss_range: tuple[float, float],
+        privacy: Guarantee,
+        *,
+        noise: NoiseSource | None,
+        channel: str,
+        patience: int | str | None,
+        ledger: Ledger | None,
+        name: str | None,
+    ) -> None:
+        self.privacy = privacy
+        self.mechanism = _mechanism(privacy)
+        self._source = noise_source(noise)
+        self.patience = check_patience(patience)
+        losses = _loss_grid(loss_range)
+        choice("channel", channel, ("one-bit", "laplace"))
+        ends = (losses.low, losses.high)
+        self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
+        self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
+        self._moves = Moves(losses.steps, float(losses.steps), 1, 1)
+        drawn = self.mechanism.noise(privacy, self._moves)
+        self.scale = Scale(ends, self.grid.low, self.grid.step, *_known_of(self.channel, ends), noise=drawn)
+        # Last of all: what cannot be built is not charged.
+        self._ledger, self._name = ledger, name or f"private-evaluations-{uuid.uuid4().hex}"
+        if ledger is not None:
+            ledger.charge(self._name, privacy, simulated=self._source.simulated, resume=False)
+
+    @property
+    def in_earnest(self) -> bool:
+        """Whether anybody's privacy rests on there being one of these only."""
+        return self.privacy.private and not self._source.simulated
+
+    def sampler(self) -> Sampler | None:
+        """Return what draws the noise of all evaluations; None if there is none."""
+        return None if self.scale.noise is None else self._source.sampler(self.scale.noise)
+
+    def stream(self, sampler: Sampler | None) -> Any:
+        """Return what releases the number of one evaluation."""
+        return self.mechanism.start(self._moves, sampler)
+
+    def patience_of(self, events: int) -> int | None:
+        """How many later ids a full evaluation waits for; None for ever."""
+        return patience_for(self.patience, horizon=None, planned=events)
+
+    def check_events(self, events: int) -> None:
+        """Refuse more events than can be summed in 64 bits."""
+        largest = self._moves.l1
+        if self.channel is not None:
+            largest = max(-self.channel.least_report, self.channel.most_report)
+        whole("events", events, most=(LARGEST_SUM - 1) // largest)
+
+    def hear(self) -> None:
+        """Tell the ledger that a loss is about to come: from here on it gives nothing back."""
+        if self._ledger is not None:
+            self._ledger.mark_used(self._name)
+
+    def told(self, losses: Any, report: Any) -> Any:
+        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
+        if self.channel is None:
+            if report is not None:
+                raise WrongReport(f"report= is for LocalDP; under {self.privacy} tell the loss itself")
+            return losses
+        if losses is not None or report is None:
+            raise WrongReport(
+                "under LocalDP a raw loss is refused: privatise it where it is born, and "
+                "tell(report=sv.local.privatise(loss, evaluations.channel))"
+            )
+        return report
+
+    def statement(self) -> PrivacyStatement:
+        """Return what is promised, and why it holds."""
+        noise, simulated = self.scale.noise, self._source.simulated
+        if isinstance(self.privacy, LocalDP):
+            why = (
+                "a loss is privatised by its owner, on the owner's side, each report with "
+                f"{self.privacy.per_report:.6g} of the budget; nothing else ever reaches the evaluations"
+            )
+            return state(
+                self.privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False
+            )
+        if noise is None:
+            return state(self.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
+        people, laplace = self.privacy.contributions, noise.family == "laplace"
+        why = (
+            "every event is in one evaluation, and replacing its loss moves the one number that is released of it by "
+            f"at most {self._moves.l1} steps of the grid, whatever the caller does; every number carries independent "
+            f"discrete {noise.family.capitalize()} noise of scale {noise.scale:.6g}. Evaluations hold disjoint events, "
+            f"so that the budget is spent once, however many there are. Hence {'epsilon' if laplace else 'mu'} = "
+            f"{f'{people} events x ' * (people > 1)}{self._moves.l1} / {noise.scale:.6g} = "
+            f"{people * self._moves.l1 / noise.scale:.6g}"
+            + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
+        )
+        drawn = "noise SIMULATED from a seed" if simulated else "noise from OpenDP's exact samplers"
+        mechanism = f"evaluations, one probe sum each; integers until noised; {drawn}."
+        return state(self.privacy, mechanism=mechanism, why=why, noise=noise, simulated=simulated)
+
+
+def _mechanism(privacy: Any) -> Mechanism:
+    if isinstance(privacy, Guarantee):
+        found = mechanism_for(privacy, PROBE_SUMS)
+        if found.serves(privacy):
+            return found
+    raise TypeError(
+        "privacy must be a guarantee that probe sums keep, such as sv.PureDP(epsilon=1.0), sv.ApproxDP, sv.ZCDP, "
+        f"sv.LocalDP or sv.NoPrivacy, got {privacy!r}"
+    )
+
+
+def _loss_grid(loss_range: Any) -> LossGrid:
+    try:
+        low, high = loss_range
+    except (TypeError, ValueError):
+        raise TypeError(f"loss_range must be two numbers, (low, high), got {loss_range!r}") from None
+    return LossGrid(low, high)
+
+
+def _known_of(channel: Any, ends: tuple[float, float]) -> tuple[tuple[float, float], float]:
+    """What can be known of the distribution of one place: its ends, and the variance of its owner's noise."""
+    if channel is None:
+        return ends, 0.0
+    if isinstance(channel, local.OneBitChannel):
+        return (channel.low - channel.step, channel.low + channel.step), 0.0
+    return ends, (channel.noise.standard_deviation * channel.step) ** 2

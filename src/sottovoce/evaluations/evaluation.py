@@ -1,0 +1,179 @@
+"""One evaluation: people who meet the same parameters, and the mean of what they lose."""
+
+import copy
+from typing import Any, overload
+
+import numpy as np
+
+from sottovoce._arrays import Integers
+from sottovoce._checks import choice, whole
+from sottovoce._losses import as_array
+from sottovoce.errors import NotReleased
+from sottovoce.evaluations._books import Books
+from sottovoce.evaluations._positions import Positions
+from sottovoce.evaluations.released_mean import ReleasedMean
+
+__all__ = ["Evaluation"]
+
+_FEW = 5  # ids that an error names
+
+
+class Evaluation:
+    """The losses of people who meet the same parameters; made by `PrivateEvaluations.open`.
+
+    It has a place for each event. People take places by `assign`, which returns an id, or with their loss, by `tell`.
+    Once all places have their loss, or are forgotten, one number is released, and the losses are erased: it is closed.
+
+    Parameters
+    ----------
+    books
+        What keeps it, with all the others.
+    positions
+        Its places.
+    """
+
+    def __init__(self, books: Books, positions: Positions) -> None:
+        self._books, self._positions = books, positions
+
+    # ------------------------------------------------------------------ assigning and telling
+
+    @overload
+    def assign(self, size: None = None) -> int: ...
+
+    @overload
+    def assign(self, size: int) -> Integers: ...
+
+    def assign(self, size: int | None = None) -> int | Integers:
+        """Give the next person a place here, or the next `size` of them; return the id of each.
+
+        For people whom coins should spread over several evaluations call `PrivateEvaluations.assign`.
+
+        Parameters
+        ----------
+        size
+            How many people; None for one, whose id is returned by itself.
+        """
+        ids = self._books.assign_to(self._positions, 1 if size is None else whole("size", size))
+        return ids[0] if size is None else np.arange(ids.start, ids.stop)
+
+    def tell(self, losses: Any = None, *, ids: Any = None, report: Any = None, late: str = "error") -> None:
+        """Report a loss, or a block of them: any order, any split, all or nothing.
+
+        Without ids the losses are those of the next people, who take their places with it. Losses outside the range are
+        clipped without a word. NaN and infinity are refused, without showing them: a person whose loss cannot be mended
+        has had a place nonetheless, so call `forget(assign())`. A loss that comes after its place was forgotten, or
+        after the evaluation ran out of patience, is refused (`RoundClosed`), and with it the whole call.
+
+        Parameters
+        ----------
+        losses
+            A number, or an array of them.
+        ids
+            What `assign` returned for each of these people; None for people who were not assigned before.
+        report
+            In place of losses under `LocalDP`: what `sv.local.privatise(loss, evaluations.channel)` returned for each.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
+        """
+        choice("late", late, ("error", "drop"))
+        values = as_array(self._books.setting.told(losses, report))
+        self._books.tell(self._positions, ids, values, late)
+
+    def forget(self, ids: Any) -> int:
+        """Close places whose loss will never come: each counts as the middle of the range, whatever it was.
+
+        What is told or forgotten already is skipped. Returns how many were closed.
+
+        Parameters
+        ----------
+        ids
+            What `assign` returned, one or an array of them.
+        """
+        return self._books.forget(self._positions, ids)
+
+    def close(self) -> None:
+        """Close the evaluation now, and release its mean over the people who were assigned so far.
+
+        Losses of theirs that are missing count as the middle of the range; places that nobody took do not count. When
+        to call this must not depend on losses that are not released. What is closed stays as it is.
+        """
+        self._books.close(self._positions)
+
+    # ------------------------------------------------------------------ what is released
+
+    @property
+    def result(self) -> ReleasedMean:
+        """What was released, with all that follows from it; an error before it is closed."""
+        found = self._books.result(self._positions)
+        if found is None:
+            raise NotReleased(f"evaluation {self.number} is open, so nothing of it is released: {self._missing()}")
+        return found
+
+    @property
+    def mean(self) -> float:
+        """The mean loss with its noise: the same number whenever it is read; an error before it is closed."""
+        return self.result.mean
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the mean, the noise of privacy in it; an error before it is closed."""
+        return self.result.standard_error
+
+    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+        """Return an interval for the mean loss, with the noise of privacy in it; an error before it is closed.
+
+        Parameters
+        ----------
+        confidence
+            How often intervals made in this way hold the truth.
+        """
+        return self.result.interval(confidence)
+
+    def _missing(self) -> str:
+        waiting, room = self.outstanding, self.remaining
+        parts = []
+        if room:
+            parts.append(f"{room} of its {self.events} places are not taken")
+        if len(waiting):
+            some = ", ".join(map(str, waiting[:_FEW])) + (", ..." if len(waiting) > _FEW else "")
+            parts.append(f"{len(waiting)} that are taken have no loss (ids {some}): tell or forget them")
+        return "; ".join(parts) + ". close() ends it with what it has"
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def number(self) -> int:
+        """Its number: 0 for the first that was opened."""
+        return self._positions.number
+
+    @property
+    def events(self) -> int:
+        """How many places it has."""
+        return self._positions.size
+
+    @property
+    def assigned(self) -> int:
+        """How many of them are taken."""
+        return self._positions.assigned
+
+    @property
+    def remaining(self) -> int:
+        """How many are left to take; none once it is closed."""
+        return self._positions.room
+
+    @property
+    def closed(self) -> bool:
+        """Whether its mean is released."""
+        return self._books.result(self._positions) is not None
+
+    @property
+    def outstanding(self) -> Integers:
+        """Ids of people who took a place, and whose loss is neither told nor forgotten."""
+        return self._books.waiting(self._positions)
+
+    def __repr__(self) -> str:
+        found = f"mean={self.mean:.4g}" if self.closed else f"assigned={self.assigned}, open"
+        return f"Evaluation({self.number}, events={self.events}, {found})"
+
+    def __copy__(self) -> "Evaluation":
+        return copy.deepcopy(self)
