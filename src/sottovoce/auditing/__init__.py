@@ -10,6 +10,7 @@ from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings, summary
 from sottovoce.auditing.results.record import AuditRecord, findings_record, read_audit
 from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.evaluated import EvaluationConfiguration, evaluations_shipped
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.auditing.subjects.studied import StudyConfiguration
@@ -20,6 +21,7 @@ __all__ = [
     "AuditRecord",
     "Check",
     "Configuration",
+    "EvaluationConfiguration",
     "Findings",
     "MechanismAlone",
     "OwnersChannel",
@@ -29,6 +31,7 @@ __all__ = [
     "audit",
     "audit_everything",
     "check_noise",
+    "evaluations_shipped",
     "findings_record",
     "mechanisms_alone",
     "read_audit",

@@ -14,6 +14,7 @@ from sottovoce.auditing.procedure import audit
 from sottovoce.auditing.results.audited import Audit
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings
+from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.auditing.subjects.surface import label_of, mechanisms_alone, shipped
 from sottovoce.privacy import LocalDP
 
@@ -30,6 +31,7 @@ _SECONDS = {
     "optimizer": 1.3e-3,
     "posterior": 4e-3,
     "epochs": 8e-3,
+    "evaluations": 1.5e-3,
     "study": 0.06,
     "mechanism": 1e-4,
 }
@@ -99,8 +101,9 @@ def _tell(progress: Progress | None, before: float, part: _Part, total: float, d
 def _parts(
     epsilon: float, delta: float, exploration: str | None, mechanism: str | None, runs: int, noise_seed: int | None
 ) -> list[_Part]:
-    subjects = shipped(epsilon, delta, exploration=exploration, mechanism=mechanism)
-    alignable = [one for one in subjects if not isinstance(one.privacy, LocalDP) and can_be_aligned(one.plan)]
+    subjects: list[Any] = [*shipped(epsilon, delta, exploration=exploration, mechanism=mechanism)]
+    subjects += evaluations_shipped(epsilon, delta, mechanism) if exploration is None else []
+    alignable = [one for one in subjects if _alignable(one)]
     parts = []
     if alignable:
         parts.append(_Part("alignments", _SECONDS["alignment"] * len(alignable), partial(_aligned, alignable)))
@@ -116,6 +119,11 @@ def _parts(
         count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in ("study", "epochs") else runs
         parts.append(_audited(one, one.label or "", count, kind, noise_seed))
     return parts
+
+
+def _alignable(subject: Any) -> bool:
+    owners = isinstance(subject.privacy, LocalDP)
+    return not owners and can_be_aligned(subject.plan) and getattr(subject, "alignable", True)
 
 
 def _kind(subject: Any) -> str:

@@ -43,7 +43,7 @@ class Setting:
         name: str | None,
     ) -> None:
         self.privacy = privacy
-        self.mechanism = _mechanism(privacy)
+        mechanism = _mechanism(privacy)
         self._source = noise_source(noise)
         self.patience = check_patience(patience)
         losses = _loss_grid(loss_range)
@@ -52,7 +52,7 @@ class Setting:
         self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
         self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
         self._moves = Moves(losses.steps, float(losses.steps), 1, 1)
-        drawn = self.mechanism.noise(privacy, self._moves)
+        drawn = mechanism.noise(privacy, self._moves)
         self.scale = Scale(ends, self.grid.low, self.grid.step, *_known_of(self.channel, ends), noise=drawn)
         # Last of all: what cannot be built is not charged.
         self._ledger, self._name = ledger, name or f"private-evaluations-{uuid.uuid4().hex}"
@@ -70,7 +70,7 @@ class Setting:
 
     def stream(self, sampler: Sampler | None) -> Any:
         """Return what releases the number of one evaluation."""
-        return self.mechanism.start(self._moves, sampler)
+        return _mechanism(self.privacy).start(self._moves, sampler)
 
     def patience_of(self, events: int) -> int | None:
         """How many later ids a full evaluation waits for; None for ever."""

@@ -28,9 +28,9 @@ class PrivateEvaluations:
     Each evaluation releases one number, the noisy sum of its losses, once. An event is in one evaluation only, so that
     all of them together cost the guarantee once, however many there are and however the next one is chosen by the means
     of those before: given the past, its noise is fresh, and the person's events, at most K of them (`contributions`),
-    are shared out among evaluations, each moving one sum by at most the range of a loss. Hence epsilon = K * range/scale
-    for all of them (parallel composition). A person who takes part several times is covered as long as all of their
-    events, in whichever evaluations, are at most K.
+    are shared out among evaluations, each moving one sum by at most the range of a loss. Hence epsilon = K *
+    range/scale for all of them (parallel composition). A person who takes part several times is covered as long as all
+    of their events, in whichever evaluations, are at most K.
 
     Parameters
     ----------

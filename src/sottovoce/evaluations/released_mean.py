@@ -45,7 +45,7 @@ from sottovoce.privacy import Noise
 __all__ = ["ReleasedMean", "Scale"]
 
 _CANDIDATES = 257  # values of mu that are tried before the ends are refined
-_HALVINGS = 60
+_PRECISION = 1e-12  # of the ends of an interval, in units of the range
 _MORE_EVENTS = 4.0  # Agresti and Coull's
 _ALMOST_NORMAL = 1e4  # times more normal than Laplace: the difference is lost in rounding
 
@@ -98,7 +98,7 @@ class ReleasedMean:
     >>> evaluation = evaluations.open(events=500)
     >>> evaluation.tell([0.25, 0.75] * 250)
     >>> print(evaluation.result)
-    0.502 +- 0.0225 (500 events; privacy noise 0.00283)
+    0.498 +- 0.0225 (500 events; privacy noise 0.00283)
     """
 
     number: int
@@ -184,13 +184,15 @@ class ReleasedMean:
 
     def _edge(self, outside: float, inside: float, allowed: float) -> float:
         """The end of what is accepted, between a mean that is not and one that is."""
-        for _ in range(_HALVINGS):
-            middle = (outside + inside) / 2
-            if self._tail(np.array([middle]))[0] >= allowed:
-                inside = middle
-            else:
-                outside = middle
-        return float(inside)
+        from scipy.optimize import brentq  # slow to import
+
+        def excess(mean: float) -> float:
+            return float(self._tail(np.array([mean]))[0]) - allowed
+
+        if excess(inside) <= 0:  # it is the end itself
+            return float(inside)
+        low, high = self.scale.loss_range
+        return float(brentq(excess, outside, inside, xtol=(high - low) * _PRECISION))
 
 
 def _normal_tail(distance: Floats, deviation: Floats) -> Floats:

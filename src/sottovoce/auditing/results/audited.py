@@ -38,7 +38,7 @@ class Audit:
     threshold
         Of the score.
     kind
-        What was audited: an "optimizer", a "study" or a "mechanism" alone.
+        What was audited: an "optimizer", "evaluations", a "study" or a "mechanism" alone.
     tried
         How many pairs of worlds were tried.
     smallest_seen

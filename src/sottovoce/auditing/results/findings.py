@@ -78,7 +78,12 @@ def _seen(found: Findings) -> list[str]:
             "channels, or by a third in optimizers and studies; another shape; draws that repeat, or that depend on "
             "each other between numbers, rounds, threads or processes."
         )
-    for kind, name in (("mechanism", "Mechanisms alone"), ("optimizer", "Optimizers"), ("study", "Studies")):
+    for kind, name in (
+        ("mechanism", "Mechanisms alone"),
+        ("optimizer", "Optimizers"),
+        ("evaluations", "Evaluations"),
+        ("study", "Studies"),
+    ):
         least = [one.smallest_seen for one in found.audits if one.kind == kind]
         if least:
             paragraphs.append(f"{name}: {_range(found, kind, least)}")

@@ -1,0 +1,241 @@
+"""Evaluations as something to audit: an optimizer that is not ours chooses what to try next by the means of before."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce.evaluations import Evaluation, PrivateEvaluations
+from sottovoce.learning import Actions
+from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local
+
+__all__ = ["Evaluated", "EvaluationConfiguration", "EvaluationPlan", "evaluations_shipped"]
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """What releases the means: what an audit asks of a plan.
+
+    Attributes
+    ----------
+    what
+        In words.
+    mechanism
+        The name of what releases.
+    exploration, options
+        There are none: the choice of what to try is not ours.
+    """
+
+    what: str
+    mechanism: str
+    exploration: str = "evaluations"
+    options: None = None
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationConfiguration:
+    """Fresh evaluations, one after another or several at once, each tried with what the means before it suggest.
+
+    Parameters
+    ----------
+    privacy
+        The guarantee.
+    events
+        Of each evaluation.
+    together
+        How many are open at once; people are then assigned to them by coins.
+    batches
+        How many times so many are opened.
+    patience, channel
+        As for `PrivateEvaluations`, but patience is for ever by default: audits tell late.
+    label
+        A name for tables.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> seat = EvaluationConfiguration(sv.PureDP(1.0), label="small")(0, sv.SimulatedNoise(0))
+    >>> seat.remaining, len(seat.ask(None))
+    (12, 4)
+    """
+
+    privacy: Guarantee
+    events: int = 4
+    together: int = 1
+    batches: int = 3
+    patience: int | str | None = None
+    channel: str = "one-bit"
+    label: str = "evaluations"
+    kind = "evaluations"
+
+    @property
+    def horizon(self) -> int:
+        """How many events there are."""
+        return self.events * self.together * self.batches
+
+    @property
+    def alignable(self) -> bool:
+        """Whether noise can be moved: of several that are open at once, who is missing decides which is first."""
+        return self.together == 1 and not isinstance(self.privacy, LocalDP)
+
+    @property
+    def plan(self) -> EvaluationPlan:
+        """What releases the means."""
+        return EvaluationPlan(self.label, "local" if isinstance(self.privacy, LocalDP) else "probe-sums")
+
+    def __call__(self, seed: int, noise: NoiseSource) -> "Evaluated":
+        """Return a seat at fresh evaluations."""
+        return Evaluated(self, seed, noise)
+
+
+class Evaluated:
+    """A seat at evaluations: an adversary sees every released number, what each person meets, and when one closes.
+
+    What a person meets is chosen by what was released before: a step from the best so far, to the side that the last
+    mean says.
+    """
+
+    loss_range = (0.0, 1.0)
+
+    def __init__(self, configuration: EvaluationConfiguration, seed: int, source: NoiseSource) -> None:
+        self._configuration = configuration
+        self._evaluations = PrivateEvaluations(
+            self.loss_range,
+            configuration.privacy,
+            seed=seed,
+            noise=source,
+            patience=configuration.patience,
+            channel=configuration.channel,
+        )
+        self.released: list[Floats] = []
+        self._met: dict[int, tuple[Evaluation, float]] = {}  # by id
+        self._parameters: dict[int, float] = {}  # by number
+        self._reports: list[Floats] = []
+
+    @property
+    def plan(self) -> EvaluationPlan:
+        """What releases."""
+        return self._configuration.plan
+
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """What the evaluations promise."""
+        return self._evaluations.privacy
+
+    @property
+    def remaining(self) -> int:
+        """Events that are left."""
+        return self._configuration.horizon - len(self._met)
+
+    @property
+    def closed(self) -> int:
+        """How many evaluations are closed."""
+        return len(self._evaluations.results)
+
+    @property
+    def patient(self) -> bool:
+        """Whether evaluations wait for ever."""
+        return self._configuration.patience is None
+
+    def ask(self, size: int | None) -> Any:
+        """Assign so many people, or all that what is open has places for."""
+        ids = []
+        for _ in range(self._room() if size is None else size):
+            if not any(one.remaining for one in self._evaluations.open_evaluations):
+                self._open()
+            met, person = self._evaluations.assign()
+            self._met[person] = met, self._parameters[met.number]
+            ids.append(person)
+        x = np.array([[self._met[person][1]] for person in ids])
+        return Actions(np.array(ids), x, np.ones(len(ids), dtype=bool))
+
+    def _room(self) -> int:
+        left = sum(one.remaining for one in self._evaluations.open_evaluations)
+        return left or self._configuration.events * self._configuration.together
+
+    def _open(self) -> None:
+        results = self._evaluations.results
+        best = min(results, key=lambda one: one.mean, default=None)
+        centre = 0.0 if best is None else self._parameters[best.number]
+        side = 1.0 if not results or results[-1].mean < sum(self.loss_range) / 2 else -1.0
+        for number in range(self._configuration.together):
+            opened = self._evaluations.open(self._configuration.events)
+            self._parameters[opened.number] = centre + side * (number + 1)
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Tell losses, or what their owners make of them."""
+        if np.ndim(ids) == 0:
+            self._tell(self._met[int(ids)][0], int(ids), losses)
+            return
+        told = np.asarray(losses)
+        for one in dict.fromkeys(self._met[person][0] for person in ids.tolist()):
+            mine = np.array([self._met[person][0] is one for person in ids.tolist()])
+            self._tell(one, ids[mine], told[mine])
+
+    def _tell(self, one: Evaluation, ids: Any, losses: Any) -> None:
+        channel = self._evaluations.channel
+        if channel is None:
+            one.tell(losses, ids=ids)
+            return
+        report = local.privatise(losses, channel)
+        self._reports += [np.array([value], dtype=np.float64) for value in np.ravel(report)]
+        one.tell(report=report, ids=ids)
+
+    def forget(self, ids: Any) -> None:
+        """Say that losses will not come; an owner who says nothing sends no report either."""
+        for person in np.atleast_1d(ids).tolist():
+            self._reports.append(np.zeros(1))
+            self._met[person][0].forget(person)
+
+    def renew(self, how: str) -> None:
+        """There is neither a state nor a backup of evaluations in memory."""
+        raise NotImplementedError("evaluations in memory cannot be taken up again")
+
+    def close(self) -> None:
+        """Read what was released: in the order of release, or of opening where several are open at once."""
+        found = self._evaluations.results
+        if self._configuration.together > 1:
+            found = tuple(sorted(found, key=lambda one: one.number))
+        numbers = [np.array([one.total], dtype=np.float64) for one in found]
+        self.released = numbers if self._evaluations.channel is None else self._reports
+
+
+def evaluations_shipped(
+    epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
+) -> list[EvaluationConfiguration]:
+    """Return small configurations of evaluations, in all ways in which they can be had.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The guarantee. With a delta of 0, pure privacy, and besides zCDP with rho = epsilon^2/2, which it implies.
+    mechanism
+        "probe-sums" or "local", for those alone; what has another has none here.
+
+    Examples
+    --------
+    >>> [one.label for one in evaluations_shipped(mechanism="local")]
+    ['evaluations, local, one-bit', 'evaluations, local, laplace']
+    """
+    return [one for one in _all(epsilon, delta) if mechanism in (None, one.plan.mechanism)]
+
+
+def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
+    for count in (1, 2):
+        size, words = 4 * count, ", 2 events a person" * (count > 1)
+        central: Guarantee = ApproxDP(epsilon, delta, count) if delta else PureDP(epsilon, count)
+        yield EvaluationConfiguration(central, size, label=f"evaluations, probe-sums{words}")
+        if not delta:
+            yield EvaluationConfiguration(
+                ZCDP(epsilon**2 / 2, count), size, label=f"evaluations, probe-sums, zCDP{words}"
+            )
+        yield EvaluationConfiguration(central, size, 2, 2, label=f"evaluations, two at once, probe-sums{words}")
+    alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
+    yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
+    if not delta:  # owners keep pure privacy
+        for channel in ("one-bit", "laplace"):
+            yield EvaluationConfiguration(
+                LocalDP(epsilon), 4, 1, 2, channel=channel, label=f"evaluations, local, {channel}"
+            )
