@@ -43,10 +43,15 @@ def released(privacy, people, runs=RUNS, events=EVENTS, channel="one-bit"):
     return evaluations.results
 
 
-@pytest.mark.parametrize(
-    ("privacy", "people"),
-    [*((one, "halves") for one in PRIVACY), *(("pure, 1", one) for one in PEOPLE), ("pure, 0.05", "one in ten"), ("none", "one in ten"), ("none", "two in a hundred"), ("one bit", "none"), ("zCDP", "spread out")],
-)
+CASES = [
+    *((one, "halves") for one in PRIVACY),
+    *(("pure, 1", one) for one in PEOPLE if one != "halves"),
+    *((one, "one in ten") for one in ("pure, 0.05", "none")),
+    *(("none", "two in a hundred"), ("one bit", "none"), ("zCDP", "spread out")),
+]
+
+
+@pytest.mark.parametrize(("privacy", "people"), CASES)
 def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
     """Four standard deviations of luck are allowed, and the error of the normal approximation for rare losses."""
     make, mean = PEOPLE[people]

@@ -1,0 +1,166 @@
+"""Evaluations are audited like everything else: intact ones pass, and each deliberate break is caught.
+
+Alignments involve no chance. Audits by runs have simulated noise from a fixed seed here; with other seeds the intact
+program would fail with probability 0.001 at most.
+"""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, everything
+from sottovoce.auditing.subjects.evaluated import Evaluated
+from sottovoce.evaluations import _books, _positions, _setting
+from sottovoce.evaluations.released_mean import ReleasedMean
+from sottovoce.privacy import LossGrid, ProbeSums
+
+ONE = EvaluationConfiguration(sv.PureDP(1.0))
+SEVERAL = EvaluationConfiguration(sv.PureDP(1.0, contributions=2), events=8)
+SHIPPED = evaluations_shipped()
+ALIGNED = [one for one in SHIPPED if one.alignable]
+
+
+@pytest.mark.parametrize("subject", ALIGNED, ids=[one.label for one in ALIGNED])
+def test_intact_evaluations_align(subject):
+    found = align(subject, most=24)
+    assert found.passed, found.words
+
+
+REAL = [one for one in SHIPPED if "zCDP" not in one.label and "2 events" not in one.label]
+
+
+@pytest.mark.parametrize("subject", REAL, ids=[one.label for one in REAL])
+def test_intact_evaluations_keep_their_claim_with_real_noise(subject):
+    """A false alarm in one of a million audits."""
+    found = audit(subject, runs=400, confidence=1 - 1e-6)
+    assert found.passed
+    assert (found.simulated, found.kind) == (False, "evaluations")
+
+
+@pytest.mark.parametrize("mechanism", [None, "probe-sums", "local"])
+def test_the_whole_audit_covers_them(mechanism):
+    """What `sottovoce audit` goes through: every one by its runs, and the alignments."""
+    parts = {part.label for part in everything._parts(1.0, 0.0, None, mechanism, 400, 1)}
+    assert {one.label for one in evaluations_shipped(mechanism=mechanism)} <= parts
+    assert ("alignments" in parts) == (mechanism != "local")
+
+
+def test_all_that_can_be_aligned_is():
+    assert {one.label for one in SHIPPED if everything._alignable(one)} == {one.label for one in ALIGNED}
+    assert len(ALIGNED) == 5
+
+
+def misaligned(subject=ONE, **options):
+    return not align(subject, most=24, **options).passed
+
+
+class Shared:
+    """A sampler that hands out the same noise for ever."""
+
+    def __init__(self, sampler):
+        self._drawn = sampler.draw(1)
+
+    def draw(self, size):
+        return np.repeat(self._drawn, size)
+
+
+def test_noise_that_evaluations_share_is_seen(monkeypatch):
+    intact = _setting.Setting.sampler
+    monkeypatch.setattr(_setting.Setting, "sampler", lambda self: Shared(intact(self)))
+    assert misaligned()
+
+
+def test_a_number_without_noise_is_seen(monkeypatch):
+    monkeypatch.setattr(ProbeSums, "release", lambda self, sums: _keep(self, sums))
+    assert misaligned()
+    assert not audit(ONE, runs=400, noise_seed=3).passed
+
+
+def _keep(self, sums):
+    from sottovoce.privacy.mechanisms._kept import Kept
+
+    self._kept = Kept(self.round + 1, np.array(sums), None)
+    return sums
+
+
+def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
+    """What is missing is then decided by what was lost, and with it when an evaluation closes."""
+    intact = _books._of_known
+
+    def picky(one, ids, losses, late):
+        kept = np.ravel(losses > -1e6)
+        return intact(one, np.ravel(ids)[kept], np.ravel(losses)[kept], late)
+
+    monkeypatch.setattr(_books, "_of_known", picky)
+    assert misaligned()
+
+
+def test_missing_losses_that_do_not_count_are_seen(monkeypatch):
+    """A mean over those who reported: who did is in the number, with no noise that was made for it."""
+    middle = property(lambda self: -self.steps)
+    monkeypatch.setattr(LossGrid, "middle", middle)  # as far from every loss as two losses are from each other
+    assert misaligned()
+
+
+def test_losses_that_are_not_clipped_are_seen(monkeypatch):
+    def unclipped(self, losses):
+        return np.rint((np.clip(losses, -3, 3) - self.low) / self.width * self.steps).astype(np.int64)
+
+    monkeypatch.setattr(LossGrid, "quantise", unclipped)
+    assert misaligned()
+
+
+def test_several_events_of_a_person_that_were_not_planned_for_are_seen():
+    assert misaligned(EvaluationConfiguration(sv.PureDP(1.0), events=8), claimed=sv.PureDP(1.0, contributions=2))
+    assert not misaligned(SEVERAL)
+
+
+class Reading(Evaluated):
+    """An adversary who reads each mean 40 times."""
+
+    def close(self):
+        results = self._evaluations.results
+        self.released = [np.array([one.total for _ in range(40)], dtype=np.float64) for one in results]
+
+
+class Read(EvaluationConfiguration):
+    def __call__(self, seed, noise):
+        return Reading(self, seed, noise)
+
+
+def test_a_mean_that_is_read_with_fresh_noise_each_time_is_seen(monkeypatch):
+    """Reading the same number again shows nothing; with noise that is drawn anew, 40 readings cost 40 times."""
+    often = Read(sv.PureDP(1.0), events=2, batches=1)
+    assert audit(often, runs=400, noise_seed=3).passed
+    kept = {}
+    intact = _positions.Positions.release
+
+    def remember(self):
+        kept[self.number] = int(self._losses.sum()), self.stream._sampler
+        return intact(self)
+
+    def fresh(self):
+        total, sampler = kept[self.number]
+        return total + int(sampler.draw(1)[0])
+
+    monkeypatch.setattr(_positions.Positions, "release", remember)
+    monkeypatch.setattr(ReleasedMean, "total", property(fresh, lambda self, value: None), raising=False)
+    assert not audit(often, runs=400, noise_seed=3).passed
+
+
+def test_parameters_that_know_more_than_was_released_are_seen(monkeypatch):
+    """What the next people meet is then a function of losses themselves."""
+    seen = []
+    intact = Evaluated._tell
+
+    def listening(self, one, ids, losses):
+        seen.append(float(np.mean(np.clip(losses, 0, 1))))
+        intact(self, one, ids, losses)
+
+    def knowing(self):
+        opened = self._evaluations.open(self._configuration.events)
+        self._parameters[opened.number] = seen[-1] if self._evaluations.results else 0.0
+
+    monkeypatch.setattr(Evaluated, "_tell", listening)
+    monkeypatch.setattr(Evaluated, "_open", knowing)
+    assert misaligned()

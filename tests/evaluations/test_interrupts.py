@@ -1,0 +1,136 @@
+"""Every call, cut short at every line: no loss is lost or counted twice, no number has two noises, nothing is stuck."""
+
+import copy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+
+PACKAGE = str(Path(sv.__file__).parent)
+
+
+class Cut(Exception):
+    """What is raised in the middle of a call."""
+
+
+class Numbered:
+    """Noise by which it can be told how often it was drawn; it counts as simulated, and so may be copied."""
+
+    simulated = True
+
+    def __init__(self):
+        self.drawn = 0
+
+    def sampler(self, noise):
+        return self
+
+    def draw(self, size):
+        self.drawn += size
+        return np.full(size, self.drawn * 10**9, dtype=np.int64)
+
+
+def cut_at(stop, call):
+    """Run a call, and raise before its line number `stop` inside the package; say whether it came so far."""
+    count = 0
+
+    def line(frame, event, argument):
+        nonlocal count
+        if event == "line":
+            count += 1
+            if count == stop:
+                sys.settrace(None)
+                raise Cut
+        return line
+
+    sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename.startswith(PACKAGE) else None)
+    try:
+        call()
+    except Cut:
+        return True
+    finally:
+        sys.settrace(None)
+    return False
+
+
+def loss(person):
+    return (7 * person % 11) / 16  # on the grid
+
+
+def world():
+    """Three evaluations: one that is full and overdue, one that lacks one loss, one that is half assigned."""
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=Numbered(), seed=1, patience=5)
+    overdue, almost, young = (evaluations.open(events) for events in (2, 3, 6))
+    ids = overdue.assign(size=2)
+    overdue.tell(loss(ids[0]), ids=ids[0])
+    ids = almost.assign(size=3)
+    almost.tell([loss(person) for person in ids[1:]], ids=ids[1:])
+    ids = young.assign(size=2)
+    young.tell(loss(ids[0]), ids=ids[0])
+    return evaluations, (overdue, almost, young)
+
+
+def next_losses(evaluations, size):
+    start = evaluations._books.assigned
+    return [loss(person) for person in range(start, start + size)]
+
+
+CALLS = {
+    "assign": lambda all_, some: all_.assign(),  # which also closes what is overdue
+    "assign here": lambda all_, some: some[2].assign(size=2),
+    "tell by id": lambda all_, some: some[2].tell(loss(some[2].outstanding[0]), ids=some[2].outstanding[0]),
+    "tell the last": lambda all_, some: some[1].tell(loss(some[1].outstanding[0]), ids=some[1].outstanding[0]),
+    "tell the next": lambda all_, some: some[2].tell(next_losses(all_, 1)[0]),
+    "tell a block": lambda all_, some: some[2].tell(next_losses(all_, 4)),
+    "forget": lambda all_, some: some[1].forget(some[1].outstanding),
+    "close": lambda all_, some: some[2].close(),
+    "open": lambda all_, some: all_.open(events=2),
+    "read": lambda all_, some: some[1].closed,
+}
+
+
+def go_on(evaluations):
+    """Fill all that is open, each place with the loss of its id; return nothing open."""
+    while opened := evaluations.open_evaluations:
+        one = opened[0]
+        waiting = one.outstanding
+        if len(waiting):
+            one.tell([loss(person) for person in waiting], ids=waiting)
+        elif one.remaining:
+            one.tell(next_losses(evaluations, one.remaining))
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_every_call_can_be_cut_short_at_every_line(name):
+    original = world()
+    stop, came_so_far = 0, True
+    while came_so_far:
+        stop += 1
+        evaluations, some = copy.deepcopy(original)
+        came_so_far = cut_at(stop, lambda: CALLS[name](evaluations, some))  # noqa: B023
+        go_on(evaluations)
+        check(evaluations, some)
+    assert stop > 5
+
+
+def check(evaluations, some):
+    """Every number is the sum of the losses of its ids (the middle where forgotten), with a noise of its own."""
+    noises = []
+    for one in some:
+        positions = one._positions
+        taken = [
+            0.5 if state == 3 else loss(int(person))
+            for person, state in zip(positions.ids, positions.states, strict=False)
+        ]
+        assert len(taken) == one.result.events
+        noise = one.result.total - round(sum(taken) * 2**18)
+        assert noise > 0
+        assert noise % 10**9 == 0
+        noises.append(noise)
+        assert not any(positions.slots)
+    assert len(set(noises)) == len(some)
+    handed_out = sorted(int(person) for one in some for person in one._positions.ids)
+    assert len(set(handed_out)) == len(handed_out)
+    assert len(evaluations.results) >= len(some)
