@@ -236,7 +236,7 @@ class Books:
         """Do what is written down, and release what is complete. Done twice it is the same."""
         change = self._change
         if change is not None:
-            if change.turn is not None:
+            if change.turn is not None and self._turn.assigned < change.turn.assigned:
                 change.positions.place(change.ids, change.first)
                 self._turn = change.turn
             for places, integers, state in change.fillings:
@@ -254,7 +254,7 @@ class Books:
         if one.outstanding:
             return
         total = one.release()
-        self._results[one.number] = ReleasedMean(one.number, one.assigned, total, self.setting.scale)
+        self._results.setdefault(one.number, ReleasedMean(one.number, one.assigned, total, self.setting.scale))
         self._open.pop(one.number, None)
 
     def _settle(self) -> None:

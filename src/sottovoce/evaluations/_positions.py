@@ -108,7 +108,8 @@ class Positions(Slots):
         if not self.stream.round:
             self.stream.release(self._losses.sum(keepdims=True))
         self._losses[:] = 0
-        self.released = int(self.stream.last[0])
+        if self.released is None:  # or a signal handler was here in between: what it has released stays
+            self.released = int(self.stream.last[0])
         return self.released
 
     def __repr__(self) -> str:
