@@ -62,6 +62,7 @@ SMALL = Configuration(
 
 def test_simulated_noise_can_be_repeated_and_says_so(command, monkeypatch, tmp_path):
     monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
+    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
     monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
     for out in ("a", "b"):
         code, printed, _ = command("--runs", "400", "--simulated-noise", "4", "--out", out)
@@ -91,6 +92,7 @@ class Broken(Configuration):
 def test_a_refuted_claim_ends_with_code_1(command, monkeypatch):
     broken = Broken(SMALL.domain, SMALL.privacy, 8, SMALL.choices, label="broken")
     monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [broken])
+    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
     monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 1
@@ -102,6 +104,7 @@ def test_an_interrupt_keeps_what_was_finished(command, monkeypatch, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
+    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
     monkeypatch.setattr(everything, "audit", interrupt)
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 130

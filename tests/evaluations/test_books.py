@@ -189,7 +189,7 @@ def test_privacy_must_be_a_guarantee(privacy):
         sv.PrivateEvaluations(RANGE, privacy)
 
 
-@pytest.mark.parametrize("loss_range", [(1.0, 0.0), 3.0, (0.0, float("inf")), (0, 1, 2)])
+@pytest.mark.parametrize("loss_range", [(1.0, 0.0), 3.0, (0.0, float("inf")), (0, 1, 2), (0.0, 1e200)])
 def test_a_range_must_be_one(loss_range):
     with pytest.raises((TypeError, ValueError), match="loss_range"):
         sv.PrivateEvaluations(loss_range, PURE)

@@ -8,6 +8,7 @@ from sottovoce.errors import WrongReport
 from sottovoce.evaluations.released_mean import Scale
 from sottovoce.learning.bandit.patience import check_patience, patience_for
 from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.learning.planning.problem import check_loss_range
 from sottovoce.privacy import (
     PROBE_SUMS,
     Guarantee,
@@ -145,7 +146,9 @@ def _loss_grid(loss_range: Any) -> LossGrid:
         low, high = loss_range
     except (TypeError, ValueError):
         raise TypeError(f"loss_range must be two numbers, (low, high), got {loss_range!r}") from None
-    return LossGrid(low, high)
+    grid = LossGrid(low, high)
+    check_loss_range((grid.low, grid.high))
+    return grid
 
 
 def _known_of(channel: Any, ends: tuple[float, float]) -> tuple[tuple[float, float], float]:

@@ -14,9 +14,22 @@ from sottovoce.learning.options import DecisionFacts
 from sottovoce.learning.planning.plan import UNKNOWN_LIPSCHITZ
 from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
-__all__ = ["Problem", "forget_rounded"]
+__all__ = ["Problem", "check_loss_range", "forget_rounded"]
 
 _LARGEST = 1e60  # of losses: plans and beliefs square them, and more
+
+
+def check_loss_range(loss_range: tuple[float, float]) -> None:
+    """Refuse losses whose squares floating point cannot hold."""
+    width, wrong = loss_range[1] - loss_range[0], ""
+    if width < 1 / _LARGEST:
+        wrong = f"too narrow: it must be at least {1 / _LARGEST:g} wide"
+    elif width > _LARGEST:
+        wrong = f"too wide: it must be at most {_LARGEST:g} wide"
+    elif max(map(abs, loss_range)) > _LARGEST:
+        wrong = f"too far out: its ends must be within {_LARGEST:g} of 0"
+    if wrong:
+        raise ValueError(f"loss_range {loss_range} is {wrong}, since losses are squared; use other units")
 
 
 @dataclass(frozen=True)
@@ -44,24 +57,12 @@ class Problem(DecisionFacts):
             raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {self.domain!r}")
         grid = LossGrid(*_pair(self.loss_range))
         object.__setattr__(self, "loss_range", (grid.low, grid.high))
-        self._check_range()
+        check_loss_range(self.loss_range)
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
         self._check_knowledge()
         if self.domain.rough_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
-
-    def _check_range(self) -> None:
-        """Refuse losses whose squares floating point cannot hold."""
-        wrong = ""
-        if self.width < 1 / _LARGEST:
-            wrong = f"too narrow: it must be at least {1 / _LARGEST:g} wide"
-        elif self.width > _LARGEST:
-            wrong = f"too wide: it must be at most {_LARGEST:g} wide"
-        elif max(map(abs, self.loss_range)) > _LARGEST:
-            wrong = f"too far out: its ends must be within {_LARGEST:g} of 0"
-        if wrong:
-            raise ValueError(f"loss_range {self.loss_range} is {wrong}, since losses are squared; use other units")
 
     def _check_knowledge(self) -> None:
         """Refuse what is known beforehand of other coordinates than the domain's."""
