@@ -31,7 +31,7 @@ _SECONDS = {
     "optimizer": 1.3e-3,
     "posterior": 4e-3,
     "epochs": 8e-3,
-    "evaluations": 1.5e-3,
+    "evaluations": 2.5e-3,
     "study": 0.06,
     "mechanism": 1e-4,
 }
