@@ -18,7 +18,7 @@ from sottovoce.studies import prepare_storage
 __all__ = ["check", "serve"]
 
 _SWITCH_SECONDS = 0.0005  # at most, until the thread that answers gets its turn beside those that compute
-_HEALTH_SECONDS = 60  # a worker that does not answer its supervisor for so long is replaced: some steps compute
+_HEALTH_SECONDS = 20  # a worker that does not answer its supervisor for so long is replaced: some steps compute
 
 
 def check(settings: Settings) -> None:
