@@ -40,7 +40,7 @@ def test_domains_are_read_by_name_and_numbers():
     written = [family for family in all_domains() if family.written]
     assert len({family.written.partition(":")[0] for family in written}) == len(written) >= 4
     for family in written:
-        assert type(domain(family.written)) is family
+        assert type(written_domain(family.written)) is family
 
 
 @pytest.mark.parametrize("text", ["ball", "ball:", "ball:x", "ball:1,2", "hypersimplex:5", "ball:2.5"])
