@@ -60,14 +60,6 @@ def run(page, parts, capsys):
             assert printed.split("\n") == content.split("\n"), f"{name_of(page)}:{line} shows what is not printed"
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if next(blocks(page, "python"), None) and name_of(page) not in LIVE], ids=name_of
-)
-def test_python_blocks_run_from_the_top_of_the_page_and_print_what_is_shown(page, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    run(page, blocks(page, "python", "text"), capsys)
-
-
 def beginnings(page):
     """Return the page's blocks, cut before each that is complete; the first stretch begins at the top."""
     stretches = []
@@ -78,16 +70,21 @@ def beginnings(page):
     return stretches
 
 
-LATER = [
-    (page, stretch) for page in PAGES if name_of(page) not in LIVE for stretch in beginnings(page)[1:]
-]  # the first is the top of its page
+STRETCHES = [
+    (page, stretch)
+    for page in PAGES
+    if name_of(page) not in LIVE
+    for stretch in beginnings(page)
+    if any(header.startswith("python") for _, header, _ in stretch)
+]
 
 
 @pytest.mark.parametrize(
-    ("page", "stretch"), LATER, ids=[f"{name_of(page)}:{stretch[0][0]}" for page, stretch in LATER]
+    ("page", "stretch"), STRETCHES, ids=[f"{name_of(page)}:{stretch[0][0]}" for page, stretch in STRETCHES]
 )
-def test_complete_blocks_run_alone(page, stretch, capsys, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)  # no files of blocks before it either
+def test_python_blocks_run_and_print_what_is_shown(page, stretch, capsys, monkeypatch, tmp_path):
+    """Each that is complete begins anew, with nothing of what stands before it on the page, nor its files."""
+    monkeypatch.chdir(tmp_path)
     run(page, stretch, capsys)
 
 

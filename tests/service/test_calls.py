@@ -20,8 +20,8 @@ def problem(answer, kind):
 
 
 @pytest.fixture
-def spring(serve, url):
-    served = serve(storage=url)
+def spring(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
     served.create()
     return served
 
@@ -119,8 +119,8 @@ def test_what_is_in_hand_is_given_back_when_the_service_stops(serve, url):
         assert study.status().asked == 40
 
 
-def test_the_end_of_the_horizon(serve, url):
-    served = serve(storage=url)
+def test_the_end_of_the_horizon(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
     served.create(horizon=30)
     assert len(served.ask(size=29)["actions"]) == 29
     said = problem(served.client.post("/studies/spring/ask", json={"size": 2718}), "horizon-reached")
@@ -141,8 +141,8 @@ def test_released_values_only(spring):
     assert [one["name"] for one in spring.client.get("/studies").json()["studies"]] == ["spring"]
 
 
-def test_names_of_all_kinds(serve, url):
-    served = serve(storage=url)
+def test_names_of_all_kinds(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
     for name in ("a/b", "50 %", "frühling", "a?b#c", "status", "x" * 200):
         served.create(name)
         path = f"/studies/{quote(name, safe='')}"
@@ -178,8 +178,8 @@ def test_creating_says_what_is_wrong_without_repeating_it(spring):
     assert "777" not in differing["detail"]
 
 
-def test_local_privacy_wants_reports(serve, url):
-    served = serve(storage=url)
+def test_local_privacy_wants_reports(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
     served.create(privacy={"epsilon": 1.0, "local": True})
     channel = sv.local.channel_from_dict(served.look("channel"))
     one = served.ask()["id"]
@@ -228,11 +228,11 @@ def test_through_http_and_directly_the_same_trajectory(serve, url, together):
     assert [one["released"] for one in mine] == [one["released"] for one in theirs]
 
 
-def test_a_study_with_simulated_noise_can_only_be_looked_at(serve, url):
-    seeded = serve(storage=url, simulated=5)
+def test_a_study_with_simulated_noise_can_only_be_looked_at(serve, sqlite_url):
+    seeded = serve(storage=sqlite_url, simulated=5)
     seeded.create()
     seeded.stop()
-    plain = serve(storage=url)
+    plain = serve(storage=sqlite_url)
     assert plain.look("status")["asked"] == 0
     problem(plain.client.post("/studies/spring/ask"), "state-refused")
 

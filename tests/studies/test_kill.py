@@ -15,7 +15,7 @@ from study_tools import SOAK, Look, ball, believing, curved, sums
 import sottovoce as sv
 from sottovoce.errors import RoundClosed
 
-KILLS = {"sqlite": 40 if SOAK else 10, "postgresql": 20 if SOAK else 4}
+KILLS = {"sqlite": 40 if SOAK else 6, "postgresql": 20 if SOAK else 3}
 SUMS = {  # rounds that release plain sums of their losses
     "designs": sums(),
     "probes": believing(probes=2, least_events=2),  # short at first, for they grow

@@ -15,8 +15,8 @@ from sottovoce._records import pack, unpack
 
 KINDS = (
     *("frames", "designs", "designs, every loss", "fresh noise", "unknown horizon", "local", "no privacy"),
-    *("probes", "probes on a ball"),
-    *(("probes, no privacy", "probes, unknown horizon", "probes, local") if SOAK else ()),
+    "probes",
+    *(("probes on a ball", "probes, no privacy", "probes, unknown horizon", "probes, local") if SOAK else ()),
 )
 
 INVISIBLE = {

@@ -108,7 +108,7 @@ def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(stud
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", ["postgresql", *(["sqlite"] if SOAK else [])])
 def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, request, study, serving, shelf):
     """A minute of it in a soak: singles, blocks, streams, repetitions; nothing is left over when the service stops."""
     url = request.getfixturevalue(f"{'sqlite' if kind == 'sqlite' else 'postgres'}_url")
