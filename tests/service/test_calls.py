@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.service.endpoints.telling import Tell
 from sottovoce.studies import Study
 
 STREAM = {"Content-Type": "application/x-ndjson"}
@@ -260,3 +261,8 @@ def test_readiness_is_about_the_storage(serve, sqlite_url, monkeypatch):
     answer = served.client.get("/ready")
     assert (answer.status_code, "secret" in answer.text) == (503, False)
     assert served.client.get("/health").json() == {"status": "ok"}
+
+
+def test_no_loss_that_was_read_is_in_print():
+    told = Tell(id="a", loss=0.7312846), Tell(ids=["a"], reports=[7312846])
+    assert "7312846" not in repr(told) + "".join(map(str, told)) + "".join(map(repr, (one.call for one in told)))

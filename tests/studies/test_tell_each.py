@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sottovoce.errors import InvalidLoss, RoundClosed, UnknownAction, WrongReport
 from sottovoce.studies import Recorded, Study, TellCall
+from sottovoce.studies.session._cells_at_once import Group, Waiting
 
 ONE = Recorded(1, 0, 0)
 _names = iter(range(10**9))
@@ -219,3 +220,14 @@ def test_a_cell_that_was_cut_since_takes_nothing_beyond_its_end(opened, postgres
 
 def _slots(ids):
     return [int(one.split(".")[2], 16) for one in ids]
+
+
+def test_no_loss_is_in_print():
+    """Whatever a call is on its way to the storage: a traceback with locals, or a log, must not show its loss."""
+    found = [
+        TellCall("1.0.0.ab", 0.7312846),
+        TellCall(["1.0.0.ab"], report=[7312846]),
+        Waiting(1, 0, 0, 7312846),
+        Group(1, 0, 0, np.array([0]), np.array([7312846]), (0,)),
+    ]
+    assert "7312846" not in repr(found) + "".join(map(str, found))

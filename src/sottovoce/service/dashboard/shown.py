@@ -4,6 +4,7 @@ import asyncio
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 from sottovoce.report import Statement, statement
 from sottovoce.service.dashboard.context import DashboardContext
@@ -67,5 +68,7 @@ class Shown:
             return kept.body
 
 
-def _both(study: Study, *, earlier: Course | None, audits: tuple, unreadable: tuple) -> tuple[Learned, Promise]:  # type: ignore[type-arg]
+def _both(
+    study: Study, *, earlier: Course | None, audits: tuple[Any, ...], unreadable: tuple[Any, ...]
+) -> tuple[Learned, Promise]:
     return look_learned(study, earlier), look_promise(study, audits, unreadable)

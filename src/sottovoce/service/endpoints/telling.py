@@ -36,6 +36,11 @@ class Tell(Body):
     reports: list[int] | None = None
     late: Literal["error", "drop"] = "error"
 
+    def __repr__(self) -> str:
+        return "Tell()"  # losses are never in print
+
+    __str__ = __repr__
+
     @property
     def call(self) -> TellCall:
         """The call that it stands for: one value for one id, or as many as there are ids."""

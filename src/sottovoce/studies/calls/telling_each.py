@@ -30,6 +30,9 @@ class TellCall(NamedTuple):
     report: Any = None
     late: str = "error"
 
+    def __repr__(self) -> str:
+        return f"TellCall(late={self.late!r})"  # losses are never in print
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:

@@ -27,6 +27,9 @@ class Waiting(NamedTuple):
     slot: int
     integer: int
 
+    def __repr__(self) -> str:
+        return f"Waiting(round={self.round}, slot={self.slot})"  # losses are never in print
+
 
 class Group(NamedTuple):
     """Losses of one cell, each with the number of its call."""
@@ -37,6 +40,9 @@ class Group(NamedTuple):
     slots: Integers
     integers: Integers
     calls: tuple[int, ...]
+
+    def __repr__(self) -> str:
+        return f"Group(round={self.round}, first={self.first}, {len(self.slots)} losses)"  # never which
 
 
 class KnownCells:
