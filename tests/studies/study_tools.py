@@ -12,7 +12,7 @@ import sottovoce as sv
 from sottovoce._records import unpack
 from sottovoce.studies.database import storage, tables
 from sottovoce.studies.database.cells import entries
-from sottovoce.studies.session import session
+from sottovoce.studies.session import engine
 
 SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
 
@@ -221,7 +221,7 @@ def watch(before=nothing, after=nothing, put=setattr):
     def watched(connection):
         return Watched(driver_of(connection), before, after)
 
-    for module in (storage, session):
+    for module in (storage, engine):
         put(module, "driver_of", watched)
 
 

@@ -16,8 +16,9 @@ from sottovoce.exploration import joined
 from sottovoce.learning.bandit.actions import Action, Actions, speaking
 from sottovoce.studies.calls.ids import sign
 from sottovoce.studies.calls.waiting import give_up
+from sottovoce.studies.session.engine import Refusal
 from sottovoce.studies.session.open_round import Taken
-from sottovoce.studies.session.session import Refusal, Session
+from sottovoce.studies.session.session import Session
 from sottovoce.studies.session.state import Reserving
 
 __all__ = ["Asker", "Order"]

@@ -15,10 +15,18 @@ from sottovoce.studies.calls.ids import Place
 from sottovoce.studies.database.cells import Cell, CellTable, pack_losses, pack_one
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.tables import DROPPED, rounds
-from sottovoce.studies.session.open_round import StudyRound
-from sottovoce.studies.session.restoration import CONSEQUENCES, begin_new_life
-from sottovoce.studies.session.session import NOWHERE, AtOnce, LastTold, NotHere, Refusal, Told, Waiting
-from sottovoce.studies.session.state import StudyState
+from sottovoce.studies.session.engine import (
+    CONSEQUENCES,
+    NOWHERE,
+    AtOnce,
+    Following,
+    LastTold,
+    NotHere,
+    Receiving,
+    Refusal,
+    Told,
+    Waiting,
+)
 
 __all__ = ["Telling"]
 
@@ -43,9 +51,14 @@ class Telling:
         self._already = self._dropped = 0  # losses that were passed over
         self._parts: list[int] | None = None  # how many losses each call has, of those that were put together
 
+    @property
+    def newest(self) -> int:
+        """The newest generation that its ids are of."""
+        return max(place.generation for place in self._places)
+
     # ------------------------------------------------------------------ several calls as one
 
-    def waiting(self, state: StudyState) -> Waiting | None:
+    def waiting(self, state: Following) -> Waiting | None:
         """Return the loss of a call that has a single one, on its grid, if nothing is known to speak against it."""
         if self._values is None or len(self._places) != 1:
             return None
@@ -76,7 +89,7 @@ class Telling:
 
     # ------------------------------------------------------------------ in one statement
 
-    def at_once(self, state: StudyState, cells: CellTable, last: LastTold | None) -> AtOnce | None:
+    def at_once(self, state: Following, cells: CellTable, last: LastTold | None) -> AtOnce | None:
         """Store one loss, or those of a whole cell, if nothing speaks against it; None if that is not plain."""
         places, values = self._places, self._values
         if values is None or not places:
@@ -98,7 +111,7 @@ class Telling:
         found = cells.tell_run(generation, number, first, count, entry, before)
         return None if found is None else _at_once(count, number, *found)
 
-    def _one_at_once(self, live: StudyRound, cells: CellTable, last: LastTold | None) -> AtOnce | None:
+    def _one_at_once(self, live: Receiving, cells: CellTable, last: LastTold | None) -> AtOnce | None:
         assert self._values is not None
         generation, number, slot = self._places[0]
         try:
@@ -118,7 +131,7 @@ class Telling:
 
     # ------------------------------------------------------------------ cell by cell
 
-    def within(self, state: StudyState, cells: CellTable) -> Told:
+    def within(self, state: Following, cells: CellTable) -> Told:
         """Check everything, then store: all of the call or nothing."""
         self._already = self._dropped = 0
         try:
@@ -144,7 +157,7 @@ class Telling:
     def _slots(self, chosen: Integers) -> Integers:
         return np.array([self._places[one].slot for one in chosen], dtype=np.int64)
 
-    def _fillings(self, state: StudyState, cells: CellTable, number: int, chosen: Integers) -> Iterator[_Filling]:
+    def _fillings(self, state: Following, cells: CellTable, number: int, chosen: Integers) -> Iterator[_Filling]:
         """Yield what is to be put into the cells of an open round."""
         live, slots = state.rounds.get(number), self._slots(chosen)
         if live is None:
@@ -184,28 +197,22 @@ class Telling:
 
     # ------------------------------------------------------------------ with the study's lock
 
-    def with_the_lock(self, state: StudyState, connection: Connection, cells: CellTable) -> Told | StudyBehind:
-        """Do the same where the state is in step, so that it can be said why events have no cell.
-
-        Return how many were stored; or the error that begins a new life.
-        """
+    def with_the_lock(self, state: Following, connection: Connection, cells: CellTable) -> Told:
+        """Do the same where the state is in step, so that it can be said why events have no cell."""
         self._already = self._dropped = 0
         try:
             self._check_life(state)
             fillings: list[_Filling] = []
             for number, chosen in self._by_round():
-                if number < state.counters.closed:
+                if state.is_closed(number, state.counters, cells):
                     self._check_closed(state, connection, number, self._slots(chosen))
                 else:
                     fillings += self._fillings(state, cells, number, chosen)
-        except StudyBehind as behind:  # at once: two that notice it must not end two lives
-            begin_new_life(state, connection, cells, newest=max(place.generation for place in self._places))
-            return behind
         except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
             raise Refusal(refused) from None
         return self._stored(cells, fillings)
 
-    def _check_life(self, state: StudyState) -> None:
+    def _check_life(self, state: Following) -> None:
         """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
         if any(_is_newer(state, place) for place in self._places):
             raise StudyBehind(
@@ -219,7 +226,7 @@ class Telling:
                 UNRECORDED,
             )
 
-    def _check_closed(self, state: StudyState, connection: Connection, number: int, slots: Integers) -> None:
+    def _check_closed(self, state: Following, connection: Connection, number: int, slots: Integers) -> None:
         """Tell a repetition from a loss that comes too late, and refuse either unless it is to be passed over."""
         where = (rounds.c.study == state.counters.id, rounds.c.number == number)
         row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
@@ -252,11 +259,11 @@ def _at_once(
     return AtOnce(told, version, left_before)
 
 
-def _is_newer(state: StudyState, place: Place) -> bool:
+def _is_newer(state: Following, place: Place) -> bool:
     """Say whether the study has signed an id that its storage does not know of yet."""
-    counters, live = state.counters, state.rounds.get(place.round)
+    counters = state.counters
     if place.generation != counters.generation:
         return place.generation > counters.generation
     if place.round >= state.rounds_opened:
         return True
-    return live is not None and live.number >= counters.closed and live.first + place.slot >= counters.asked
+    return not state.is_reserved(place.round, place.slot)

@@ -11,7 +11,8 @@ from sottovoce.errors import InvalidLoss, SottovoceError, StorageError, StudyBeh
 from sottovoce.studies.calls.closing import tend_to
 from sottovoce.studies.calls.ids import places_of
 from sottovoce.studies.calls.telling import Telling
-from sottovoce.studies.session.session import Session, Told
+from sottovoce.studies.session.engine import Told
+from sottovoce.studies.session.session import Session
 
 __all__ = ["Outcomes", "Recorded", "TellCall", "tell_each"]
 

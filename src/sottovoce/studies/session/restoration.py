@@ -11,14 +11,11 @@ from sottovoce.studies.database import tables
 from sottovoce.studies.database.cells import CellTable
 from sottovoce.studies.database.rows import epoch_row, round_row
 from sottovoce.studies.database.tables import blocks, epochs, rounds
+from sottovoce.studies.session.counters import Counters
 from sottovoce.studies.session.following import catch_up
 from sottovoce.studies.session.state import StudyState
 
-__all__ = ["CONSEQUENCES", "begin_new_life"]
-
-CONSEQUENCES = (
-    "Losses that were not released are dropped, and ids handed out before are refused from now on; ask for new actions"
-)
+__all__ = ["begin_new_life", "next_generation"]
 
 _STEP = 2**24  # generations are raised by up to this much, so that two lives of one backup differ
 
@@ -28,11 +25,16 @@ def begin_new_life(state: StudyState, connection: Connection, cells: CellTable, 
     if state.right is not None:
         state.right.present_within(connection, state.counters.id)
     counters = state.counters
-    counters.generation = max(counters.generation, newest) + 1 + secrets.randbelow(_STEP)
+    counters.generation = next_generation(counters, newest)
     _drop_open_rounds(state, connection, cells)
     counters.structure += 1
     state.start_over()
     catch_up(state, connection)  # other calls of this transaction must not meet what was dropped
+
+
+def next_generation(counters: Counters, newest: int) -> int:
+    """Return a generation above all that were met."""
+    return max(counters.generation, newest) + 1 + secrets.randbelow(_STEP)
 
 
 def _drop_open_rounds(state: StudyState, connection: Connection, cells: CellTable) -> None:

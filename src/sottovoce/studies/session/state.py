@@ -330,6 +330,15 @@ class StudyState:
 
     # ------------------------------------------------------------------ closing
 
+    def is_reserved(self, number: int, slot: int) -> bool:
+        """Whether somebody has reserved an event of a round that there is; those of closed ones count."""
+        live = self.rounds.get(number)
+        return live is None or number < self.counters.closed or live.first + slot < self.counters.asked
+
+    def is_closed(self, number: int, counters: Counters, cells: CellTable) -> bool:
+        """Whether a round is closed, by counters that were read just now: rounds close in order."""
+        return number < counters.closed
+
     def first_open(self) -> StudyRound | None:
         """Return the round that is to be closed next."""
         return next((live for live in self.rounds.values() if live.number >= self.counters.closed), None)
