@@ -37,6 +37,36 @@ def noisy(**options):
     return sv.PrivateEvaluations(RANGE, PURE, noise=sv.SimulatedNoise(3), **options)
 
 
+def test_what_is_abandoned_takes_nobody_tells_nothing_and_leaves_the_others_alone():
+    evaluations = plain(seed=1)
+    dropped, kept = evaluations.open(4), evaluations.open(2)
+    ids = dropped.assign(size=2)
+    dropped.tell(0.73, ids=ids[0])
+    dropped.abandon()
+    dropped.abandon()
+    assert not any(dropped._positions.slots)
+    assert evaluations.open_evaluations == (kept,)
+    assert [evaluations.assign().evaluation for _ in range(2)] == [kept, kept]
+    for refused, error in [
+        (lambda: dropped.mean, NotReleased),
+        (lambda: dropped.assign(), HorizonReached),
+        (lambda: dropped.tell(0.73), HorizonReached),
+        (lambda: dropped.tell(0.73, ids=ids[1]), RoundClosed),
+        (lambda: dropped.close(), ValueError),
+        (lambda: evaluations.assign(), HorizonReached),
+    ]:
+        with pytest.raises(error) as caught:
+            refused()
+        assert "0.73" not in str(caught.value)
+    assert "abandoned" in repr(dropped)
+    assert (dropped.closed, dropped.remaining, len(dropped.outstanding), len(evaluations.results)) == (False, 0, 0, 0)
+    kept.tell([0.25, 0.5], ids=kept.outstanding)
+    kept.abandon()  # too late: what is released stays
+    assert kept.closed
+    assert not kept.abandoned
+    assert kept.mean == pytest.approx(0.375)
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_the_mean_is_that_of_all_places_however_losses_arrive(data):

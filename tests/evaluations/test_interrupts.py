@@ -91,6 +91,24 @@ CALLS = {
 }
 
 
+@pytest.mark.parametrize("which", range(3))
+def test_what_is_abandoned_is_never_released_wherever_that_is_cut_short(which):
+    original = world()
+    stop, came_so_far = 0, True
+    while came_so_far:
+        stop += 1
+        evaluations, some = copy.deepcopy(original)
+        came_so_far = cut_at(stop, lambda: some[which].abandon())  # noqa: B023
+        done = some[which].abandoned or not came_so_far
+        go_on(evaluations)
+        if done:
+            assert not some[which].closed
+            assert not any(some[which]._positions.slots)
+        check(evaluations, [one for one in some if not done or one is not some[which]])
+        assert len(evaluations.results) == 3 - done
+    assert stop > 5
+
+
 def go_on(evaluations):
     """Fill all that is open, each place with the loss of its id; return nothing open."""
     while opened := evaluations.open_evaluations:

@@ -116,6 +116,10 @@ class Books:
         """Close an evaluation with what it has."""
         with self._lock: return self._close(one)  # noqa: E701  # fmt: skip
 
+    def abandon(self, one: Positions) -> None:
+        """Drop an evaluation: nothing of it is ever released."""
+        with self._lock: return self._abandon(one)  # noqa: E701  # fmt: skip
+
     def result(self, one: Positions) -> ReleasedMean | None:
         """Return what an evaluation has released; None if it is open."""
         found = self._results.get(one.number)
@@ -182,7 +186,8 @@ class Books:
     @staticmethod
     def _check_room(one: Positions, size: int) -> None:
         if size > one.room:
-            left = "is closed" if one.released is not None else f"has {one.room} of {one.size} places left"
+            closed = "was abandoned" if one.abandoned else "is closed" if one.released is not None else ""
+            left = closed or f"has {one.room} of {one.size} places left"
             raise HorizonReached(
                 f"evaluation {one.number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; "
                 f"{UNRECORDED}. Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
@@ -215,10 +220,18 @@ class Books:
         self._settle()
         if one.released is not None:
             return
-        if not one.assigned:
-            raise ValueError(f"evaluation {one.number} cannot be closed: nobody was assigned to it, so it has no mean")
+        if one.abandoned or not one.assigned:
+            why = "it was abandoned" if one.abandoned else "nobody was assigned to it, so it has no mean"
+            raise ValueError(f"evaluation {one.number} cannot be closed: {why}")
         given_up = one.unassigned()
         self._carry_out(_Change(one, ((one.waiting(), one.grid.middle, FORGOTTEN), (given_up, 0, UNWANTED))))
+
+    def _abandon(self, one: Positions) -> None:
+        self._settle()
+        if one.released is None:
+            self._settled = _BUSY
+            one.abandoned = True  # now it is: nothing of it is released from here on
+            self._finish()
 
     def _hear(self) -> None:
         if not self._heard:
@@ -244,7 +257,10 @@ class Books:
                 values = integers[waiting] if isinstance(integers, np.ndarray) else integers
                 change.positions.fill(places[waiting], values, state)
         for one in tuple(self._open.values()):
-            if one.outstanding <= 0:
+            if one.abandoned:
+                one.erase()
+                self._open.pop(one.number, None)
+            elif one.outstanding <= 0:
                 self._release(one)
         self._change = None
         self._settled = self._generation

@@ -12,7 +12,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce.errors import UNRECORDED, UnknownAction
-from sottovoce.learning.bandit.open_losses import Slots
+from sottovoce.learning.bandit.open_losses import FORGOTTEN, Slots
 
 __all__ = ["Positions"]
 
@@ -35,9 +35,11 @@ class Positions(Slots):
     ----------
     handle
         What users have of it.
+    abandoned
+        Whether nothing of it will ever be released.
     """
 
-    __slots__ = ("_ids", "assigned", "handle", "number", "numbers", "released", "slots", "stream")
+    __slots__ = ("_ids", "abandoned", "assigned", "handle", "number", "numbers", "released", "slots", "stream")
     _derived: ClassVar[tuple[str, ...]] = ("_ids", "_losses", "_states")
 
     def __init__(self, number: int, events: int, grid: Any, stream: Any) -> None:
@@ -49,6 +51,7 @@ class Positions(Slots):
         self.assigned = 0
         self.released: int | None = None
         self.handle: Any = None
+        self.abandoned = False
 
     def _derive(self) -> None:
         super()._derive()
@@ -63,7 +66,7 @@ class Positions(Slots):
     @property
     def room(self) -> int:
         """Places that nobody was assigned to, and somebody may be."""
-        return 0 if self.released is not None else self.size - self.assigned
+        return 0 if self.released is not None or self.abandoned else self.size - self.assigned
 
     def place(self, ids: range, first: int) -> None:
         """Give ids to places from `first` on; done twice it is the same."""
@@ -111,6 +114,12 @@ class Positions(Slots):
         if self.released is None:  # or a signal handler was here in between: what it has released stays
             self.released = int(self.stream.last[0])
         return self.released
+
+    def erase(self) -> None:
+        """Drop all losses, and wait for none; done twice it is the same."""
+        waiting = np.flatnonzero(self.pending(slice(0, self.size)))
+        self.fill(waiting, 0, FORGOTTEN)
+        self._losses[:] = 0
 
     def __repr__(self) -> str:
         return f"Positions({self.number}, size={self.size}, assigned={self.assigned})"

@@ -99,6 +99,14 @@ class Evaluation:
         """
         self._books.close(self._positions)
 
+    def abandon(self) -> None:
+        """Drop the evaluation: its losses are erased, nothing of them is ever released, and nobody else is assigned.
+
+        For what went wrong, an error halfway say: had somebody's loss decided that, a mean of those who came before
+        would not be private. Those people count as having taken part. What is closed stays as it is.
+        """
+        self._books.abandon(self._positions)
+
     # ------------------------------------------------------------------ what is released
 
     @property
@@ -106,6 +114,8 @@ class Evaluation:
         """What was released, with all that follows from it; an error before it is closed."""
         found = self._books.result(self._positions)
         if found is None:
+            if self.abandoned:
+                raise NotReleased(f"evaluation {self.number} was abandoned: nothing of it is released")
             raise NotReleased(f"evaluation {self.number} is open, so nothing of it is released: {self._missing()}")
         return found
 
@@ -167,12 +177,18 @@ class Evaluation:
         return self._books.result(self._positions) is not None
 
     @property
+    def abandoned(self) -> bool:
+        """Whether it was dropped, so that it has no mean and never will."""
+        return self._positions.abandoned
+
+    @property
     def outstanding(self) -> Integers:
         """Ids of people who took a place, and whose loss is neither told nor forgotten."""
         return self._books.waiting(self._positions)
 
     def __repr__(self) -> str:
-        found = f"mean={self.mean:.4g}" if self.closed else f"assigned={self.assigned}, open"
+        state = "abandoned" if self.abandoned else "open"
+        found = f"mean={self.mean:.4g}" if self.closed else f"assigned={self.assigned}, {state}"
         return f"Evaluation({self.number}, events={self.events}, {found})"
 
     def __copy__(self) -> "Evaluation":
