@@ -10,6 +10,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce import domains, errors, experiments, problems, projection, simulation
     from sottovoce.auditing import audit
     from sottovoce.client import connect
+    from sottovoce.comparisons import compare_arms, events_needed
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
     from sottovoce.exploration.posterior import Posterior
     from sottovoce.learning import (
@@ -72,9 +73,11 @@ __all__ = [
     "__version__",
     "audit",
     "baselines",
+    "compare_arms",
     "connect",
     "domains",
     "errors",
+    "events_needed",
     "experiments",
     "local",
     "minimize",
@@ -89,6 +92,7 @@ __all__ = [
 _PACKAGES = (
     "auditing",
     "client",
+    "comparisons",
     "domains",
     "errors",
     "evaluations",
@@ -106,6 +110,8 @@ _PACKAGES = (
 _HOMES = {
     "audit": "sottovoce.auditing",
     "connect": "sottovoce.client",
+    "compare_arms": "sottovoce.comparisons",
+    "events_needed": "sottovoce.comparisons",
     "Evaluation": "sottovoce.evaluations",
     "PrivateEvaluations": "sottovoce.evaluations",
     "Posterior": "sottovoce.exploration.posterior",

@@ -75,6 +75,35 @@ class Scale:
     variance: float
     noise: Noise | None
 
+    def spread(self, means: Floats) -> Floats:
+        """Return the largest variance that one place can have, for each mean that there may be.
+
+        Parameters
+        ----------
+        means
+            Of losses.
+        """
+        low, high = self.ends
+        return np.asarray(np.maximum((high - means) * (means - low), 0.0) + self.variance)
+
+    def pulled(self, mean: float, events: float, noise_error: float) -> float:
+        """Return a mean pulled towards the middle, as if a few more events had told: where to take the variance.
+
+        Parameters
+        ----------
+        mean
+            That was released.
+        events
+            How many it is over.
+        noise_error
+            Standard deviation of what privacy adds to it.
+        """
+        middle, (low, high) = sum(self.ends) / 2, self.loss_range
+        largest = float(self.spread(np.array(middle)))
+        worth = largest / (largest / events + noise_error**2)  # events that are as accurate without noise
+        within = min(max(mean, low), high)
+        return (worth * within + _MORE_EVENTS * middle) / (worth + _MORE_EVENTS)
+
 
 @dataclass(frozen=True)
 class ReleasedMean:
@@ -120,10 +149,7 @@ class ReleasedMean:
     @property
     def standard_error(self) -> float:
         """Standard deviation of the mean around the truth: losses, of which a bound is taken, and noise."""
-        low, high = self.scale.ends
-        largest = (high - low) ** 2 / 4 + self.scale.variance
-        worth = largest / (largest / self.events + self.noise_error**2)  # events that are as accurate without noise
-        pulled = (worth * self._within + _MORE_EVENTS * (low + high) / 2) / (worth + _MORE_EVENTS)
+        pulled = self.scale.pulled(self.mean, self.events, self.noise_error)
         return math.hypot(float(self._deviation(np.array(pulled))), self.noise_error)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
@@ -171,9 +197,7 @@ class ReleasedMean:
 
     def _deviation(self, means: Floats) -> Floats:
         """Largest standard deviation of an average without the noise of privacy, for each mean that there may be."""
-        low, high = self.scale.ends
-        spread = np.maximum((high - means) * (means - low), 0.0) + self.scale.variance
-        return np.asarray(np.sqrt(spread / self.events))
+        return np.asarray(np.sqrt(self.scale.spread(means) / self.events))
 
     def _tail(self, means: Floats) -> Floats:
         """How likely the released mean, or one further away, is under each of these."""

@@ -1,0 +1,248 @@
+"""Comparing arms by what was released of them: differences, with intervals that hold with the noise of privacy in them.
+
+The difference of two released means is the true one plus an error whose distribution is known but for the variances of
+losses, which are bounded (see _arms.py): a normal part, and one Laplace part for each released number (_error_law.py).
+Its interval is the estimate plus or minus the distance that this error exceeds with a probability of a, cut to what
+differences can be. With m differences a = (1 - confidence)/m, Bonferroni's correction. It holds whatever the
+dependence, and differences to one control are dependent; Dunnett's would be narrower by a few hundredths, and rests on
+everything being normal, which Laplace noise is not.
+
+With stages, each look has a level of its own (_looks.py). The levels follow from the schedule and from how noisy stages
+of its sizes are, before anything is released. They are computed for normal errors, with the largest variance of losses
+and, again, with noise alone; the smaller one counts. Laplace parts are in the intervals of each look. That levels for
+normal errors do for them is computed in the tests: paths with heavier tails, each look at its own quantiles, leave less
+often.
+
+Tests: tests/comparisons/test_coverage.py and tests/comparisons/test_stages.py, by simulation;
+tests/comparisons/test_comparing.py.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sottovoce._checks import choice, number, whole
+from sottovoce.comparisons._arms import Arm, planned_error, summed
+from sottovoce.comparisons._error_law import ErrorLaw
+from sottovoce.comparisons._looks import levels_of_looks
+from sottovoce.comparisons.comparison import ArmMean, Comparison, Difference, Look
+from sottovoce.evaluations import ReleasedMean
+from sottovoce.evaluations.released_mean import Scale
+
+__all__ = ["compare_arms", "levels_for", "look_at"]
+
+
+def compare_arms(
+    arms: Mapping[str, Any],
+    *,
+    control: str | None = None,
+    confidence: float = 0.95,
+    pairs: str = "control",
+    schedule: Sequence[int] | None = None,
+) -> Comparison:
+    """Compare arms of a test by what their evaluations have released.
+
+    Everything is computed from released and public numbers: it costs no privacy, and may be done as often as one likes.
+
+    Parameters
+    ----------
+    arms
+        For each name an evaluation that is closed, or its `result`; with a schedule a list of them, one for each stage
+        that is closed. An arm that was dropped has a shorter list than the control.
+    control
+        The arm that others are compared with; the first by default.
+    confidence
+        With which all differences hold together, at all looks: above 0, below 1.
+    pairs
+        "control" for the difference of each arm to the control, "all" for that of every two arms.
+    schedule
+        For a test with early looks: planned events of an arm in each stage, as they were fixed before the start.
+
+    Returns
+    -------
+    Comparison
+        `print` it; `to_dict()` is plain data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(epsilon=1.0), noise=sv.SimulatedNoise(1))
+    >>> a, b = evaluations.open(events=2000), evaluations.open(events=2000)
+    >>> a.tell(np.arange(2000) % 10 < 5)
+    >>> b.tell(np.arange(2000) % 10 < 4)
+    >>> print(sv.compare_arms({"A": a, "B": b}).differences[0])
+    B loses 0.0999 less than A, between 0.0691 and 0.131, at 95%
+    """
+    level = 1 - number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
+    planned = None if schedule is None else _schedule(schedule)
+    every = _arms(arms, planned)
+    first = _control(control, every)
+    choice("pairs", pairs, ("control", "all"))
+    compared = (
+        [(other, one) for one, other in itertools.combinations(every, 2)]
+        if pairs == "all"
+        else [(one, every[first]) for place, one in enumerate(every) if place != first]
+    )
+    plan = planned or (1,)
+    return Comparison(
+        arms=tuple(_mean(one, level / len(every), plan) for one in every),
+        differences=tuple(_difference(*pair, level / len(compared), plan, 1 - level) for pair in compared),
+        control=every[first].name,
+        confidence=1 - level,
+        loss_range=every[0].scale.loss_range,
+        schedule=planned or (),
+    )
+
+
+# ---------------------------------------------------------------------- what is compared
+
+
+def _arms(arms: Any, planned: tuple[int, ...] | None) -> list[Arm]:
+    if not isinstance(arms, Mapping):
+        raise TypeError(f'arms must name evaluations, such as {{"A": a, "B": b}}, got {type(arms).__name__}')
+    if len(arms) < 2:
+        raise ValueError(f"arms must be two at least, got {len(arms)}")
+    every = [_arm(name, given, planned) for name, given in arms.items()]
+    ranges = {one.scale.loss_range: arm.name for arm in every for one in arm.stages}
+    if len(ranges) > 1:
+        said = ", ".join(f"{name} {found}" for found, name in ranges.items())
+        raise ValueError(f"arms must have one loss_range, or their means are not in one unit; there are {said}")
+    seen: dict[int, str] = {}
+    for arm in every:
+        for one in arm.stages:
+            if id(one) in seen:
+                raise ValueError(
+                    f"arms {seen[id(one)]!r} and {arm.name!r} hold the same evaluation: an event is in one number only"
+                )
+            seen[id(one)] = arm.name
+    return every
+
+
+def _arm(name: Any, given: Any, planned: tuple[int, ...] | None) -> Arm:
+    if not isinstance(name, str) or not name.strip():
+        raise TypeError(f"names of arms must be texts, got {name!r}")
+    if planned is None:
+        if isinstance(given, list | tuple):
+            raise ValueError(
+                f"arm {name!r} is a list of evaluations, and there is no schedule: looking at one stage after another "
+                "as if each look were the only one finds differences where there are none. Pass schedule=, as it was "
+                "fixed before the start"
+            )
+        return Arm(name, (_released(name, given),), (1.0,))
+    stages = list(given) if isinstance(given, list | tuple) else [given]
+    if not 1 <= len(stages) <= len(planned):
+        raise ValueError(
+            f"arm {name!r} has {len(stages)} stages, and the schedule {len(planned)}: a schedule is fixed before the "
+            "start, and cannot be prolonged"
+        )
+    return Arm(name, tuple(_released(name, one) for one in stages), tuple(float(one) for one in planned[: len(stages)]))
+
+
+def _released(name: str, given: Any) -> ReleasedMean:
+    found = given if isinstance(given, ReleasedMean) else getattr(given, "result", None)  # NotReleased says the rest
+    if not isinstance(found, ReleasedMean):
+        raise TypeError(f"arm {name!r} must be an evaluation that is closed, or its result, got {type(given).__name__}")
+    return found
+
+
+def _control(control: str | None, every: list[Arm]) -> int:
+    names = [one.name for one in every]
+    first = 0 if control is None else names.index(choice("control", control, tuple(names)))
+    longest = max(every, key=lambda one: len(one.stages))
+    if len(every[first].stages) < len(longest.stages):
+        raise ValueError(
+            f"control {names[first]!r} has {len(every[first].stages)} stages and {longest.name!r} "
+            f"{len(longest.stages)}: the control is in every stage"
+        )
+    return first
+
+
+def _schedule(schedule: Any) -> tuple[int, ...]:
+    if isinstance(schedule, str | bytes) or not isinstance(schedule, Sequence):
+        raise TypeError(f"schedule must be the planned events of each stage, such as (500, 500), got {schedule!r}")
+    found = tuple(whole("an entry of schedule", one) for one in schedule)
+    if len(found) < 2:
+        raise ValueError(f"schedule must have two stages at least, got {len(found)}; leave it out for a single look")
+    return found
+
+
+# ---------------------------------------------------------------------- intervals
+
+
+def _mean(arm: Arm, level: float, planned: tuple[int, ...]) -> ArmMean:
+    if len(planned) == 1:
+        low, high = arm.stages[0].interval(1 - level)
+    else:
+        at = levels_for([arm.scale], level, planned)[len(arm.stages) - 1]
+        reach = summed(arm.errors()).quantile(at) / sum(arm.weights)
+        bottom, top = arm.scale.loss_range
+        low, high = (min(max(arm.mean + side * reach, bottom), top) for side in (-1, 1))
+    return ArmMean(arm.name, arm.events, arm.mean, low, high, arm.noise_error)
+
+
+def _difference(arm: Arm, against: Arm, level: float, planned: tuple[int, ...], confidence: float) -> Difference:
+    stages = min(len(arm.stages), len(against.stages))
+    levels = levels_for([arm.scale, against.scale], level, planned)[:stages]
+    looks = [look_at(look, arm.until(look), against.until(look), at) for look, at in enumerate(levels, start=1)]
+    last = looks[-1]
+    return Difference(
+        arm.name,
+        against.name,
+        last.estimate,
+        last.low,
+        last.high,
+        confidence,
+        tuple(looks) if len(planned) > 1 else (),
+    )
+
+
+def levels_for(scales: Sequence[Scale], level: float, planned: tuple[int, ...]) -> tuple[float, ...]:
+    """Return the level of each planned look: known before the start, and the same whatever is lost.
+
+    Parameters
+    ----------
+    scales
+        Of the arms that are compared; one for a mean alone.
+    level
+        How often the truth may be outside of its interval at any look.
+    planned
+        Events of an arm in each stage.
+    """
+    if len(planned) == 1:
+        return (level,)
+    shares = tuple(so_far / sum(planned) for so_far in itertools.accumulate(planned))
+    largest = [summed([planned_error(one, events) for one in scales]) for events in planned]
+    found = levels_of_looks(tuple(ErrorLaw(one.deviation) for one in largest), shares, level)
+    noise = math.hypot(*(0.0 if one.noise is None else one.noise.standard_deviation * one.step for one in scales))
+    if noise:
+        alone = levels_of_looks((ErrorLaw(noise),) * len(planned), shares, level)
+        found = tuple(map(min, found, alone))
+    return found
+
+
+def look_at(look: int, arm: Arm, against: Arm, level: float) -> Look:
+    """Return what a look at two arms shows.
+
+    Parameters
+    ----------
+    look
+        Its number.
+    arm, against
+        As they are at this look.
+    level
+        How often the truth may be outside of its interval.
+    """
+    errors = _together([arm.errors(), against.errors()])
+    low, high = arm.scale.loss_range
+    widest = high - low
+    estimate = arm.mean - against.mean
+    reach = summed(errors).quantile(level) / sum(arm.weights)
+    least, most = (min(max(estimate + side * reach, -widest), widest) for side in (-1, 1))
+    return Look(look, arm.events + against.events, estimate, least, most, confidence=1 - level)
+
+
+def _together(errors: Sequence[Sequence[ErrorLaw]]) -> list[ErrorLaw]:
+    """What the difference, or the mean, of each stage errs by."""
+    return [summed(stage) for stage in zip(*errors, strict=True)]

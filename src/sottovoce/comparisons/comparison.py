@@ -1,0 +1,212 @@
+"""What a comparison of arms says: values that explain themselves."""
+
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["ArmMean", "Comparison", "Difference", "Look"]
+
+
+def _figures(value: float, digits: int = 3) -> str:
+    return f"{value:.{digits}g}"
+
+
+def _percent(confidence: float) -> str:
+    return f"{100 * confidence:.6g}%"
+
+
+@dataclass(frozen=True)
+class ArmMean:
+    """The mean loss of an arm.
+
+    Attributes
+    ----------
+    name
+        Of the arm.
+    events
+        How many events it is over.
+    mean
+        As released; noise may carry it out of the range.
+    low, high
+        Its interval; those of all arms hold together at the confidence of the comparison.
+    noise_error
+        Standard deviation of what privacy adds to the mean.
+    """
+
+    name: str
+    events: int
+    mean: float
+    low: float
+    high: float
+    noise_error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return dict(vars(self))
+
+    def __str__(self) -> str:
+        return (
+            f"{self.name}: {_figures(self.mean)}, between {_figures(self.low)} and {_figures(self.high)} "
+            f"({self.events:,} events; privacy noise {_figures(self.noise_error)})"
+        )
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look at a difference has shown.
+
+    Attributes
+    ----------
+    look
+        Its number, from 1.
+    events
+        Events of both arms that were in.
+    estimate, low, high
+        The difference, and its interval.
+    confidence
+        What the interval would have if this were the only look; all looks together have that of the comparison.
+    """
+
+    look: int
+    events: int
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+
+    @property
+    def shown(self) -> bool:
+        """Whether 0 is outside: a difference is shown."""
+        return self.low > 0 or self.high < 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**vars(self), "shown": self.shown}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How much more one arm loses than another: mean of `arm` less mean of `against`.
+
+    Attributes
+    ----------
+    arm, against
+        Their names.
+    estimate
+        Of the difference; below 0 if `arm` loses less.
+    low, high
+        Its interval; those of all differences hold together at `confidence`.
+    confidence
+        Of the whole family of differences.
+    looks
+        Of a test in stages: what each look has shown, the last one included.
+    """
+
+    arm: str
+    against: str
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+    looks: tuple[Look, ...] = ()
+
+    @property
+    def shown(self) -> bool:
+        """Whether 0 is outside of the interval: a difference is shown."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def words(self) -> str:
+        """The difference in plain words."""
+        if self.shown:
+            near, far = sorted((abs(self.low), abs(self.high)))
+            size, side = _figures(abs(self.estimate)), "more" if self.low > 0 else "less"
+            return (
+                f"{self.arm} loses {size} {side} than {self.against}, "
+                f"between {_figures(near)} and {_figures(far)}, at {_percent(self.confidence)}"
+            )
+        return (
+            f"{self.arm} against {self.against}: no difference is shown at {_percent(self.confidence)}; {self.arm} "
+            f"may lose up to {_figures(-self.low)} less and up to {_figures(self.high)} more"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {**vars(self), "looks": [one.to_dict() for one in self.looks], "shown": self.shown, "words": self.words}
+
+    def __str__(self) -> str:
+        return self.words
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What a test of arms has shown: means, differences, and at which level all of them hold together.
+
+    Attributes
+    ----------
+    arms
+        The mean of each arm, in the order in which they were given.
+    differences
+        To the control, or of all pairs.
+    control
+        The arm that others are compared with.
+    confidence
+        With which all differences, at all looks, hold together; all means likewise.
+    loss_range
+        (low, high) of a loss.
+    schedule
+        Planned events of each stage; empty for a test without early looks.
+    """
+
+    arms: tuple[ArmMean, ...]
+    differences: tuple[Difference, ...]
+    control: str
+    confidence: float
+    loss_range: tuple[float, float]
+    schedule: tuple[int, ...] = ()
+
+    @property
+    def looks(self) -> int:
+        """How many stages are in; 1 for a test without early looks."""
+        return max((len(one.looks) for one in self.differences), default=1) or 1
+
+    @property
+    def shown(self) -> tuple[Difference, ...]:
+        """The differences that are shown: whose interval does not hold 0."""
+        return tuple(one for one in self.differences if one.shown)
+
+    @property
+    def correction(self) -> str:
+        """At which level what holds, and by which correction, in words."""
+        count, wanted = len(self.differences), _percent(self.confidence)
+        if count == 1:
+            words = f"the interval of the difference holds at {wanted}"
+        else:
+            each = _percent(1 - (1 - self.confidence) / count)
+            words = (
+                f"all {count} differences hold together at {wanted} (Bonferroni: each at {each}), so the chance that "
+                f"any difference is shown where there is none is at most {_percent(1 - self.confidence)}"
+            )
+        if self.schedule:
+            words += (
+                f"; at all {len(self.schedule)} planned looks, of which {self.looks} "
+                f"{'was' if self.looks == 1 else 'were'} made (O'Brien-Fleming-type spending), so stopping at any of "
+                "them is valid"
+            )
+        return f"{words}; the {len(self.arms)} means hold together at {wanted}, on their own"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data, for JSON."""
+        return {
+            "control": self.control,
+            "confidence": self.confidence,
+            "correction": self.correction,
+            "loss_range": list(self.loss_range),
+            "schedule": list(self.schedule),
+            "arms": [one.to_dict() for one in self.arms],
+            "differences": [one.to_dict() for one in self.differences],
+        }
+
+    def __str__(self) -> str:
+        lines = ["Means (less is better):", *(f"  {one}" for one in self.arms), "Differences:"]
+        lines += [f"  {one.words}" for one in self.differences]
+        return "\n".join([*lines, f"Levels: {self.correction}."])

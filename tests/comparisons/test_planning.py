@@ -1,0 +1,139 @@
+"""Events needed: the formula of textbooks where there is one, and simulated tests where there is none."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sottovoce as sv
+
+
+def textbook(difference, confidence, power, variances):
+    """The sample size of an arm: (z sqrt(2 V) + z' sqrt(V + V'))^2/d^2, V at the middle for the interval."""
+    z, other = stats.norm.isf((1 - confidence) / 2), stats.norm.ppf(power)
+    return math.ceil(((z * math.sqrt(0.5) + other * math.sqrt(sum(variances))) / difference) ** 2)
+
+
+@pytest.mark.parametrize("difference", [0.02, 0.05])
+@pytest.mark.parametrize(("confidence", "power"), [(0.95, 0.8), (0.99, 0.9), (0.9, 0.5)])
+def test_without_privacy_it_is_the_textbooks_formula(difference, confidence, power):
+    """From 0.5 to 0.5 - d; the mean that differs lies within a standard error of the middle, so little is pulled."""
+    found = sv.events_needed(difference, privacy=sv.NoPrivacy(), confidence=confidence, power=power)
+    expected = textbook(difference, confidence, power, (0.25, 0.25 - difference**2))
+    assert found.events == pytest.approx(expected, rel=0.004, abs=1)
+
+
+def test_a_precision_without_privacy_is_the_textbooks_too():
+    found = sv.events_needed(precision=0.02, privacy=sv.NoPrivacy(), loss_range=(-1.0, 1.0))
+    assert found.events == math.ceil((1.959964 / 0.02) ** 2 * 2)
+    assert 0.0199 < found.half_width <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("privacy", "settings"),
+    [
+        (sv.PureDP(0.1), {"difference": 0.1}),
+        (sv.PureDP(0.05), {"difference": 0.1, "mean": 0.2, "power": 0.9}),
+        (sv.ZCDP(0.01), {"difference": 0.1, "confidence": 0.9}),
+        (sv.LocalDP(2.0), {"difference": 0.15}),
+        (sv.PureDP(0.2), {"difference": 0.1, "looks": 3}),
+        (sv.PureDP(0.5), {"difference": 0.12, "arms": 3, "power": 0.7}),
+    ],
+    ids=str,
+)
+def test_a_difference_is_shown_as_often_as_planned(privacy, settings):
+    """300 tests through evaluations; four deviations of luck are 0.1."""
+    plan = sv.events_needed(privacy=privacy, **settings)
+    difference, mean, power = settings["difference"], settings.get("mean", 0.5), settings.get("power", 0.8)
+    other = mean - difference if mean >= 0.5 else mean + difference
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), privacy, noise=sv.SimulatedNoise(2))
+    coins, shown, used = np.random.default_rng(11), [], []
+    names = ["A", "B", "C"][: plan.arms]
+    for _ in range(300):
+        arms = {name: [] for name in names}
+        for events in plan.schedule:
+            for name in names:
+                one = evaluations.open(events)
+                tell(one, evaluations, coins, other if name == "B" else mean)
+                arms[name].append(one)
+        schedule = plan.schedule if len(plan.schedule) > 1 else None
+        given = arms if schedule else {name: stages[0] for name, stages in arms.items()}
+        found = sv.compare_arms(given, schedule=schedule, confidence=settings.get("confidence", 0.95)).differences[0]
+        right = [look.shown and (look.estimate > 0) == (other > mean) for look in found.looks or (found,)]
+        shown.append(any(right))
+        used.append(sum(plan.schedule[: right.index(True) + 1]) if any(right) else plan.events)
+    assert np.mean(shown) == pytest.approx(power, abs=0.1)
+    assert np.mean(used) == pytest.approx(plan.expected, rel=0.06)
+
+
+def tell(one, evaluations, coins, mean):
+    losses = coins.random(one.events) < mean
+    if evaluations.channel is None:
+        one.tell(losses)
+    else:
+        one.tell(report=sv.local.simulate_reports(losses.astype(float), evaluations.channel, coins))
+
+
+def test_privacy_costs_events_and_a_weaker_promise_costs_fewer():
+    needed = [sv.events_needed(0.05, privacy=sv.PureDP(epsilon)).events for epsilon in (0.01, 0.1, 1.0)]
+    plain = sv.events_needed(0.05, privacy=sv.NoPrivacy()).events
+    assert needed[0] > needed[1] > needed[2] >= plain
+    assert {sv.events_needed(0.05, privacy=sv.PureDP(e)).without_privacy for e in (0.01, 1.0)} == {plain}
+
+
+def test_more_arms_and_more_looks_cost_events_and_early_looks_save_them_on_average():
+    one = sv.events_needed(0.05, privacy=sv.PureDP(1.0))
+    assert sv.events_needed(0.05, privacy=sv.PureDP(1.0), arms=4).events > one.events
+    assert (
+        sv.events_needed(0.05, privacy=sv.PureDP(1.0), arms=4, pairs="all").events
+        > sv.events_needed(0.05, privacy=sv.PureDP(1.0), arms=4).events
+    )
+    several = sv.events_needed(0.05, privacy=sv.PureDP(1.0), looks=4)
+    assert several.events > one.events > several.expected
+    assert sum(several.schedule) == several.events
+    assert len(several.schedule) == 4
+    assert f"schedule={several.schedule}" in str(several)
+
+
+def test_means_near_the_end_need_fewer_and_the_range_is_the_unit():
+    assert (
+        sv.events_needed(0.02, privacy=sv.PureDP(1.0), mean=0.05).events
+        < 0.4 * sv.events_needed(0.02, privacy=sv.PureDP(1.0)).events
+    )
+    wide = sv.events_needed(0.2, privacy=sv.PureDP(1.0), loss_range=(-5.0, 5.0), mean=-4.5)
+    assert wide.events == sv.events_needed(0.02, privacy=sv.PureDP(1.0), mean=0.05).events
+
+
+def test_it_is_plain_data():
+    found = sv.events_needed(0.05, privacy=sv.PureDP(0.5), looks=2)
+    plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert plain["events"] == found.events
+    assert plain["total"] == 2 * found.events
+    assert plain["privacy"] == {"kind": "PureDP", "epsilon": 0.5, "contributions": 1}
+    assert "Without privacy" not in str(sv.events_needed(0.05, privacy=sv.NoPrivacy()))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "either difference or precision"),
+        ({"difference": 0.1, "precision": 0.1}, "either difference or precision"),
+        ({"difference": 0.0}, "difference must be"),
+        ({"difference": 1.5}, "difference must be"),
+        ({"precision": -1}, "precision must be"),
+        ({"difference": 0.1, "mean": 1.5}, "mean must be within the loss range"),
+        ({"difference": 0.7}, "leads out of the loss range"),
+        ({"difference": 0.1, "arms": 1}, "arms must be"),
+        ({"difference": 0.1, "power": 1.0}, "power must be"),
+        ({"difference": 0.1, "looks": 0}, "looks must be"),
+        ({"difference": 0.1, "looks": 1000}, "looks must be"),
+        ({"difference": 0.1, "pairs": "none"}, "pairs must be"),
+        ({"difference": 0.1, "privacy": 1.0}, "privacy must be a guarantee"),
+        ({"difference": 1e-9}, "more than 1e"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(settings, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        sv.events_needed(**{"privacy": sv.PureDP(1.0), **settings})
