@@ -4,13 +4,12 @@ import copy
 from typing import Any, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.errors import NotReleased
-from sottovoce.evaluations._books import Books
-from sottovoce.evaluations._positions import Positions
+from sottovoce.evaluations._keeping import Keeping, Places
 from sottovoce.evaluations.released_mean import ReleasedMean
 
 __all__ = ["Evaluation"]
@@ -32,18 +31,18 @@ class Evaluation:
         Its places.
     """
 
-    def __init__(self, books: Books, positions: Positions) -> None:
+    def __init__(self, books: Keeping, positions: Places) -> None:
         self._books, self._positions = books, positions
 
     # ------------------------------------------------------------------ assigning and telling
 
     @overload
-    def assign(self, size: None = None) -> int: ...
+    def assign(self, size: None = None) -> Any: ...
 
     @overload
-    def assign(self, size: int) -> Integers: ...
+    def assign(self, size: int) -> NDArray[Any]: ...
 
-    def assign(self, size: int | None = None) -> int | Integers:
+    def assign(self, size: int | None = None) -> Any:
         """Give the next person a place here, or the next `size` of them; return the id of each.
 
         For people whom coins should spread over several evaluations call `PrivateEvaluations.assign`.
@@ -54,7 +53,7 @@ class Evaluation:
             How many people; None for one, whose id is returned by itself.
         """
         ids = self._books.assign_to(self._positions, 1 if size is None else whole("size", size))
-        return ids[0] if size is None else np.arange(ids.start, ids.stop)
+        return ids[0] if size is None else np.asarray(ids)
 
     def tell(self, losses: Any = None, *, ids: Any = None, report: Any = None, late: str = "error") -> None:
         """Report a loss, or a block of them: any order, any split, all or nothing.
@@ -182,7 +181,7 @@ class Evaluation:
         return self._positions.abandoned
 
     @property
-    def outstanding(self) -> Integers:
+    def outstanding(self) -> NDArray[Any]:
         """Ids of people who took a place, and whose loss is neither told nor forgotten."""
         return self._books.waiting(self._positions)
 

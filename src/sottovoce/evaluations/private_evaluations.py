@@ -7,6 +7,7 @@ import numpy as np
 
 from sottovoce._checks import whole
 from sottovoce.evaluations._books import Books
+from sottovoce.evaluations._keeping import Keeping
 from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.released_mean import ReleasedMean
@@ -19,7 +20,7 @@ class Assignment(NamedTuple):
     """Where a person was assigned to: the evaluation, and the id to tell the loss with."""
 
     evaluation: Evaluation
-    id: int
+    id: Any  # a whole number; of evaluations in a storage, a short text
 
 
 class PrivateEvaluations:
@@ -85,7 +86,10 @@ class PrivateEvaluations:
         setting = Setting(
             loss_range, privacy, noise=noise, channel=channel, patience=patience, ledger=ledger, name=name
         )
-        self._books = Books(setting, entropy)
+        self._keep(Books(setting, entropy))
+
+    def _keep(self, books: Keeping) -> None:
+        self._books = books
 
     def open(self, events: int) -> Evaluation:
         """Begin an evaluation: so many people will meet one set of parameters.
@@ -95,9 +99,10 @@ class PrivateEvaluations:
         events
             How many people, or events; public, and fixed from here on.
         """
-        made = self._books.make(whole("events", events))
-        made.handle = opened = Evaluation(self._books, made)
-        self._books.open(made)  # last of all: nobody is assigned to what the caller does not have
+        books: Any = self._books
+        made = books.make(whole("events", events))
+        made.handle = opened = Evaluation(books, made)
+        books.open(made)  # last of all: nobody is assigned to what the caller does not have
         return opened
 
     def assign(self) -> Assignment:

@@ -8,7 +8,9 @@ from typing import Any, Self
 from sqlalchemy import Connection, case, func, select
 
 from sottovoce._records import part
+from sottovoce.exploration import Record
 from sottovoce.privacy.guarantees import guarantee_from_dict
+from sottovoce.studies.database.kinds import is_study
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
@@ -122,6 +124,7 @@ class Catalogue:
     def __init__(self, url: str) -> None:
         self._storage = Storage(url, create=False)
         self._known: dict[int, _Making] = {}
+        self._others: dict[int, bytes] = {}  # what is no study, by its key
         self._ready = False
 
     def entries(self) -> tuple[StudyEntry, ...]:
@@ -137,18 +140,24 @@ class Catalogue:
             opened = _open_rounds(connection, self._storage.now(connection))
         self._ready = True
         return tuple(
-            _entry(row, self._known[row.id], losses.get(row.id, (0, 0, 0)), opened.get(row.id, (0, 0))) for row in found
+            _entry(row, self._known[row.id], losses.get(row.id, (0, 0, 0)), opened.get(row.id, (0, 0)))
+            for row in found
+            if self._others.get(row.id) != bytes(row.key)
         )
 
     def _learn(self, connection: Connection, found: Iterable[Any]) -> None:
         """Read what studies were made with that are not known; one that is deleted and made anew has another key."""
-        known = self._known
-        wanted = [row.id for row in found if row.id not in known or known[row.id].key != bytes(row.key)]
+        known = {number: one.key for number, one in self._known.items()} | self._others
+        wanted = [row.id for row in found if known.get(row.id) != bytes(row.key)]
         columns = heads.c.id, heads.c.name, heads.c.key, heads.c.configuration
         for start in range(0, len(wanted), _MANY):
             some = heads.c.id.in_(wanted[start : start + _MANY])
             for row in connection.execute(select(*columns).where(some)):
-                self._known[row.id] = _making(row)
+                record = read(f"the configuration of {row.name!r}", row.configuration)
+                if is_study(record):
+                    self._known[row.id] = _making(row.key, record)
+                else:
+                    self._others[row.id] = bytes(row.key)
 
     def close(self) -> None:
         """Close the connection."""
@@ -192,12 +201,11 @@ def _open_rounds(connection: Connection, now: float) -> dict[int, tuple[int, int
     return {int(row[0]): (int(row[1]), int(row[2])) for row in connection.execute(counts.group_by(rounds.c.study))}
 
 
-def _making(row: Any) -> _Making:
-    record = read(f"the configuration of {row.name!r}", row.configuration)
+def _making(key: Any, record: Record) -> _Making:
     made, simulated = part(record, "configuration"), bool(record["simulated"])
     guarantee = guarantee_from_dict(made["privacy"])
     private = bool(guarantee.private) and not simulated
-    return _Making(bytes(row.key), made["domain_name"], made["horizon"], str(guarantee), simulated, private)
+    return _Making(bytes(key), made["domain_name"], made["horizon"], str(guarantee), simulated, private)
 
 
 def _entry(row: Any, made: _Making, losses: tuple[int, int, int], opened: tuple[int, int]) -> StudyEntry:

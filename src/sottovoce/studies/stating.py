@@ -171,7 +171,11 @@ def privacy_of(
     problem: Problem, plan: Plan, source: NoiseSource, storage: Storage, *, doubling: bool
 ) -> PrivacyStatement:
     """Return what a study promises, and what it does not cover, its database among that."""
-    statement = describe(problem, plan, source, doubling=doubling)
+    return as_stored(describe(problem, plan, source, doubling=doubling), storage)
+
+
+def as_stored(statement: PrivacyStatement, storage: Storage) -> PrivacyStatement:
+    """Return a statement with what it does not cover of the database that losses lie in."""
     more = _DATABASE + (() if storage.is_sqlite else _SERVER)
     return replace(statement, also_not_covered=statement.also_not_covered + more)
 

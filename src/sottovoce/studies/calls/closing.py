@@ -10,15 +10,17 @@ In the same transaction the round's losses are deleted, and what follows from th
 
 import time
 from collections.abc import Iterable
+from typing import Any
 
 from sqlalchemy import Connection
 
 from sottovoce.studies.calls.waiting import forget
 from sottovoce.studies.database.cells import CellTable
+from sottovoce.studies.session.engine import Engine
 from sottovoce.studies.session.gathering import gather
 from sottovoce.studies.session.session import Session
 
-__all__ = ["tend", "tend_to"]
+__all__ = ["erase", "tend", "tend_to"]
 
 
 def tend(session: Session) -> None:
@@ -89,7 +91,7 @@ def _close_next(session: Session, connection: Connection) -> bool:
     return True
 
 
-def erase(session: Session) -> None:
+def erase(session: Engine[Any]) -> None:
     """See to it that deleted losses are gone from the log as well; tried again with every call until it succeeds."""
     counters = session.state.counters
     if max(counters.erased, session.erased) < counters.closed and not session.state.stale and session.storage.erase():

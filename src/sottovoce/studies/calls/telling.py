@@ -46,6 +46,8 @@ class Telling:
         Whether a loss for an action that was given up is an "error", or one to "drop".
     """
 
+    part = "round"  # what a place is in, in words
+
     def __init__(self, places: list[Place], values: NDArray[Any] | None, *, repeat: str, late: str) -> None:
         self._places, self._values, self._repeat, self._late = places, values, repeat, late
         self._already = self._dropped = 0  # losses that were passed over
@@ -78,7 +80,7 @@ class Telling:
         if len(values) < len(calls):
             return None
         places = [place for call in calls for place in call._places]
-        one = Telling(places, np.concatenate(values), repeat="error", late="error")
+        one = type(self)(places, np.concatenate(values), repeat="error", late="error")
         one._parts = [len(call._places) for call in calls]
         return one
 
@@ -185,14 +187,17 @@ class Telling:
         self._refuse_repeated(number, slots[(states == TOLD) | (waiting & ~first)])
         return np.asarray(waiting & first)
 
+    def _named(self, number: int, slot: int) -> str:
+        return f"action {slot} of {self.part} {number}"
+
     def _refuse_late(self, number: int, given_up: Integers) -> None:
         if self._late == "error" and len(given_up):
-            raise too_late(f"action {int(given_up[0])} of round {number}")
+            raise too_late(self._named(number, int(given_up[0])))
         self._dropped += len(given_up)
 
     def _refuse_repeated(self, number: int, told: Integers) -> None:
         if self._repeat == "error" and len(told):
-            raise already_told(f"action {int(told[0])} of round {number}")
+            raise already_told(self._named(number, int(told[0])))
         self._already += len(told)
 
     # ------------------------------------------------------------------ with the study's lock
@@ -231,7 +236,9 @@ class Telling:
         where = (rounds.c.study == state.counters.id, rounds.c.number == number)
         row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
         if row.state == DROPPED:
-            raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
+            raise UnknownAction(
+                f"{self.part} {number} was dropped when the storage was restored; its losses are refused"
+            )
         closed = read(f"round {number}", row.released)
         wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
         given_up = np.isin(wanted, closed["missing"])

@@ -449,6 +449,31 @@ class CellTable:
         )
         return self._execute(waiting, (self._study, round_number)).fetchone() is not None
 
+    def complete(self) -> list[int]:
+        """Return all rounds that have all losses that they will have, and are not closed yet, in order."""
+        waiting = (
+            "SELECT number FROM sottovoce_rounds r WHERE study = ? AND state = 'open' AND whole = 1 AND NOT EXISTS "
+            "(SELECT 1 FROM sottovoce_cells c WHERE c.study = r.study AND c.round = r.number "
+            "AND c.wanted > c.told + c.missing) ORDER BY number"
+        )
+        return [int(number) for (number,) in self._execute(waiting, (self._study,)).fetchall()]
+
+    def state_of(self, round_number: int) -> str | None:
+        """Return the state of a round as it is stored; None if there is none of this number."""
+        found = self._execute(
+            "SELECT state FROM sottovoce_rounds WHERE study = ? AND number = ?", (self._study, round_number)
+        ).fetchone()
+        return None if found is None else str(found[0])
+
+    def reserved(self) -> dict[int, tuple[int, int]]:
+        """Return, by round, the slot after the last that was reserved, and how many were given back of those before."""
+        found = self._execute(
+            "SELECT round, max(first + size), sum(size * given_back) FROM sottovoce_cells WHERE study = ? "
+            "GROUP BY round",
+            (self._study,),
+        )
+        return {int(number): (int(end), int(returned)) for number, end, returned in found.fetchall()}
+
     def of_round(self, round_number: int) -> list[Cell]:
         """Return all cells of a round, losses and all, in order; held until the transaction ends."""
         return self._read("AND round = ?", (round_number,), losses=True, lock=True)
@@ -478,6 +503,12 @@ class CellTable:
             self._execute("DELETE FROM sottovoce_cells WHERE study = ?", (self._study,))
         else:
             self._execute("DELETE FROM sottovoce_cells WHERE study = ? AND round = ?", (self._study, round_number))
+
+    def delete_given_back(self, round_number: int) -> None:
+        """Delete the cells of a round that were given back, and that nobody will take."""
+        self._execute(
+            "DELETE FROM sottovoce_cells WHERE study = ? AND round = ? AND given_back = 1", (self._study, round_number)
+        )
 
     def _read(
         self, where: str, values: tuple[Any, ...], *, losses: bool = False, lock: bool = False, most: str = ""

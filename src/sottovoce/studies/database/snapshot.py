@@ -1,5 +1,6 @@
 """Everything that is stored of a study, read at one moment: for looking at it, not for changing it."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,6 +9,7 @@ from sqlalchemy import Connection, Table, select
 from sottovoce._records import DamagedRecord, unpack
 from sottovoce.errors import StudyNotFound
 from sottovoce.exploration import Record
+from sottovoce.studies.database.kinds import STUDY, refuse_other_kind
 from sottovoce.studies.database.migrations import VERSION, migrate, one_at_a_time, version_of
 from sottovoce.studies.database.tables import blocks, cells, epochs, heads, rights, rounds
 
@@ -56,6 +58,8 @@ def _read(connection: Connection, name: str, losses: bool, brief: bool) -> Snaps
         study = connection.execute(locked).one_or_none()
     if study is None:
         raise StudyNotFound(f"name={name!r}: no such study here")
+    with suppress(DamagedRecord):  # what is damaged is for checks to find
+        refuse_other_kind(unpack(bytes(study.configuration)), STUDY, name)
 
     def rows(table: Table, *order: Any, columns: tuple[Any, ...] = ()) -> list[Any]:
         wanted = select(*columns) if columns else select(table)

@@ -4,7 +4,7 @@ import secrets
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import select
 
 from sottovoce._records import checksum, pack, part
 from sottovoce.domains import Domain
@@ -17,12 +17,13 @@ from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise
 from sottovoce.privacy.noise import noise_source
 from sottovoce.studies.calls.waiting import checked_waiting, in_words
+from sottovoce.studies.database.kinds import STUDY, refuse_other_kind
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.database.tables import heads
 from sottovoce.studies.opening.withheld import WithheldNoise
-from sottovoce.studies.session.counters import AUTO, Counters
+from sottovoce.studies.session.counters import AUTO, Counters, insert_head
 from sottovoce.studies.session.rights import LedgerRight, keep
 
 __all__ = ["Found", "Wish", "create_or_resume", "stored_configuration"]
@@ -85,7 +86,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
     identity = secrets.token_hex(16)
     key = secrets.token_bytes(16)
     record = {
-        "format": "sottovoce study",
+        "format": STUDY,
         "identity": identity,
         "key_check": checksum(key).hex(),  # `verify` sees whether the key is still this one
         "simulated": bool(source.simulated),
@@ -105,25 +106,15 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         # be charged.
         right = _right(wish, identity, configuration.privacy, source)
         token = None if right is None else right.charge()
-        study = _insert(connection, wish.name, pack(record), key, counters)
+        study = insert_head(connection, wish.name, pack(record), key, counters)
         if right is not None:
             keep(connection, study, right.entry, token)
     return Found(study, key, identity, configuration, source, right, trial.plan)
 
 
-def _insert(connection: Connection, name: str, configuration: bytes, key: bytes, counters: Counters) -> int:
-    values = {one: getattr(counters, one) for one in Counters.__slots__ if one != "id"}
-    inserted = connection.execute(
-        insert(heads).values(name=name, configuration=configuration, key=key, seal=b"", **values)
-    )
-    primary: Any = inserted.inserted_primary_key
-    counters.id = int(primary[0])
-    connection.execute(heads.update().where(heads.c.id == counters.id).values(seal=counters.seal()))
-    return counters.id
-
-
 def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     record = read(f"the configuration of {wish.name!r}", row.configuration)
+    refuse_other_kind(record, STUDY, wish.name)
     domain = wish.given.get("domain")
     if domain is not None and not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from sottovoce._records import checksum
 from sottovoce.errors import StudyDamaged
 from sottovoce.studies.database.tables import heads
 from sottovoce.studies.session._writers import Writers
 
-__all__ = ["AUTO", "Counters", "counters_of", "load_counters", "save_counters"]
+__all__ = ["AUTO", "Counters", "counters_of", "insert_head", "load_counters", "save_counters"]
 
 _COUNTERS = ("structure", "generation", "asked", "returned", "told", "forgotten", "closed", "erased")
 _SEALED = ("version", *_COUNTERS, "coins", "patience", "deadline", "writers")
@@ -64,6 +64,18 @@ _save = (
     .where(heads.c.id == bindparam("study"), heads.c.version == bindparam("expected"))
     .values({name: bindparam(f"new_{name}") for name in (*_SEALED, "seal")})
 )
+
+
+def insert_head(connection: Connection, name: str, configuration: bytes, key: bytes, counters: Counters) -> int:
+    """Put something new into the storage, with its counters; return its number."""
+    values = {one: getattr(counters, one) for one in Counters.__slots__ if one != "id"}
+    inserted = connection.execute(
+        insert(heads).values(name=name, configuration=configuration, key=key, seal=b"", **values)
+    )
+    primary: Any = inserted.inserted_primary_key
+    counters.id = int(primary[0])
+    connection.execute(heads.update().where(heads.c.id == counters.id).values(seal=counters.seal()))
+    return counters.id
 
 
 def load_counters(connection: Connection, study: int, *, lock: bool = True) -> Counters:

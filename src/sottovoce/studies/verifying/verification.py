@@ -10,6 +10,7 @@ from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.planning.problem import Problem
+from sottovoce.studies.database.kinds import STUDY
 from sottovoce.studies.database.snapshot import Snapshot, take_snapshot, tried
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.opening.names import study_name
@@ -146,7 +147,7 @@ def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem |
     if record is None:
         return None, None
     examiner.expect(examiner.key_matches(record), "the key of ids is not the one that the study was made with")
-    known = record.get("format") == "sottovoce study" and len(str(record.get("identity"))) == _IDENTITY
+    known = record.get("format") == STUDY and len(str(record.get("identity"))) == _IDENTITY
     examiner.expect(known, "the configuration is not that of a study")
     try:
         configuration = BanditConfiguration.from_record(part(record, "configuration"), domain)
