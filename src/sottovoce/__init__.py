@@ -12,6 +12,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce.client import connect
     from sottovoce.comparisons import compare_arms, events_needed
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
+    from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
     from sottovoce.exploration.posterior import Posterior
     from sottovoce.learning import (
         Action,
@@ -69,6 +70,7 @@ __all__ = [
     "Run",
     "SecureNoise",
     "SimulatedNoise",
+    "StoredEvaluations",
     "Study",
     "__version__",
     "audit",
@@ -81,6 +83,7 @@ __all__ = [
     "experiments",
     "local",
     "minimize",
+    "open_evaluations",
     "plan",
     "problems",
     "projection",
@@ -114,6 +117,8 @@ _HOMES = {
     "events_needed": "sottovoce.comparisons",
     "Evaluation": "sottovoce.evaluations",
     "PrivateEvaluations": "sottovoce.evaluations",
+    "StoredEvaluations": "sottovoce.evaluations.stored",
+    "open_evaluations": "sottovoce.evaluations.stored",
     "Posterior": "sottovoce.exploration.posterior",
     "Action": "sottovoce.learning",
     "Actions": "sottovoce.learning",

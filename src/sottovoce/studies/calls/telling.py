@@ -195,6 +195,9 @@ class Telling:
             raise too_late(self._named(number, int(given_up[0])))
         self._dropped += len(given_up)
 
+    def _refuse_dropped(self, number: int, slots: Integers) -> None:
+        raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")
+
     def _refuse_repeated(self, number: int, told: Integers) -> None:
         if self._repeat == "error" and len(told):
             raise already_told(self._named(number, int(told[0])))
@@ -236,9 +239,8 @@ class Telling:
         where = (rounds.c.study == state.counters.id, rounds.c.number == number)
         row = connection.execute(select(rounds.c.state, rounds.c.released).where(*where)).one()
         if row.state == DROPPED:
-            raise UnknownAction(
-                f"{self.part} {number} was dropped when the storage was restored; its losses are refused"
-            )
+            self._refuse_dropped(number, slots)
+            return
         closed = read(f"round {number}", row.released)
         wanted = slots if "wanted" not in closed else slots[np.isin(slots, closed["wanted"])]
         given_up = np.isin(wanted, closed["missing"])

@@ -280,9 +280,12 @@ class CellTable:
         )
 
     def shorten(self, round_number: int, first: int, size: int, wants: NDArray[np.bool_]) -> Cell | None:
-        """Cut the unused end off a cell: keep `size` events; return the end as a cell, None if the cell is gone."""
+        """Cut the unused end off a cell: keep `size` events; return the end as a cell.
+
+        Return None if the cell is gone, or somebody has given up on its end meanwhile.
+        """
         found = self._read("AND round = ? AND first = ?", (round_number, first), lock=True)
-        if not found:
+        if not found or (found[0].closed[size:] & wants[size:]).any():
             return None
         whole = found[0]
         rest = whole.size - size
