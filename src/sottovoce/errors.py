@@ -27,6 +27,7 @@ __all__ = [
     "StudyNotFound",
     "SweepStopped",
     "UnknownAction",
+    "UnknownSegment",
     "WrongReport",
 ]
 
@@ -67,6 +68,10 @@ class HorizonReached(SottovoceError, RuntimeError):
 
 class UnknownAction(RefusedCall, LookupError):
     """An id that was never handed out, or whose round is closed."""
+
+
+class UnknownSegment(RefusedCall, LookupError):
+    """A segment that is not among those that were named, or one too many."""
 
 
 class AlreadyTold(RefusedCall, ValueError):

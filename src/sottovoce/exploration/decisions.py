@@ -142,7 +142,7 @@ class Decisions:
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, within: slice) -> "Decisions":
+    def __getitem__(self, within: slice | Integers) -> "Decisions":
         return Decisions(self.menu, self.index[within])
 
     @property

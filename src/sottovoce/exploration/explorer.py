@@ -227,6 +227,9 @@ class Exploration(ABC):
 class Explorer(ABC):
     """How a run explores, in the coordinates of the set it works on."""
 
+    def prepare(self) -> None:  # noqa: B027
+        """See to what has to be known before a round begins; nothing, unless overridden."""
+
     @abstractmethod
     def round_size(self, passed: int) -> int:
         """How many events the round has that begins after `passed` events."""

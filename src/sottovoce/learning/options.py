@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypedDict, TypeVar, cast
 
 from sottovoce._checks import choice, number
-from sottovoce.exploration.posterior import Features, Posterior
+from sottovoce.exploration.posterior import Features, Posterior, Segments
 from sottovoce.learning.planning.plan import PLANS, Plan
 
 __all__ = [
@@ -65,6 +65,7 @@ class DecisionFacts:
     channel: str = "one-bit"
     features: Any = field(default=None, metadata={"later": True})
     prior: Posterior | None = field(default=None, metadata={"later": True})
+    segments: Any = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
         choice("play", self.play, ("inside", "around"))
@@ -80,6 +81,8 @@ class DecisionFacts:
                 "prior must be what posterior() of an earlier run or study returned, or sv.Posterior.load(file); got "
                 f"{type(self.prior).__name__}"
             )
+        if self.segments is not None:
+            object.__setattr__(self, "segments", Segments.of(self.segments))
         if self.integral and self.play == "around":
             raise ValueError("integral=True needs play='inside': only points of the set are means of its vertices")
 
@@ -173,6 +176,7 @@ class OptimizerOptions(PlanChoices, total=False):
     channel: str
     features: Any
     prior: Posterior | None
+    segments: Any
 
 
 class _NotPassed:

@@ -3,16 +3,22 @@
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings
 from sottovoce.exploration.posterior.features import Features
 from sottovoce.exploration.posterior.history import History, Numbers
+from sottovoce.exploration.posterior.kinship import Evidence, Kinship, Likeness, Prior
 from sottovoce.exploration.posterior.linear import LinearBelief
 from sottovoce.exploration.posterior.probes import PosteriorExploration, PosteriorProbes
 from sottovoce.exploration.posterior.published import Posterior
 from sottovoce.exploration.posterior.radial import RadialBelief
+from sottovoce.exploration.posterior.segments import MOST_SEGMENTS, Segment, Segments, segment_text
 
 __all__ = [
+    "MOST_SEGMENTS",
     "Belief",
     "Certainty",
+    "Evidence",
     "Features",
     "History",
+    "Kinship",
+    "Likeness",
     "LinearBelief",
     "Misfit",
     "Numbers",
@@ -20,6 +26,10 @@ __all__ = [
     "Posterior",
     "PosteriorExploration",
     "PosteriorProbes",
+    "Prior",
     "RadialBelief",
+    "Segment",
+    "Segments",
     "Settings",
+    "segment_text",
 ]

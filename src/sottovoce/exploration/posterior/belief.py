@@ -12,6 +12,7 @@ from sottovoce._records import Record
 from sottovoce.exploration.posterior.history import History, Numbers
 
 if TYPE_CHECKING:
+    from sottovoce.exploration.posterior.kinship import Prior
     from sottovoce.exploration.posterior.published import Posterior
 
 __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
@@ -45,6 +46,8 @@ class Settings:
         What deviations of a posterior sample are multiplied by.
     sentinel
         Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
+    gradual
+        Whether the first rounds have fewer decisions: one of many segments, whose first rounds are under way together.
     """
 
     horizon: int
@@ -59,6 +62,7 @@ class Settings:
     temper: float
     heavy: bool = True
     sentinel: bool = False
+    gradual: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,9 +90,25 @@ class Pace:
         passed
             Events before the round.
         """
+        return max(settings.least, int(self._longest(settings, passed) / self.probes(settings, passed)))
+
+    def probes(self, settings: Settings, passed: int) -> int:
+        """Decisions of the round that begins after `passed` events.
+
+        Parameters
+        ----------
+        settings
+            The plan's numbers.
+        passed
+            Events before the round.
+        """
+        if not settings.gradual:
+            return settings.probes
+        return min(settings.probes, max(1, int(self._longest(settings, passed) / settings.least)))
+
+    def _longest(self, settings: Settings, passed: int) -> float:
         remembered = min(max(0, passed - self.since), self.reach)
-        longest = min(settings.growth * remembered, settings.cap * settings.horizon)
-        return max(settings.least, int(longest / settings.probes))
+        return min(settings.growth * remembered, settings.cap * settings.horizon)
 
 
 @dataclass(frozen=True)
@@ -320,6 +340,20 @@ class Belief(ABC):
             A point of the set.
         draws
             Samples of the posterior that it is judged by.
+        """
+
+    @abstractmethod
+    def sibling(self) -> Any:
+        """Return a belief of another segment: of the same set, and knowing nothing."""
+
+    @abstractmethod
+    def lean_on(self, prior: "Prior") -> None:
+        """Begin with what other segments say of this one, in place of nothing.
+
+        Parameters
+        ----------
+        prior
+            What they say.
         """
 
     @abstractmethod

@@ -15,11 +15,12 @@ The variance of a loss comes from decisions that were drawn twice in a round: th
 Tests: tests/exploration/test_posterior_linear.py.
 """
 
+import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -30,6 +31,7 @@ from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, c
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
 from sottovoce.exploration.posterior.history import History, Numbers
+from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 
 __all__ = ["LinearBelief", "Oracle"]
@@ -62,6 +64,14 @@ class _Known:
     weight: float = 0.0  # the sum of the weights,
     place: float = 0.0  # and that of weight times mean loss, where the variance was measured
     trust: float = 0.0  # evidence for what an earlier run knew, against knowing nothing
+
+
+class _Fits(NamedTuple):
+    """Posteriors that were computed of what is known, and the variances of the numbers behind it."""
+
+    known: _Known
+    variances: Floats
+    fits: dict[Memory, Fitted]
 
 
 class LinearBelief(Belief):
@@ -112,9 +122,59 @@ class LinearBelief(Belief):
         self.level = settings.width / 4
         self._earlier = None if earlier is None else earlier.written(many=self.many)
         self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
-        self._fits: tuple[_Known, list[Fitted]] | None = None
+        self._leaned: Prior | None = None
+        self._fits: _Fits | None = None
         self._led: tuple[_Known, Floats] | None = None
         self._gram: tuple[Any, Floats] | None = None
+
+    # ------------------------------------------------------------------ one of many segments
+
+    def sibling(self) -> "LinearBelief":
+        """Return a belief of another segment: of the same set, and knowing nothing."""
+        other = copy.copy(self)
+        other._known = _Known(History.empty(self.dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
+        other._leaned = other._fits = other._led = other._gram = None
+        return other
+
+    def lean_on(self, prior: Prior) -> None:
+        """Begin with what other segments say of this one, in place of nothing."""
+        self._fits = self._led = None  # first: what follows from the old one must not outlive it
+        self._leaned = prior
+        if prior.horizon != self.settings.horizon:
+            self.settings = replace(self.settings, horizon=prior.horizon)
+
+    @cached_property
+    def prior_mean(self) -> Floats:
+        """Nothing."""
+        return np.zeros(self.dimension + 1)
+
+    @cached_property
+    def prior_root(self) -> Floats:
+        """Of the prior covariance of slopes and level."""
+        root = np.zeros((self.dimension + 1, self.dimension + 1))
+        spread = self.spread
+        if spread.factor is None:
+            np.fill_diagonal(root, spread.scale)
+        else:
+            root[:-1, :-1] = np.linalg.cholesky(spread.matrix())
+        root[-1, -1] = self.level
+        return root
+
+    @property
+    def level_place(self) -> int:
+        """The last one."""
+        return self.dimension
+
+    def evidence(self) -> Evidence:
+        """Return what was released, as the memory in use counts it."""
+        known, history = self._known, self.history
+        memory = MEMORIES[self.memory_in_use]
+        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, self._variances()))
+        rows = self.features(history.decisions)
+        precision = (rows * summed[:, None]).T @ rows
+        return Evidence(
+            precision, rows.T @ pulled, known.squares, known.weight, known.place, len(history), known.resets
+        )
 
     # ------------------------------------------------------------------ what is believed
 
@@ -142,9 +202,16 @@ class LinearBelief(Belief):
     def variance(self) -> float:
         """Variance of one loss at one decision."""
         least, first, largest = self.settings.variances
-        known = self._known
-        found = (_VARIANCE_WEIGHT * first + known.squares) / (_VARIANCE_WEIGHT + known.weight)
-        return min(max(found, least), largest)
+        squares, weight, _ = self._repeats
+        return min(max((_VARIANCE_WEIGHT * first + squares) / (_VARIANCE_WEIGHT + weight), least), largest)
+
+    @property
+    def _repeats(self) -> tuple[float, float, float]:
+        """What decisions that were drawn twice say of the variance, here and in other segments."""
+        known, others = self._known, self._leaned
+        if others is None:
+            return known.squares, known.weight, known.place
+        return known.squares + others.squares, known.weight + others.weight, known.place + others.place
 
     def number_variance(self, counts: Floats, raised: Floats | float = 1.0) -> Floats:
         """Variance of released means of so many losses (`counts`), that of a loss `raised` so many times."""
@@ -154,18 +221,20 @@ class LinearBelief(Belief):
     @property
     def fits(self) -> list[Fitted]:
         """The posterior under each memory."""
-        if self._fits is None or self._fits[0] is not self._known:
-            self._fits = self._known, self._all_fits()
-        return self._fits[1]
+        return [self._fit(memory) for memory in MEMORIES]
 
     @property
     def best_fit(self) -> Fitted:
         """The posterior that is in use."""
-        return self.fits[self.memory_in_use]
+        return self._fit(MEMORIES[self.memory_in_use])
 
-    def _all_fits(self) -> list[Fitted]:
-        variances = self._variances()
-        return [self._fitted(memory, variances) for memory in MEMORIES]
+    def _fit(self, memory: Memory) -> Fitted:
+        found = self._fits
+        if found is None or found.known is not self._known:
+            found = self._fits = _Fits(self._known, self._variances(), {})
+        if memory not in found.fits:
+            found.fits[memory] = self._fitted(memory, found.variances)
+        return found.fits[memory]
 
     def _variances(self) -> Floats:
         """Variance of every number: fit with one for all, then take that of each decision."""
@@ -189,9 +258,10 @@ class LinearBelief(Belief):
         Losses near the ends of their range vary less: as f (B - f), for the most part. Never smaller: too large a
         variance costs a little exploring, too small a one can cost everything.
         """
-        if not self._known.weight:
+        _, weight, place = self._repeats
+        if not weight:
             return np.ones(len(expected))
-        here = self._bulge(np.array([self._known.place / self._known.weight]))
+        here = self._bulge(np.array([place / weight]))
         return np.asarray(np.maximum(1.0, self._bulge(expected) / here))
 
     def _bulge(self, means: Floats) -> Floats:
@@ -208,7 +278,10 @@ class LinearBelief(Belief):
             shared = self._gram_of(rows) if rows is history.decisions else None
             return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
         features = self.features(rows)
-        precision, pull = self._warm_prior if warm and self.remembers_earlier else self._cold_prior
+        precision, pull = self._warm_prior if warm and self.remembers_earlier else (self._plain_prior, 0.0)
+        if self._leaned is not None:
+            precision = precision + (self._leaned.precision - self._plain_prior)
+            pull = pull + self._leaned.pull
         return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
 
     def _gram_of(self, rows: Any) -> Floats:
@@ -277,10 +350,6 @@ class LinearBelief(Belief):
         precision = np.linalg.inv(np.linalg.inv(then.precision) + _MOVED**2 * np.linalg.inv(plain))
         return precision, precision @ then.mean
 
-    @property
-    def _cold_prior(self) -> tuple[Floats, Floats]:
-        return self._plain_prior, np.zeros(self.dimension + 1)
-
     # ------------------------------------------------------------------ decisions
 
     @property
@@ -319,18 +388,23 @@ class LinearBelief(Belief):
         known, settings = self._known, self.settings
         centred = replace(numbers, means=numbers.means - settings.middle)
         known = replace(known, trust=known.trust + self._evidence_for_earlier(centred))
-        outcomes = [self._evidence(fit, memory, centred) for fit, memory in zip(self.fits, MEMORIES, strict=True)]
-        surprise = outcomes[self.memory_in_use][1]
         squares, weight, place = self._duplicates(centred)
         known = replace(
             known,
             squares=known.squares + squares,
             weight=known.weight + weight,
             place=known.place + place,
-            scores=scored(known.scores, [evidence for evidence, _ in outcomes]),
-            surprises=np.append(known.surprises, surprise)[-USUAL:],
             alarm=calmer(known.alarm, float(numbers.counts.sum()), settings.horizon),
         )
+        surprise = 0.0
+        if not settings.gradual or len(numbers.means) >= _ENOUGH:  # a few numbers tell memories from nothing
+            outcomes = [self._evidence(fit, memory, centred) for fit, memory in zip(self.fits, MEMORIES, strict=True)]
+            surprise = outcomes[self.memory_in_use][1]
+            known = replace(
+                known,
+                scores=scored(known.scores, [evidence for evidence, _ in outcomes]),
+                surprises=np.append(known.surprises, surprise)[-USUAL:],
+            )
         if surprise > self.limit and len(numbers.means) >= _ENOUGH:
             # This round, too: some of its events were before the change, and it is large.
             known = replace(
@@ -401,7 +475,7 @@ class LinearBelief(Belief):
         """Compare the released numbers with the posterior that forgets nothing."""
         history, rows = self.history, self.history.decisions
         variances = self._variances()
-        expected, covariance = self.fits[0].predict(rows if self.many else self.features(rows))
+        expected, covariance = self._fit(MEMORIES[0]).predict(rows if self.many else self.features(rows))
         tails = laplace_tails(self.settings, history.counts, variances)
         return Misfit.between_decisions(history, variances, expected, covariance, tails)
 

@@ -7,6 +7,7 @@ One event is in one number. The length of a round follows from released numbers 
 Tests: tests/exploration/test_posterior_probes.py.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sottovoce.exploration.decisions import Decisions, Menu
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
 from sottovoce.exploration.posterior.belief import Belief
 from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
+from sottovoce.exploration.posterior.kinship import Prior
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["PosteriorExploration", "PosteriorProbes"]
@@ -36,11 +38,21 @@ class PosteriorProbes(Explorer):
 
     def __init__(self, stage: Stage, belief: Belief) -> None:
         self.stage, self.belief = stage, belief
+        self.ask_others: Callable[[], Prior] | None = None  # what other segments say, if this is one of several
+
+    def sibling(self) -> "PosteriorProbes":
+        """Return the same for another segment, knowing nothing."""
+        return PosteriorProbes(self.stage, self.belief.sibling())
+
+    def prepare(self) -> None:
+        """Let other segments say what they know, before a round begins."""
+        if self.ask_others is not None:
+            self.belief.lean_on(self.ask_others())
 
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
-        settings = self.belief.settings
-        return self.belief.pace.events(settings, passed) * settings.probes
+        settings, pace = self.belief.settings, self.belief.pace
+        return pace.events(settings, passed) * pace.probes(settings, passed)
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
         """Draw the round's decisions."""
@@ -49,8 +61,8 @@ class PosteriorProbes(Explorer):
 
     def count(self, passed: int, size: int) -> int:
         """Decisions of a round of `size` events that begins after `passed` others: fewer if it is a short last one."""
-        events = self.belief.pace.events(self.belief.settings, passed)
-        return min(self.belief.settings.probes, max(1, size // events))
+        settings, pace = self.belief.settings, self.belief.pace
+        return min(pace.probes(settings, passed), max(1, size // pace.events(settings, passed)))
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
         """Return the round that `record` was taken of."""

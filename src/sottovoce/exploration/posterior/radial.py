@@ -12,6 +12,7 @@ round that surprises ten times as much as usual means that the world has changed
 Tests: tests/exploration/test_posterior_radial.py.
 """
 
+import copy
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,7 @@ from sottovoce.exploration.posterior._shape import Shape
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows
 from sottovoce.exploration.posterior.history import History, Numbers
+from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 from sottovoce.projection import Projection
 
@@ -123,8 +125,49 @@ class RadialBelief(Belief):
         scores = tuple(np.zeros(size) for size in GRIDS)
         empty = History.empty(self.dimension)
         self._known = _Known(empty, scores, (0, 0, 0), self.shape.center)
+        self._leaned: Prior | None = None
         self._fits: _Fits | None = None
         self._led: _Led | None = None
+
+    # ------------------------------------------------------------------ one of many segments
+
+    def sibling(self) -> "RadialBelief":
+        """Return a belief of another segment: of the same set, and knowing nothing."""
+        other = copy.copy(self)
+        scores = tuple(np.zeros(size) for size in GRIDS)
+        other._known = _Known(History.empty(self.dimension), scores, (0, 0, 0), self.shape.center)
+        other._leaned = other._fits = other._led = None
+        return other
+
+    def lean_on(self, prior: Prior) -> None:
+        """Begin with what other segments say of this one, in place of nothing."""
+        self._fits = self._led = None  # first: what follows from the old one must not outlive it
+        self._leaned = prior
+        if prior.horizon != self.settings.horizon:
+            self.settings = replace(self.settings, horizon=prior.horizon)
+
+    @property
+    def prior_mean(self) -> Floats:
+        """Of level, slopes and curvature."""
+        return self._prior[0]
+
+    @cached_property
+    def prior_root(self) -> Floats:
+        """Of their prior covariance."""
+        return np.diag(np.sqrt(self._prior[1]))
+
+    @property
+    def level_place(self) -> int:
+        """The first one."""
+        return 0
+
+    def evidence(self) -> Evidence:
+        """Return what was released, as the setting in use counts it."""
+        places = self.shape.place(self.history.decisions)
+        rows, far = self.features(places), self._far(places)[self.history.index]
+        weights, pulls = next(self._weighed(self.setting, [far]))
+        precision = (rows * weights[:, None]).T @ rows
+        return Evidence(precision, rows.T @ pulls, numbers=len(self.history), era=self.resets)
 
     # ------------------------------------------------------------------ what is believed
 
@@ -233,6 +276,9 @@ class RadialBelief(Belief):
     def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
         """Return the posterior after measurements, in the form that is smaller."""
         center, variances = self._prior
+        if self._leaned is not None:
+            precision = self._leaned.precision + (rows * weights[:, None]).T @ rows
+            return ByCoefficients(precision, self._leaned.pull + rows.T @ pulls)
         if gram is not None:
             weights = np.maximum(weights, _FAINT * weights.max(initial=0.0))
             return ByRows(center, variances, rows, gram, weights, pulls)

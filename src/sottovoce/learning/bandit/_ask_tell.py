@@ -83,6 +83,14 @@ class AskTell:
         # For the auditing package alone: called with (round number, released numbers) before anything else uses them.
         self._on_release: Callable[[int, Floats], None] | None = None
 
+    def _join(self, whole: "AskTell", origin: int) -> None:
+        """Be a part of another's books: the same set, coins and noise; ids and rounds of its own."""
+        self._configuration, self._problem, self._problem_calls = whole._configuration, whole._problem, 0
+        self.horizon, self._source, self.seed, self._coins = whole.horizon, whole._source, whole.seed, whole._coins
+        self._local, self._generation, self._settled = whole._local, whole._generation, whole._generation
+        self._origin, self._rounds = origin, OpenRounds(origin)
+        self._taught = self._home = self._on_release = None
+
     # ------------------------------------------------------------------ asking
 
     def _ask_one(self) -> Action:
@@ -134,7 +142,7 @@ class AskTell:
         asked = self._asked
         current = self._blocks_from(asked, asked + 1)[0]
         current.make_ready()
-        current.stop = min(current.size, self._rounds.due(self.patience) - current.first)
+        current.stop = min(current.size, asked - current.first + self._rounds.due(self.patience) - self._now)
         if current is not self._current:
             current.asked = 0
             self._current = current
@@ -142,11 +150,11 @@ class AskTell:
 
     def _close_overdue(self) -> None:
         """Close rounds that have been full for longer than patience lasts."""
-        asked, patience = self._asked, self.patience
-        self._rounds.note_full(asked)
-        if patience is not None and self._rounds.due(patience) <= asked:
+        asked, patience, now = self._asked, self.patience, self._now
+        self._rounds.note_full(asked, now)
+        if patience is not None and self._rounds.due(patience) <= now:
             self._settled = BUSY
-            self._rounds.forget_overdue(asked, patience)
+            self._rounds.forget_overdue(asked, patience, now)
             self._release()
             self._settled = self._generation
 
@@ -292,7 +300,12 @@ class AskTell:
     def _outstanding(self, limit: int | None) -> Outstanding:
         if self._settled != _fork.current:
             self._settle()
-        return self._rounds.outstanding(self._asked, self.patience, limit)
+        return self._rounds.outstanding(self._asked, self.patience, limit, self._now)
+
+    @property
+    def _now(self) -> int:
+        """What patience counts: positions that were asked."""
+        return self._asked
 
     @property
     def _asked(self) -> int:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import by_numbers, own_copy
-from sottovoce.exploration import Decisions, indices_of, said_of
+from sottovoce.exploration import Decisions, indices_of, joined, said_of
 
-__all__ = ["Action", "Actions", "named_action", "named_actions", "speaking"]
+__all__ = ["Action", "Actions", "gathered", "named_action", "named_actions", "speaking"]
 
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
@@ -223,6 +223,23 @@ class Actions:
     def __repr__(self) -> str:
         shape = self._played.shape
         return f"Actions({shape[0]} decisions of {shape[1]:,} coordinates)"
+
+
+def gathered(pieces: Sequence[Actions], order: Integers) -> Actions:
+    """Return blocks of one set as one, event i of all of them, one after another, at place order[i].
+
+    Examples
+    --------
+    >>> one, other = (Actions(np.array([i]), np.eye(2)[[i]], np.array([True])) for i in (0, 1))
+    >>> gathered([one, other], np.array([1, 0])).ids
+    array([1, 0])
+    """
+    if len(pieces) == 1:
+        return pieces[0]
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    ids, wants = (np.concatenate(parts)[back] for parts in ([p.ids for p in pieces], [p.wants_loss for p in pieces]))
+    return Actions(ids, joined([piece._played for piece in pieces])[back], wants, pieces[0]._domain)
 
 
 def _carried_block(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], said: list[Any] | None) -> Actions:

@@ -23,7 +23,7 @@ from sottovoce.domains.specification import (
 )
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
-from sottovoce.exploration.posterior import Posterior
+from sottovoce.exploration.posterior import Posterior, Segments
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.learning.bandit.patience import check_patience
 from sottovoce.learning.options import DecisionFacts
@@ -74,8 +74,9 @@ class BanditConfiguration(DecisionFacts):
         choices = {name: _plain_choice(name, value) for name, value in self.choices.items()}
         prior = {} if self.prior is None else self.prior.to_record()
         return {
-            **{name: one for name, one in plain.items() if name not in ("features", "prior")},
+            **{name: one for name, one in plain.items() if name not in ("features", "prior", "segments")},
             **({} if self.features is None else {"features": self.features.rows}),
+            **({} if self.segments is None else {f"segments.{k}": v for k, v in self.segments.to_record().items()}),
             **{f"prior.{name}": one for name, one in prior.items()},
             "loss_range": [float(end) for end in self.loss_range],
             "privacy": self.privacy.to_dict(),
@@ -108,6 +109,8 @@ class BanditConfiguration(DecisionFacts):
         else:
             check_domain_is(record["fingerprint"], domain)
             domain = in_stored_names(record, domain)
+        if segments := part(record, "segments"):
+            given["segments"] = Segments.from_record(segments)
         plan = given["plan"] if isinstance(given["plan"], str) else Plan.from_dict(given["plan"])
         return cls(
             **{

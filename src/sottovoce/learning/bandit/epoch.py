@@ -43,19 +43,22 @@ class Parts(NamedTuple):
     mechanism: ExactSum | ProbeSums | FreshSums | RunningSums
 
 
-def assemble(problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None) -> Parts:
+def assemble(
+    problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None, like: Explorer | None = None
+) -> Parts:
     """Build a run as an instance of NoisyOCO.
 
     Algorithm 1: NoisyGrad is the one-point estimate summed over a batch, the sum is TreeBasedAgg, NoisyMap is
     conditional gradient (or Wolfe's method) on the regularised sum. The projection of c - step*s descends; the paper's
     line 14 has the sign of an ascent. Frames and designs: NoisyGrad releases each round by itself; the sum is plain.
     Posterior probes take no step: what is released goes into what is believed, and that draws the next decisions.
+    An explorer of another segment, `like` which it is to be, saves setting it up anew.
     """
     check_plan(problem, plan)
     stage = problem.stage(plan.position)
     grid = loss_grid(problem, plan)
     kind, release = exploration_named(plan.exploration), mechanism_named(plan.mechanism)
-    explorer = kind.build(problem, plan, stage)
+    explorer = like.sibling() if isinstance(like, PosteriorProbes) else kind.build(problem, plan, stage)
     moves = moves_of(problem, kind.gives, bits=plan.bits, rounds=plan.rounds, dimension=stage.working.dimension)
     own = {name: getattr(plan.options, name) for name in release.options}
     mechanism = release.start(moves, None if plan.noise is None else source.sampler(plan.noise), **own)
@@ -126,10 +129,11 @@ class Epoch:
         first: int = 0,
         center: Floats | None = None,
         earlier: int = 0,
+        like: Explorer | None = None,
     ) -> None:
         self.plan = plan
         self.grid = loss_grid(problem, plan)
-        self.explorer, self.learner, self.stage, self._mechanism = assemble(problem, plan, source, center)
+        self.explorer, self.learner, self.stage, self._mechanism = assemble(problem, plan, source, center, like)
         self._first, self.earlier = first, earlier  # the first id, and the rounds before it
         self._drawn = _Drawn(0, 0, None, 0, None, None)
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
@@ -211,6 +215,7 @@ class Epoch:
 
     def _begin(self, so_far: "_Drawn", coins: np.random.Generator) -> OpenRound:
         passed, opened = so_far.passed, so_far.opened
+        self.explorer.prepare()
         size = min(self.explorer.round_size(passed), self.plan.horizon - passed)
         point = self.learner.point(opened)
         exploration = self.explorer.begin(point, passed, size, coins)

@@ -160,8 +160,11 @@ class OpenRounds(Generic[AnySlots, AnyRound]):
 
     # ------------------------------------------------------------------ patience
 
-    def note_full(self, asked: int) -> None:
-        """Note when rounds were asked to their end: by the last call of ask, if it is not noted yet."""
+    def note_full(self, asked: int, now: int | None = None) -> None:
+        """Note when rounds were asked to their end: by the last call of ask, if it is not noted yet.
+
+        `now` is what patience counts, if that is not what was asked of these rounds alone.
+        """
         first = self.oldest()
         while first is not None:
             place = max(self._full, first.number) - first.number
@@ -169,7 +172,7 @@ class OpenRounds(Generic[AnySlots, AnyRound]):
                 return
             full = self._rounds[place]
             if full.full_at is None:
-                full.full_at = asked
+                full.full_at = asked if now is None else now
             self._full = full.number + 1
 
     def due(self, patience: int | None) -> int:
@@ -179,11 +182,11 @@ class OpenRounds(Generic[AnySlots, AnyRound]):
             return _FAR
         return first.full_at + patience
 
-    def forget_overdue(self, asked: int, patience: int) -> None:
+    def forget_overdue(self, asked: int, patience: int, now: int | None = None) -> None:
         """Close the losses that rounds lack which have been full for `patience` positions."""
         fillings: list[Filling[AnySlots]] = []
         for overdue in self._rounds:
-            if overdue.full_at is None or asked < overdue.full_at + patience:
+            if overdue.full_at is None or (asked if now is None else now) < overdue.full_at + patience:
                 break
             for block in self._blocks[max(0, block_of(self._blocks, overdue.first)) :]:
                 if block.first >= overdue.end:
@@ -192,9 +195,12 @@ class OpenRounds(Generic[AnySlots, AnyRound]):
         self.fill(fillings, FORGOTTEN)
         self.drop_finished(asked)
 
-    def outstanding(self, asked: int, patience: int | None, limit: int | None = None) -> Outstanding:
+    def outstanding(
+        self, asked: int, patience: int | None, limit: int | None = None, now: int | None = None
+    ) -> Outstanding:
         """Actions that were asked, and whose loss is neither told nor forgotten."""
-        self.note_full(asked)
+        now = asked if now is None else now
+        self.note_full(asked, now)
         ids, numbers, waiting = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)], dict[int, int]()
         for block in self._blocks:
             pending = np.flatnonzero(block.pending(slice(0, max(0, asked - block.first))))
@@ -203,12 +209,14 @@ class OpenRounds(Generic[AnySlots, AnyRound]):
                 numbers.append(np.full(len(pending), block.round.number))
                 waiting[block.round.number] = waiting.get(block.round.number, 0) + len(pending)
         found, rounds = np.concatenate(ids)[:limit], np.concatenate(numbers)[:limit]
-        described = (self._described(one, waiting, asked, patience) for one in self._rounds if one.number in waiting)
+        described = (
+            self._described(one, waiting, asked, patience, now) for one in self._rounds if one.number in waiting
+        )
         return Outstanding(found, rounds, asked - found - 1, tuple(described))
 
     @staticmethod
-    def _described(one: Round, waiting: dict[int, int], asked: int, patience: int | None) -> WaitingRound:
-        left = None if patience is None or one.full_at is None else max(0, one.full_at + patience - asked)
+    def _described(one: Round, waiting: dict[int, int], asked: int, patience: int | None, now: int) -> WaitingRound:
+        left = None if patience is None or one.full_at is None else max(0, one.full_at + patience - now)
         return WaitingRound(one.number, waiting[one.number], min(one.size, asked - one.first), one.size, left)
 
     # ------------------------------------------------------------------ losses

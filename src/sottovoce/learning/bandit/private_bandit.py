@@ -7,7 +7,7 @@ affair (epoch.py puts its parts together), and what happens to a loss is privacy
 import copy
 import threading
 from dataclasses import replace
-from typing import Any, Self, Unpack, overload
+from typing import Any, Self, Unpack, cast, overload
 
 from sottovoce import _fork
 from sottovoce._arrays import Floats
@@ -67,6 +67,9 @@ class PrivateBandit(AskTell):
     prior
         What `posterior` of an earlier run or study returned, about the same coordinates: posterior probes begin with
         what that knew, allow for a world that has moved since, and drop it if released numbers speak against it.
+    segments
+        Kinds of people or occasions, public, that are decided for separately and learn from each other: a list of names,
+        a mapping of factors to levels, or `Segments`. `ask` then says whom an action is for.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise
@@ -109,6 +112,14 @@ class PrivateBandit(AskTell):
     743
     """
 
+    def __new__(cls, *_: Any, segments: Any = None, **__: Any) -> Self:
+        """Return an optimizer of several segments, where there are any."""
+        if segments is not None and cls is PrivateBandit:
+            from sottovoce.learning.segmented import SegmentedBandit
+
+            return cast(Self, super().__new__(SegmentedBandit))
+        return super().__new__(cls)
+
     @spelled_out
     def __init__(
         self,
@@ -129,10 +140,13 @@ class PrivateBandit(AskTell):
             domain, horizon, loss_range, privacy, patience=patience, choices=choices, **arguments
         )
         self._prepare(made, noise_source(noise), seed)
-        self._epochs = self._next_epoch(None)
-        self._current = self._open_block()
+        self._begin()
         # Last of all: what cannot be built is not charged.
         self._charge(begin_life(ledger, name, self._problem.privacy, simulated=self._source.simulated))
+
+    def _begin(self) -> None:
+        self._epochs = self._next_epoch(None)
+        self._current = self._open_block()
 
     def _charge(self, life: Life) -> None:
         self._life, self._attentive = life, self._local or life.wants_to_hear
@@ -140,12 +154,12 @@ class PrivateBandit(AskTell):
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None) -> Action: ...
+    def ask(self, size: None = None, *, segment: Any = None) -> Action: ...
 
     @overload
-    def ask(self, size: int) -> Actions: ...
+    def ask(self, size: int, *, segment: Any = None) -> Actions: ...
 
-    def ask(self, size: int | None = None) -> Action | Actions:
+    def ask(self, size: int | None = None, *, segment: Any = None) -> Action | Actions:
         """Return the next action, or a block of `size` of them.
 
         Never blocks: while losses are outstanding, later rounds play the newest point there is.
@@ -154,20 +168,29 @@ class PrivateBandit(AskTell):
         ----------
         size
             How many actions; None for a single `Action`.
+        segment
+            Whom it is for, of an optimizer with `segments`; for a block, one segment for all of it or a list with one
+            for each event.
         """
+        if segment is not None:
+            raise no_segments()
         if size is not None:
             size = whole("size", size)
             with self._lock: return self._ask_block(size)  # noqa: E701  # fmt: skip
         with self._lock: return self._ask_one()  # noqa: E701  # fmt: skip
 
-    def ask_round(self, most: int | None = None) -> Actions:
+    def ask_round(self, most: int | None = None, *, segment: Any = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
 
         Parameters
         ----------
         most
             How many actions at most; None for all that are left of the round.
+        segment
+            Whose round, of an optimizer with `segments`.
         """
+        if segment is not None:
+            raise no_segments()
         limit = None if most is None else whole("most", most)
         with self._lock: return self._ask_round(limit)  # noqa: E701  # fmt: skip
 
@@ -248,25 +271,47 @@ class PrivateBandit(AskTell):
         limit = None if limit is None else whole("limit", limit, least=0)
         with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
 
-    def recommend(self) -> Recommendation:
+    def recommend(self, *, segment: Any = None) -> Recommendation:
         """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
 
         Released values alone decide it. The point that actions are taken around may lag behind: see `point`.
+
+        Parameters
+        ----------
+        segment
+            For whom, of an optimizer with `segments`; None for one decision for all of them, with that of each beside
+            it.
         """
+        if segment is not None:
+            raise no_segments()
         with self._lock: return self._recommended()  # noqa: E701  # fmt: skip
 
-    def posterior(self) -> Posterior:
+    def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
 
         It holds released values alone. Plans without a model (frames, designs, the paper's) have none, and say so.
+
+        Parameters
+        ----------
+        segment
+            Of whom, of an optimizer with `segments`.
         """
+        if segment is not None:
+            raise no_segments()
         with self._lock: return self._believed()  # noqa: E701  # fmt: skip
 
-    def misfit(self) -> Misfit | None:
+    def misfit(self, *, segment: Any = None) -> Misfit | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.
 
         Its `caution` says what to do if it does not; `recommend` repeats it.
+
+        Parameters
+        ----------
+        segment
+            Of whom, of an optimizer with `segments`.
         """
+        if segment is not None:
+            raise no_segments()
         with self._lock: return misfit_of(self._best_informed or self._epoch)  # noqa: E701  # fmt: skip
 
     def _believed(self) -> Posterior:
@@ -381,6 +426,10 @@ class PrivateBandit(AskTell):
         (700, True)
         """
         saved = saved_state.load(state, domain=domain, noise=noise)
+        if saved.configuration.segments is not None and cls is PrivateBandit:
+            from sottovoce.learning.segmented import SegmentedBandit
+
+            return cast(Self, SegmentedBandit.from_state(state, domain=domain, noise=noise, ledger=ledger, name=name))
         if saved.token is not None and ledger is None:
             raise StateRefused(f"{saved.name!r} was charged to a ledger, and this life must be, too: pass ledger=")
         self = cls.__new__(cls)
@@ -426,3 +475,8 @@ class PrivateBandit(AskTell):
         self._lock, self._on_release = threading.RLock(), None
         self._generation = _fork.generation()
         self._settled = self._generation if self._settled != BUSY else BUSY
+
+
+def no_segments() -> TypeError:
+    """Say that there are none."""
+    return TypeError("segment= is for an optimizer with segments: pass segments=[...] when it is created")

@@ -63,8 +63,8 @@ class PosteriorOptions(Options, exploration="posterior"):
 
     @property
     def begins_with(self) -> tuple[str, ...]:
-        """Which of `features` and `prior` such a plan can make use of."""
-        return ("features", "prior") if self.model == "linear" else ("prior",)
+        """Which of `features`, `prior` and `segments` such a plan can make use of."""
+        return ("features", "prior", "segments") if self.model == "linear" else ("prior", "segments")
 
     @property
     def rests_on(self) -> str:
@@ -212,6 +212,7 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         cap=options.round_cap,
         temper=options.temper,
         sentinel=options.sentinel,
+        gradual=problem.segments is not None,
     )
     domain, earlier = problem.domain, None
     if problem.prior is not None:

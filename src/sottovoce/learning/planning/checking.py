@@ -18,6 +18,7 @@ __all__ = ["check_costs", "check_knowledge", "check_plan"]
 _WANTED = {
     "features": "a linear model alone can use them: losses='linear' or integral=True, with exploration='posterior'",
     "prior": "posterior probes alone begin with it: exploration='posterior'",
+    "segments": "posterior probes alone let segments inform each other: plan='auto', or exploration='posterior'",
 }
 
 

@@ -1,0 +1,208 @@
+"""A lane: the actions, rounds and losses of one segment, in the books of an optimizer that has several."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce import _fork
+from sottovoce._arrays import Floats, Integers
+from sottovoce.exploration.posterior import Belief, Evidence, Misfit, Posterior, Segment
+from sottovoce.learning.bandit._ask_tell import AskTell
+from sottovoce.learning.bandit._life import Life
+from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.open_rounds import Filling
+from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.recommendation import Recommendation, believed, misfit_of
+from sottovoce.learning.bandit.rounds import Block
+
+__all__ = ["Lane"]
+
+
+class Lane(AskTell):
+    """One segment's books. Whoever has the lanes holds the lock, and says what time it is.
+
+    Parameters
+    ----------
+    whole
+        The books that it is a part of.
+    number, segment
+        Of the segment.
+    origin
+        The id of its first event.
+    make
+        Makes its epochs: from the number of the lane, length, first id, and the one before.
+    clock
+        What patience counts: positions that were asked of all segments.
+    """
+
+    def __init__(
+        self,
+        whole: AskTell,
+        number: int,
+        segment: Segment,
+        origin: int,
+        make: Callable[[int, int, int, Epoch | None], Epoch],
+        clock: Callable[[], int],
+    ) -> None:
+        self._join(whole, origin)
+        self.number, self.segment = number, segment
+        self._make, self._clock = make, clock
+        self._epochs = self._next_epoch(None)
+        self._current = self._open_block()
+
+    def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
+        return self._make(self.number, length, first, previous)
+
+    @property
+    def _now(self) -> int:
+        return self._clock()
+
+    def witness(self, witness: Callable[[int, Floats], None]) -> None:
+        """Let somebody see what is released, before anything uses it."""
+        self._on_release = witness
+
+    def charge(self, life: Life) -> None:
+        """Release under a charge that all lanes share."""
+        self._life = life
+
+    # ------------------------------------------------------------------ asking
+
+    @property
+    def asked(self) -> int:
+        """Events that were asked of it."""
+        current = self._current
+        return current.first + current.asked - self._origin
+
+    @property
+    def may_be_full(self) -> bool:
+        """Whether the last call may have asked a round to its end."""
+        current = self._current
+        return current.asked == current.size
+
+    def ask_one(self) -> Action:
+        """Return the next action."""
+        return self._ask_one()
+
+    def draw(self, size: int) -> list[Block]:
+        """Draw the next `size` actions, if they are not drawn: all that can fail before `hand_out`."""
+        self._settle_if_needed()
+        return self._blocks_from(self._asked, self._asked + size)
+
+    def hand_out(self, size: int) -> Actions:
+        """Return the next actions, by one assignment after everything that can fail."""
+        return self._hand_out(size)
+
+    def left_of_round(self) -> int:
+        """How many actions the current round has left; a new one is begun if there are none."""
+        self._settle_if_needed()
+        asked = self._asked
+        return self._blocks_from(asked, asked + 1)[0].round.end - asked
+
+    def note_full(self) -> int:
+        """Note that rounds are asked to their end; return when the first of these is out of patience."""
+        self._rounds.note_full(self._asked, self._now)
+        return self._rounds.due(self.patience)
+
+    def close_overdue(self) -> int:
+        """Close what is out of patience; return when the next round will be."""
+        self._settle_if_needed()
+        self._close_overdue()
+        return self._rounds.due(self.patience)
+
+    # ------------------------------------------------------------------ telling
+
+    def tell_one(self, one: int, loss: Any, late: str) -> None:
+        """Record the loss of one action."""
+        self._tell_one(one, loss, late)
+
+    def where(self, ids: Integers, losses: NDArray[Any], late: str) -> list[Filling[Block]]:
+        """Return where losses belong; refuse all of them if anything is wrong with one. Nothing is changed."""
+        self._settle_if_needed()
+        return self._rounds.losses(ids, losses, asked=self._asked, late=late)
+
+    def waiting(self, ids: Integers) -> list[Filling[Block]]:
+        """Return which of these wait for a loss, to be forgotten. Nothing is changed."""
+        self._settle_if_needed()
+        return self._rounds.waiting(ids, asked=self._asked)
+
+    def fill(self, fillings: list[Filling[Block]], state: int) -> None:
+        """Record what `where` or `waiting` returned, as far as that is not done, and release what is complete."""
+        rest = []
+        for block, slots, integers in fillings:
+            pending = block.pending(slots)
+            rest.append((block, slots[pending], integers[pending] if isinstance(integers, np.ndarray) else integers))
+        self._fill(rest, state)
+
+    def settle(self) -> None:
+        """Finish what was cut short."""
+        self._settle_if_needed()
+
+    def _settle_if_needed(self) -> None:
+        if self._settled != _fork.current:
+            self._settle()
+
+    # ------------------------------------------------------------------ one of several (`Kin`)
+
+    def evidence(self) -> Evidence:
+        """What was released of the segment."""
+        return self._kin.evidence()
+
+    def knowledge(self) -> object:
+        """What was learned, as one value."""
+        return self._kin.knowledge()
+
+    @property
+    def _kin(self) -> Any:
+        explorer: Any = self._epoch.explorer
+        return explorer.belief
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def epoch(self) -> Epoch:
+        """The one that is played."""
+        return self._epoch
+
+    @property
+    def informed(self) -> Epoch:
+        """The one that has learned most."""
+        return self._best_informed or self._epoch
+
+    @property
+    def belief(self) -> Belief:
+        """What is believed of the segment."""
+        explorer: Any = self.informed.explorer
+        return explorer.belief  # type: ignore[no-any-return]
+
+    @property
+    def point_played(self) -> Floats:
+        """The point that its actions are taken around."""
+        return self._current.round.epoch.stage.original(self._current.round.point)
+
+    def recommended(self) -> Recommendation:
+        """Return the decision to take home for the segment, with what others say of it."""
+        self.informed.explorer.prepare()
+        return self._recommended()
+
+    def believed(self) -> Posterior:
+        """Return what is believed about its losses."""
+        self.informed.explorer.prepare()
+        return believed(self.informed)
+
+    def misfit(self) -> Misfit | None:
+        """Return how well what was released of it fits the model."""
+        self.informed.explorer.prepare()
+        return misfit_of(self.informed)
+
+    def outstanding(self, limit: int | None) -> Outstanding:
+        """Return its actions that wait for losses."""
+        return self._outstanding(limit)
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle that were made for it."""
+        return self._epochs.finished_calls + self._epoch.oracle_calls
+
