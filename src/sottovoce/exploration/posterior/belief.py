@@ -19,6 +19,7 @@ __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
 
 
 _ENOUGH_REPEATS = 20  # numbers of decisions that were released before, to tell whether the world changes
+_CROWD = 20  # segments from which each has fewer rounds than it would have alone
 _PLAINLY_WRONG = 1e-4  # probability of what was released, under the model
 
 
@@ -46,8 +47,9 @@ class Settings:
         What deviations of a posterior sample are multiplied by.
     sentinel
         Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
-    gradual
-        Whether the first rounds have fewer decisions: one of many segments, whose first rounds are under way together.
+    segments
+        How many segments there are, if this is one of several: their first rounds are under way together, and so have
+        fewer decisions; and where there are dozens, rounds grow faster.
     """
 
     horizon: int
@@ -62,7 +64,7 @@ class Settings:
     temper: float
     heavy: bool = True
     sentinel: bool = False
-    gradual: bool = False
+    segments: int = 0
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,14 @@ class Pace:
         passed
             Events before the round.
         """
-        if not settings.gradual:
+        if not settings.segments:
             return settings.probes
         return min(settings.probes, max(1, int(self._longest(settings, passed) / settings.least)))
 
     def _longest(self, settings: Settings, passed: int) -> float:
         remembered = min(max(0, passed - self.since), self.reach)
-        return min(settings.growth * remembered, settings.cap * settings.horizon)
+        crowd = max(1.0, settings.segments / _CROWD)
+        return min(settings.growth * crowd**0.5 * remembered, settings.cap * crowd * settings.horizon)
 
 
 @dataclass(frozen=True)

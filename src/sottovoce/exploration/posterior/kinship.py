@@ -14,10 +14,10 @@ Tests: tests/exploration/test_kinship.py compares it with the joint Gaussian, wr
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.posterior.segments import Segments
@@ -28,7 +28,7 @@ SHARES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """What a part of the coefficients may have of their prior variance."""
 _FIRST = 5  # of SHARES, before anything is known
 _DECADES = 1.0  # by which a share is expected to differ from the first one: the prior of the shares
-_AGAIN = 1.3  # as many numbers as at the last time, and shares are learned again
+_AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,8 @@ class Prior:
         As in `Evidence`, summed over the others.
     horizon
         Events that the segment is expected to have in all.
+    segments
+        How many there are.
     """
 
     precision: Floats
@@ -77,6 +79,7 @@ class Prior:
     weight: float
     place: float
     horizon: int
+    segments: int
 
 
 class Kin(Protocol):
@@ -85,7 +88,8 @@ class Kin(Protocol):
     def evidence(self) -> Evidence:
         """What was released of it."""
 
-    def knowledge(self) -> object:
+    @property
+    def known(self) -> object:
         """What was learned, as one value: the same object as long as nothing new is."""
 
 
@@ -140,21 +144,6 @@ class Likeness:
         return own / whole, tuple(one / whole for one in (common, *effects))
 
 
-@dataclass(frozen=True, eq=False)
-class _Stacked:
-    """What was released of all segments, in units of the prior."""
-
-    known: tuple[object, ...]
-    precisions: Floats  # (S, p, p)
-    pulls: Floats  # (S, p)
-    evidences: tuple[Evidence, ...]
-    eras: Integers
-
-    @property
-    def numbers(self) -> int:
-        return sum(one.numbers for one in self.evidences)
-
-
 class Kinship:
     """What segments know of each other.
 
@@ -169,16 +158,16 @@ class Kinship:
     def __init__(self, segments: Segments, like: Coefficients) -> None:
         self._groups = segments.groups
         self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
+        self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
         self.likeness = Likeness(effects=(_FIRST,) * (len(self._groups) - 1))
         self._members: list[Kin] = []
         self._rows = np.empty((0, sum(size for _, size in self._groups)))
         self._learned = 0  # numbers that there were when the likeness was learned
-        self._stack: _Stacked | None = None
-        self._reduced: tuple[_Stacked, Likeness, Floats, Floats] | None = None
+        self._heard = _Heard.of(0, self._size)
 
-    def join(self, row: Floats, member: Kin) -> int:
-        """Take in a segment; return its place.
+    def join(self, row: Floats, member: Kin) -> None:
+        """Take in a segment.
 
         Parameters
         ----------
@@ -189,7 +178,18 @@ class Kinship:
         """
         self._rows = np.vstack([self._rows[: len(self._members)], row])
         self._members = [*self._members, member]
-        return len(self._members) - 1
+
+    def replace(self, place: int, member: Kin) -> None:
+        """Let another speak for a segment.
+
+        Parameters
+        ----------
+        place
+            Of the segment.
+        member
+            What it has to say.
+        """
+        self._members = [*self._members[:place], member, *self._members[place + 1 :]]
 
     @property
     def count(self) -> int:
@@ -210,34 +210,41 @@ class Kinship:
         row
             What it shares with others, if it is not there yet.
         """
-        stack = self._stacked()
-        self._learn(stack)
-        era = int(stack.eras[place]) if place >= 0 else int(np.max(stack.eras, initial=0))
-        others = stack.eras == era
+        heard = self._listen()
+        self._learn(heard)
+        self._reduce(heard)
+        era = int(heard.eras[place]) if place >= 0 else int(np.max(heard.eras, initial=0))
+        others = (heard.eras == era).astype(np.float64)
         if place >= 0:
-            others[place] = False
-        own = self._own_shares(self.likeness)
-        mean, covariance = self._common(stack, others, self._rows[place] if row is None else row)
-        covariance[np.diag_indices_from(covariance)] += own
-        inverse = np.linalg.inv(self._root)
-        precision = inverse.T @ np.linalg.inv(covariance) @ inverse
+            others[place] = 0.0
+        mean, covariance = self._common(heard, others, self._rows[place] if row is None else row)
+        covariance[np.diag_indices_from(covariance)] += self._own_shares(self.likeness)
+        precision = self._inverse.T @ np.linalg.inv(covariance) @ self._inverse
         precision = (precision + precision.T) / 2
-        known = [one for one, other in zip(stack.evidences, others, strict=True) if other]
-        squares, weight, place_ = (sum(getattr(one, name) for one in known) for name in ("squares", "weight", "place"))
-        return Prior(precision, precision @ (self._mean + self._root @ mean), squares, weight, place_, horizon)
+        squares, weight, place_ = (float(one) for one in others @ heard.repeats)
+        pull = precision @ (self._mean + self._root @ mean)
+        return Prior(precision, pull, squares, weight, place_, horizon, len(others) + (place < 0))
 
-    def _common(self, stack: _Stacked, others: Floats | Integers, row: Floats) -> tuple[Floats, Floats]:
+    def _common(self, heard: "_Heard", others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
-        informs, pulls = self._without_residuals(stack, self.likeness)
-        rows, size = self._rows[others], self._size
-        width = rows.shape[1]
-        precision = np.einsum("sg,sh,sij->gihj", rows, rows, informs[others], optimize=True)
-        precision = precision.reshape(width * size, width * size)
+        precision, pull = self._added_up(heard.informs, heard.says, others)
         precision[np.diag_indices_from(precision)] += 1 / self._common_variances(self.likeness)
-        pull = np.einsum("sg,si->gi", rows, pulls[others]).ravel()
-        across = np.kron(row, np.eye(size))  # (p, G p): from the parts to the segment
+        if len(row) == 1:
+            covariance = np.linalg.inv(precision)
+            return covariance @ pull, covariance
+        across = np.kron(row, np.eye(self._size))
         solved = np.linalg.solve(precision, np.column_stack([across.T, pull]))
         return np.asarray(across @ solved[:, -1]), np.asarray(across @ solved[:, :-1])
+
+    def _added_up(self, informs: Floats, says: Floats, others: Floats) -> tuple[Floats, Floats]:
+        """What segments, each so many times, say of all common parts together: a precision and a pull."""
+        rows, size = self._rows, self._size
+        if rows.shape[1] == 1:
+            return (others @ informs.reshape(len(rows), size * size)).reshape(size, size), others @ says
+        width, weighed = rows.shape[1], others[:, None] * rows
+        pairs = (weighed[:, :, None] * rows[:, None, :]).reshape(len(rows), width * width)
+        summed = (pairs.T @ informs.reshape(len(rows), size * size)).reshape(width, width, size, size)
+        return summed.swapaxes(1, 2).reshape(width * size, width * size), (weighed.T @ says).ravel()
 
     def _common_variances(self, likeness: Likeness) -> Floats:
         """Prior variances of the common parts, in units of the prior; levels have one part in common, and no more."""
@@ -255,24 +262,28 @@ class Kinship:
         shares[self._level] = SHARES[likeness.level]
         return shares
 
-    def _without_residuals(self, stack: _Stacked, likeness: Likeness) -> tuple[Floats, Floats]:
-        """What each segment says of its common parts, its residual integrated out: (A^-1 + own)^-1, and its pull."""
-        if self._reduced is None or self._reduced[0] is not stack or self._reduced[1] != likeness:
-            informs, pulls, _ = self._integrated(stack, likeness)
-            self._reduced = stack, likeness, informs, pulls
-        return self._reduced[2], self._reduced[3]
+    def _reduce(self, heard: "_Heard") -> None:
+        """See to it that what each segment says of its common parts is up to date."""
+        if heard.likeness != self.likeness:
+            heard.stale[:] = True
+            heard.likeness = self.likeness
+        stale = np.flatnonzero(heard.stale)
+        if len(stale):
+            informs, says, _ = self._integrated(heard.precisions[stale], heard.pulls[stale], self.likeness)
+            heard.informs[stale], heard.says[stale] = informs, says
+            heard.stale[stale] = False
 
-    def _integrated(self, stack: _Stacked, likeness: Likeness) -> tuple[Floats, Floats, float]:
+    def _integrated(self, precisions: Floats, pulls: Floats, likeness: Likeness) -> tuple[Floats, Floats, float]:
+        """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, and the pull."""
         own = np.sqrt(self._own_shares(likeness))
-        scaled = own[:, None] * stack.precisions
+        scaled = own[:, None] * precisions
         inner = scaled * own + np.eye(self._size)
-        targets = np.concatenate([scaled, (own * stack.pulls)[:, :, None]], axis=2)
+        targets = np.concatenate([scaled, (own * pulls)[:, :, None]], axis=2)
         solved = np.linalg.solve(inner, targets)
-        informs = stack.precisions - np.swapaxes(scaled, 1, 2) @ solved[:, :, :-1]
-        pulls = stack.pulls - (np.swapaxes(scaled, 1, 2) @ solved[:, :, -1:])[:, :, 0]
+        back = np.swapaxes(scaled, 1, 2) @ solved
         determinants = float(np.linalg.slogdet(inner)[1].sum())
         quadratic = float((targets[:, :, -1] * solved[:, :, -1]).sum())
-        return informs, pulls, (quadratic - determinants) / 2
+        return precisions - back[:, :, :-1], pulls - back[:, :, -1], (quadratic - determinants) / 2
 
     # ------------------------------------------------------------------ how alike they are
 
@@ -284,65 +295,96 @@ class Kinship:
         likeness
             How alike segments are taken to be.
         """
-        stack = self._stacked()
-        informs, pulls, own = self._integrated(stack, likeness)
-        rows, variances = self._rows, self._common_variances(likeness)
-        width = rows.shape[1] * self._size
-        precision = np.einsum("sg,sh,sij->gihj", rows, rows, informs, optimize=True).reshape(width, width)
-        root = np.sqrt(variances)
-        inner = root[:, None] * precision * root + np.eye(width)
-        pull = root * np.einsum("sg,si->gi", rows, pulls).ravel()
+        heard = self._listen()
+        informs, says, own = self._integrated(heard.precisions, heard.pulls, likeness)
+        precision, pull = self._added_up(informs, says, np.ones(len(informs)))
+        root = np.sqrt(self._common_variances(likeness))
+        inner = root[:, None] * precision * root + np.eye(len(root))
+        pull = root * pull
         quadratic = float(pull @ np.linalg.solve(inner, pull))
         return own + (quadratic - float(np.linalg.slogdet(inner)[1])) / 2
 
-    def _learn(self, stack: _Stacked) -> None:
-        """Take a step of each share to where what was released is more likely; now and then."""
-        if len(self._members) < 2 or stack.numbers < max(2.0, _AGAIN * self._learned):
+    def _learn(self, heard: "_Heard") -> None:
+        """Take steps of each share to where what was released is more likely; now and then."""
+        numbers = int(heard.numbers.sum())
+        if len(self._members) < 2 or numbers < max(2.0, _AGAIN * self._learned):
             return
         best = self.likeness
         value = self._posterior_of(best)
         for which in range(len(best.places())):
             for step in (-1, 1):
-                while (other := _stepped(best, which, step)) is not None and (found := self._posterior_of(other)) > value:
+                while (other := _stepped(best, which, step)) and (found := self._posterior_of(other)) > value:
                     best, value = other, found
-        self.likeness, self._learned = best, stack.numbers
+        self.likeness, self._learned = best, numbers
 
     def _posterior_of(self, likeness: Likeness) -> float:
-        places = np.array(likeness.places())
-        first = np.array([_FIRST, len(SHARES) - 1, *([_FIRST] * len(likeness.effects))])
-        away = np.log10(np.array(SHARES)[places] / np.array(SHARES)[first]) / _DECADES
+        shares = np.array(SHARES)
+        first = Likeness(effects=(_FIRST,) * len(likeness.effects))
+        away = np.log10(shares[list(likeness.places())] / shares[list(first.places())]) / _DECADES
         return self.log_evidence(likeness) - float((away**2).sum()) / 2
 
     # ------------------------------------------------------------------ in units of the prior
 
-    def _stacked(self) -> _Stacked:
-        known = tuple(one.knowledge() for one in self._members)
-        before = self._stack
-        if before is not None and len(before.known) == len(known) and all(map(_is, before.known, known)):
-            return before
-        p, count = self._size, len(known)
-        precisions, pulls, evidences = np.zeros((count, p, p)), np.zeros((count, p)), []
-        for place, member in enumerate(self._members):
-            if before is not None and place < len(before.known) and before.known[place] is known[place]:
-                precisions[place], pulls[place] = before.precisions[place], before.pulls[place]
-                evidences.append(before.evidences[place])
-                continue
-            said = member.evidence()
-            precisions[place] = self._root.T @ said.precision @ self._root
-            pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
-            evidences.append(said)
-        eras: Integers = np.array([one.era for one in evidences], dtype=np.int64)
-        self._stack = _Stacked(known, precisions, pulls, tuple(evidences), eras)
-        return self._stack
+    def _listen(self) -> "_Heard":
+        """Return what all segments have to say; of those alone that have learned something is it asked again."""
+        known = [one.known for one in self._members]
+        heard = self._heard
+        if len(heard.known) < len(known):
+            heard = self._heard = heard.longer(len(known))
+        if heard.known == known:  # the same objects
+            return heard
+        for place, (before, now) in enumerate(zip(heard.known, known, strict=True)):
+            if before is not now:
+                self._hear(heard, place, now)
+        return heard
 
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """What segments may have in common, by name."""
-        return tuple(name for name, _ in self._groups)
+    def _hear(self, heard: "_Heard", place: int, known: object) -> None:
+        said = self._members[place].evidence()
+        heard.precisions[place] = self._root.T @ said.precision @ self._root
+        heard.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
+        heard.repeats[place] = said.squares, said.weight, said.place
+        heard.numbers[place], heard.eras[place], heard.stale[place] = said.numbers, said.era, True
+        heard.known[place] = known  # last: what is cut short before is heard again
 
 
-def _is(one: object, other: object) -> bool:
-    return one is other
+@dataclass(eq=False)
+class _Heard:
+    """What was released of all segments, in units of the prior; and, residuals integrated out, what it says."""
+
+    known: list[object]  # that it follows from
+    precisions: Floats  # (S, p, p)
+    pulls: Floats  # (S, p)
+    repeats: Floats  # (S, 3)
+    numbers: Integers
+    eras: Integers
+    stale: NDArray[np.bool_]  # where the following are out of date
+    informs: Floats  # (S, p, p)
+    says: Floats  # (S, p)
+    likeness: Likeness | None = None  # of the last two
+
+    @classmethod
+    def of(cls, count: int, size: int) -> "_Heard":
+        square, row, none = (count, size, size), (count, size), np.zeros(count, dtype=np.int64)
+        return cls(
+            [None] * count,
+            np.zeros(square),
+            np.zeros(row),
+            np.zeros((count, 3)),
+            none,
+            none.copy(),
+            np.ones(count, dtype=bool),
+            np.zeros(square),
+            np.zeros(row),
+        )
+
+    def longer(self, count: int) -> "_Heard":
+        """Return the same with room for more segments."""
+        other = _Heard.of(count, self.pulls.shape[1])
+        for one in ("precisions", "pulls", "repeats", "numbers", "eras", "stale", "informs", "says"):
+            getattr(other, one)[: len(self.known)] = getattr(self, one)
+        other.known[: len(self.known)] = self.known
+        other.likeness = self.likeness
+        return other
 
 
 def _stepped(likeness: Likeness, which: int, step: int) -> Likeness | None:

@@ -23,13 +23,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
 from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, calmer, in_use, limit_of, scored
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
-from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
+from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, by_lower, lower_root, prior_spread
 from sottovoce.exploration.posterior.history import History, Numbers
 from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
@@ -67,11 +66,18 @@ class _Known:
 
 
 class _Fits(NamedTuple):
-    """Posteriors that were computed of what is known, and the variances of the numbers behind it."""
+    """Posteriors that were computed of what is known."""
+
+    known: _Known
+    fits: dict[Memory, Fitted]
+
+
+class _Counted(NamedTuple):
+    """How numbers count, whatever others say: their variances; by memory, their precision and pull."""
 
     known: _Known
     variances: Floats
-    fits: dict[Memory, Fitted]
+    summed: dict[Memory, tuple[Floats, Floats]]
 
 
 class LinearBelief(Belief):
@@ -121,9 +127,10 @@ class LinearBelief(Belief):
         self.spread = prior_spread(vertices, self.center, settings.width, features)
         self.level = settings.width / 4
         self._earlier = None if earlier is None else earlier.written(many=self.many)
-        self._known = _Known(History.empty(dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
+        self.known = _Known(History.empty(dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
         self._leaned: Prior | None = None
         self._fits: _Fits | None = None
+        self._counted: _Counted | None = None
         self._led: tuple[_Known, Floats] | None = None
         self._gram: tuple[Any, Floats] | None = None
 
@@ -132,16 +139,16 @@ class LinearBelief(Belief):
     def sibling(self) -> "LinearBelief":
         """Return a belief of another segment: of the same set, and knowing nothing."""
         other = copy.copy(self)
-        other._known = _Known(History.empty(self.dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
-        other._leaned = other._fits = other._led = other._gram = None
+        other.known = _Known(History.empty(self.dimension, many=self.many), np.zeros(len(MEMORIES)), np.empty(0))
+        other._leaned = other._fits = other._counted = other._led = other._gram = None
         return other
 
     def lean_on(self, prior: Prior) -> None:
         """Begin with what other segments say of this one, in place of nothing."""
         self._fits = self._led = None  # first: what follows from the old one must not outlive it
         self._leaned = prior
-        if prior.horizon != self.settings.horizon:
-            self.settings = replace(self.settings, horizon=prior.horizon)
+        if (prior.horizon, prior.segments) != (self.settings.horizon, self.settings.segments):
+            self.settings = replace(self.settings, horizon=prior.horizon, segments=prior.segments)
 
     @cached_property
     def prior_mean(self) -> Floats:
@@ -167,36 +174,48 @@ class LinearBelief(Belief):
 
     def evidence(self) -> Evidence:
         """Return what was released, as the memory in use counts it."""
-        known, history = self._known, self.history
+        known, history = self.known, self.history
         memory = MEMORIES[self.memory_in_use]
-        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, self._variances()))
+        precision, pull = self._once(memory, self._variances())
+        return Evidence(precision, pull, known.squares, known.weight, known.place, len(history), known.resets)
+
+    def _once(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
+        """Add up once what counts in the same way."""
+        counted = self._counted
+        if counted is None or counted.variances is not variances:
+            return self._summed(memory, variances)
+        if memory not in counted.summed:
+            counted.summed[memory] = self._summed(memory, variances)
+        return counted.summed[memory]
+
+    def _summed(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
+        """Add up what was released, each number by its precision: of the coefficients, a precision and a pull."""
+        history = self.history
+        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
         rows = self.features(history.decisions)
-        precision = (rows * summed[:, None]).T @ rows
-        return Evidence(
-            precision, rows.T @ pulled, known.squares, known.weight, known.place, len(history), known.resets
-        )
+        return (rows * summed[:, None]).T @ rows, rows.T @ pulled
 
     # ------------------------------------------------------------------ what is believed
 
     @property
     def history(self) -> History:
         """What it rests on, since all was forgotten last."""
-        return self._known.history
+        return self.known.history
 
     @property
     def resets(self) -> int:
         """How often all was forgotten."""
-        return self._known.resets
+        return self.known.resets
 
     @property
     def memory_in_use(self) -> int:
         """Which of the memories predicts best."""
-        return in_use(self._known.scores)
+        return in_use(self.known.scores)
 
     @property
     def pace(self) -> Pace:
         """What the lengths of rounds follow from."""
-        return Pace(self._known.since, MEMORIES[self.memory_in_use].reach * self.settings.horizon)
+        return Pace(self.known.since, MEMORIES[self.memory_in_use].reach * self.settings.horizon)
 
     @property
     def variance(self) -> float:
@@ -208,7 +227,7 @@ class LinearBelief(Belief):
     @property
     def _repeats(self) -> tuple[float, float, float]:
         """What decisions that were drawn twice say of the variance, here and in other segments."""
-        known, others = self._known, self._leaned
+        known, others = self.known, self._leaned
         if others is None:
             return known.squares, known.weight, known.place
         return known.squares + others.squares, known.weight + others.weight, known.place + others.place
@@ -230,19 +249,22 @@ class LinearBelief(Belief):
 
     def _fit(self, memory: Memory) -> Fitted:
         found = self._fits
-        if found is None or found.known is not self._known:
-            found = self._fits = _Fits(self._known, self._variances(), {})
+        if found is None or found.known is not self.known:
+            found = self._fits = _Fits(self.known, {})
         if memory not in found.fits:
-            found.fits[memory] = self._fitted(memory, found.variances)
+            found.fits[memory] = self._fitted(memory, self._variances())
         return found.fits[memory]
 
     def _variances(self) -> Floats:
         """Variance of every number: fit with one for all, then take that of each decision."""
+        if self._counted is not None and self._counted.known is self.known:
+            return self._counted.variances
         history = self.history
         variances = self.number_variance(history.counts)
         if len(history):
             expected = self._expected(self._fitted(MEMORIES[0], variances))
             variances = self.number_variance(history.counts, self._raised(expected)[history.index])
+        self._counted = _Counted(self.known, variances, {})
         return variances
 
     def _expected(self, fit: Fitted) -> Floats:
@@ -269,20 +291,20 @@ class LinearBelief(Belief):
         return np.asarray(np.maximum(half**2 - np.clip(means, -half, half) ** 2, _FLAT * half**2))
 
     def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
-        history = self.history
-        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
-        rows = history.decisions
         if self.many:
+            history = self.history
+            summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
+            rows = history.decisions
             if warm and self._prior_data is not None:
                 rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
             shared = self._gram_of(rows) if rows is history.decisions else None
             return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
-        features = self.features(rows)
+        found = self._once(memory, variances)
         precision, pull = self._warm_prior if warm and self.remembers_earlier else (self._plain_prior, 0.0)
         if self._leaned is not None:
             precision = precision + (self._leaned.precision - self._plain_prior)
             pull = pull + self._leaned.pull
-        return ByCoefficients(precision + (features * summed[:, None]).T @ features, pull + features.T @ pulled)
+        return ByCoefficients(precision + found[0], pull + found[1])
 
     def _gram_of(self, rows: Any) -> Floats:
         """Prior covariance of decisions, once for all memories of one history."""
@@ -329,7 +351,7 @@ class LinearBelief(Belief):
     @property
     def remembers_earlier(self) -> bool:
         """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
-        return self._earlier is not None and not self.resets and self._known.trust > -_DOUBT
+        return self._earlier is not None and not self.resets and self.known.trust > -_DOUBT
 
     @cached_property
     def _earlier_variances(self) -> Floats:
@@ -355,8 +377,8 @@ class LinearBelief(Belief):
     @property
     def leader(self) -> Floats:
         """The best decision for the posterior mean."""
-        if self._led is None or self._led[0] is not self._known:
-            self._led = self._known, np.asarray(self.oracle(self.believed(self.best_fit.mean[: self.dimension])))
+        if self._led is None or self._led[0] is not self.known:
+            self._led = self.known, np.asarray(self.oracle(self.believed(self.best_fit.mean[: self.dimension])))
         return self._led[1]
 
     def believed(self, cost: Floats) -> Floats:
@@ -385,7 +407,7 @@ class LinearBelief(Belief):
 
     def learn(self, numbers: Numbers) -> None:
         """Take in what a round has released: judge the memories by it, then let all of them know."""
-        known, settings = self._known, self.settings
+        known, settings = self.known, self.settings
         centred = replace(numbers, means=numbers.means - settings.middle)
         known = replace(known, trust=known.trust + self._evidence_for_earlier(centred))
         squares, weight, place = self._duplicates(centred)
@@ -397,7 +419,7 @@ class LinearBelief(Belief):
             alarm=calmer(known.alarm, float(numbers.counts.sum()), settings.horizon),
         )
         surprise = 0.0
-        if not settings.gradual or len(numbers.means) >= _ENOUGH:  # a few numbers tell memories from nothing
+        if not settings.segments or len(numbers.means) >= _ENOUGH:  # a few numbers tell memories from nothing
             outcomes = [self._evidence(fit, memory, centred) for fit, memory in zip(self.fits, MEMORIES, strict=True)]
             surprise = outcomes[self.memory_in_use][1]
             known = replace(
@@ -420,12 +442,12 @@ class LinearBelief(Belief):
             )
         else:
             known = replace(known, history=known.history.add(centred))
-        self._known = known
+        self.known = known
 
     @property
     def limit(self) -> float:
         """Mean squared surprise of a round beyond which all is forgotten: a wrong model surprises always."""
-        return limit_of(self._known.surprises, self._known.alarm)
+        return limit_of(self.known.surprises, self.known.alarm)
 
     def _evidence(self, fit: Fitted, memory: Memory, numbers: Numbers) -> tuple[float, float]:
         """Return the log-likelihood of a round's numbers, as they were predicted, and their mean squared surprise."""
@@ -440,8 +462,8 @@ class LinearBelief(Belief):
             same = group[:, None] == group
             covariance = covariance + (memory.wander * self.settings.width) ** 2 * same
         residual = numbers.means - expected
-        root = np.linalg.cholesky(covariance)
-        squares = solve_triangular(root, residual, lower=True) ** 2
+        root = lower_root(covariance)
+        squares = by_lower(root, residual) ** 2
         evidence = -float(squares.sum()) / 2 - float(np.log(np.diag(root)).sum())
         # Laplace noise has outliers, which are no news: one number alone does not make a surprise.
         private = float(np.mean((self.settings.noise / numbers.counts) ** 2 / variances))
@@ -525,21 +547,21 @@ class LinearBelief(Belief):
 
     def knowledge(self) -> Any:
         """Return what was learned, as one value."""
-        return self._known
+        return self.known
 
     def go_back(self, knowledge: Any) -> None:
         """Know no more than what `knowledge` returned."""
-        self._known = knowledge
+        self.known = knowledge
 
     def memory(self) -> Record:
         """Return what was learned: the released numbers, and what follows from those that are forgotten."""
-        known = self._known
+        known = self.known
         plain = {name: getattr(known, name) for name in ("scores", "surprises", *_PLAIN)}
         return plain | {f"history.{name}": value for name, value in known.history.record().items()}
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
-        self._known = _Known(
+        self.known = _Known(
             History.from_record(part(memory, "history")),
             np.array(memory["scores"]),
             np.array(memory["surprises"]),
@@ -548,8 +570,8 @@ class LinearBelief(Belief):
 
     def carry_over(self, earlier: "LinearBelief", events: int) -> None:
         """Begin with what another belief knows, `events` before this one's first."""
-        known = earlier._known
-        self._known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
+        known = earlier.known
+        self.known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
 
 
 def _groups(rows: Floats) -> Integers:

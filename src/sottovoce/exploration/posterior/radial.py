@@ -20,7 +20,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
@@ -28,7 +27,7 @@ from sottovoce.domains import Domain
 from sottovoce.exploration.posterior._grids import GRIDS, MEMORIES, MISFITS, VARIANCES, Setting, neighbours
 from sottovoce.exploration.posterior._shape import Shape
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
-from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows
+from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows, by_lower, lower_root
 from sottovoce.exploration.posterior.history import History, Numbers
 from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
@@ -124,7 +123,7 @@ class RadialBelief(Belief):
         self._earlier = None if earlier is None else earlier.written(many=False)
         scores = tuple(np.zeros(size) for size in GRIDS)
         empty = History.empty(self.dimension)
-        self._known = _Known(empty, scores, (0, 0, 0), self.shape.center)
+        self.known = _Known(empty, scores, (0, 0, 0), self.shape.center)
         self._leaned: Prior | None = None
         self._fits: _Fits | None = None
         self._led: _Led | None = None
@@ -135,7 +134,7 @@ class RadialBelief(Belief):
         """Return a belief of another segment: of the same set, and knowing nothing."""
         other = copy.copy(self)
         scores = tuple(np.zeros(size) for size in GRIDS)
-        other._known = _Known(History.empty(self.dimension), scores, (0, 0, 0), self.shape.center)
+        other.known = _Known(History.empty(self.dimension), scores, (0, 0, 0), self.shape.center)
         other._leaned = other._fits = other._led = None
         return other
 
@@ -143,8 +142,8 @@ class RadialBelief(Belief):
         """Begin with what other segments say of this one, in place of nothing."""
         self._fits = self._led = None  # first: what follows from the old one must not outlive it
         self._leaned = prior
-        if prior.horizon != self.settings.horizon:
-            self.settings = replace(self.settings, horizon=prior.horizon)
+        if (prior.horizon, prior.segments) != (self.settings.horizon, self.settings.segments):
+            self.settings = replace(self.settings, horizon=prior.horizon, segments=prior.segments)
 
     @property
     def prior_mean(self) -> Floats:
@@ -174,22 +173,22 @@ class RadialBelief(Belief):
     @property
     def history(self) -> History:
         """What it rests on, since all was forgotten last."""
-        return self._known.history
+        return self.known.history
 
     @property
     def resets(self) -> int:
         """How often all was forgotten."""
-        return self._known.resets
+        return self.known.resets
 
     @property
     def setting(self) -> Setting:
         """Which misfit, variance and memory are in use."""
-        return self._known.setting
+        return self.known.setting
 
     @property
     def pace(self) -> Pace:
         """What the lengths of rounds follow from."""
-        return Pace(self._known.since, MEMORIES[self.setting[2]] * self.settings.horizon)
+        return Pace(self.known.since, MEMORIES[self.setting[2]] * self.settings.horizon)
 
     def features(self, places: Floats) -> Floats:
         """Return what the mean losses at `places` are linear in: 1, z, and |z|^2/k."""
@@ -226,13 +225,13 @@ class RadialBelief(Belief):
 
     def _far(self, places: Floats) -> Floats:
         """Squared distances from the leader, over k."""
-        offsets = places - self.shape.place(self._known.leader)
+        offsets = places - self.shape.place(self.known.leader)
         return np.asarray(np.einsum("ij,ij->i", offsets, offsets) / self.shape.size)
 
     def fit(self, setting: Setting) -> ByCoefficients | ByRows:
         """Return the posterior under a `setting`."""
-        if self._fits is None or self._fits.known is not self._known:
-            self._fits = _Fits(self._known, *self._rows())
+        if self._fits is None or self._fits.known is not self.known:
+            self._fits = _Fits(self.known, *self._rows())
         fits = self._fits.fits
         if setting not in fits:
             fits[setting] = self._fitted(setting, self._fits)
@@ -247,7 +246,7 @@ class RadialBelief(Belief):
     @property
     def remembers_earlier(self) -> bool:
         """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
-        return self._earlier is not None and not self.resets and self._known.trust > -_DOUBT
+        return self._earlier is not None and not self.resets and self.known.trust > -_DOUBT
 
     def _rows(self) -> tuple[Floats, list[Floats], Floats | None]:
         """What the released means are linear in, and how far from the leader; where few, what they share of the prior.
@@ -318,8 +317,8 @@ class RadialBelief(Belief):
     @property
     def leader(self) -> Floats:
         """The best point for the posterior mean, within the radius that the model is trusted in."""
-        if self._led is None or self._led.known is not self._known:
-            known, horizon = self._known, self.settings.horizon
+        if self._led is None or self._led.known is not self.known:
+            known, horizon = self.known, self.settings.horizon
             passed = int(self.history.ends[-1]) if len(self.history) else known.since
             radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
             best, warm = self.best_point(self.fit(self.setting).mean)
@@ -338,7 +337,7 @@ class RadialBelief(Belief):
         """Draw points, each the best for one sample of the posterior, within the radius that the model is trusted."""
         leader, fit = self.leader, self.fit(self.setting)
         # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
-        radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self._known.stretch)
+        radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self.known.stretch)
         drawn = fit.sample(coins, count, self.settings.temper)
         return np.array([self.shape.within(point, radius, leader) for point in self._best_points(drawn)])
 
@@ -346,7 +345,7 @@ class RadialBelief(Belief):
 
     def learn(self, numbers: Numbers) -> None:
         """Take in what a round has released: judge the settings by it, then learn from it."""
-        known, leader = self._known, self.leader
+        known, leader = self.known, self.leader
         centred = replace(numbers, means=numbers.means - self.settings.middle)
         scores, setting = list(known.scores), list(known.setting)
         places = self.shape.place(numbers.probes)
@@ -373,7 +372,7 @@ class RadialBelief(Belief):
             stretch=self._stretched(outcome.excess),
             levels=(*known.levels, outcome.surprise)[-_USUAL:],
         )
-        usual = max(1.0, float(np.median(self._known.levels))) if len(self._known.levels) >= _FEW else math.inf
+        usual = max(1.0, float(np.median(self.known.levels))) if len(self.known.levels) >= _FEW else math.inf
         if len(centred.means) >= _ENOUGH and outcome.surprise > _JUMP * usual:
             known = replace(
                 known,
@@ -385,7 +384,7 @@ class RadialBelief(Belief):
                 levels=(),
                 stretch=1.0,
             )
-        self._known = replace(known, history=known.history.add(centred))
+        self.known = replace(known, history=known.history.add(centred))
 
     def _judged(self) -> Sequence[int]:
         """Which choices a round judges: all of them, or one in turn where each fit is a large matrix."""
@@ -396,7 +395,7 @@ class RadialBelief(Belief):
     def _stretched(self, excess: float) -> float:
         """Return what the radius is multiplied by next: more if the leader would go farther and predictions hold."""
         assert self._led is not None
-        stretch = self._known.stretch
+        stretch = self.known.stretch
         if excess > _FAILS:
             return max(1.0, _SHORTER * stretch)
         return min(_LONGEST, _LONGER * stretch) if self._led.held and excess < _HOLDS else stretch
@@ -418,8 +417,8 @@ class RadialBelief(Belief):
         expected, covariance = (fit or self.fit(setting)).predict(rows)
         covariance = covariance + np.diag(self.number_variance(setting, far, counts))
         residual = numbers.means - expected
-        root = np.linalg.cholesky(covariance)
-        squares = solve_triangular(root, residual, lower=True, check_finite=False) ** 2
+        root = lower_root(covariance)
+        squares = by_lower(root, residual) ** 2
         likelihood = -float(squares.sum()) / 2 - float(np.log(np.diag(root)).sum())
         # Laplace noise has outliers, which are no news: one number alone does not make a surprise.
         private = float(np.mean((self.settings.noise / counts) ** 2 / np.diag(covariance)))
@@ -503,15 +502,15 @@ class RadialBelief(Belief):
 
     def knowledge(self) -> Any:
         """Return what was learned, as one value."""
-        return self._known
+        return self.known
 
     def go_back(self, knowledge: Any) -> None:
         """Know no more than what `knowledge` returned."""
-        self._known = knowledge
+        self.known = knowledge
 
     def memory(self) -> Record:
         """Return what was learned: the released numbers, and what follows from those that are forgotten."""
-        known = self._known
+        known = self.known
         kept: Integers = np.array(known.setting, dtype=np.int64)
         plain = {"setting": kept, "leader": known.leader} | {name: getattr(known, name) for name in _PLAIN}
         scores = {f"scores_{choice}": score for choice, score in enumerate(known.scores)}
@@ -520,7 +519,7 @@ class RadialBelief(Belief):
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
-        self._known = _Known(
+        self.known = _Known(
             History.from_record(part(memory, "history")),
             tuple(np.array(memory[f"scores_{choice}"]) for choice in range(len(GRIDS))),
             tuple(int(one) for one in memory["setting"]),
@@ -531,5 +530,5 @@ class RadialBelief(Belief):
 
     def carry_over(self, earlier: "RadialBelief", events: int) -> None:
         """Begin with what another belief knows, `events` before this one's first."""
-        known = earlier._known
-        self._known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
+        known = earlier.known
+        self.known = replace(known, history=known.history.earlier_by(events), since=known.since - events)

@@ -148,9 +148,9 @@ class AskTell:
             self._current = current
         return current
 
-    def _close_overdue(self) -> None:
-        """Close rounds that have been full for longer than patience lasts."""
-        asked, patience, now = self._asked, self.patience, self._now
+    def _close_overdue(self, now: int | None = None) -> None:
+        """Close rounds that have been full for longer than patience lasts; `now` is what it counts, if known."""
+        asked, patience, now = self._asked, self.patience, self._now if now is None else now
         self._rounds.note_full(asked, now)
         if patience is not None and self._rounds.due(patience) <= now:
             self._settled = BUSY

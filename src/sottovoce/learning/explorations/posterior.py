@@ -212,7 +212,7 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         cap=options.round_cap,
         temper=options.temper,
         sentinel=options.sentinel,
-        gradual=problem.segments is not None,
+        segments=0 if problem.segments is None else 1,
     )
     domain, earlier = problem.domain, None
     if problem.prior is not None:

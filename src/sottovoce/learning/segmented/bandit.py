@@ -12,7 +12,7 @@ Tests: tests/learning/segmented/.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,7 +39,7 @@ from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.private_bandit import PrivateBandit
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.bandit.rounds import Block
-from sottovoce.learning.segmented.lane import Lane
+from sottovoce.learning.segmented.lane import Lane, asked_of
 
 __all__ = ["SegmentedBandit"]
 
@@ -47,13 +47,6 @@ _EVENT_BITS, _LANE_BITS = 36, 12
 assert MOST_SEGMENTS <= 2**_LANE_BITS
 _FAR = int(np.iinfo(np.int64).max)
 _BEFORE = 20.0  # events of each segment that are taken for granted, in guessing what share of all it has
-
-
-class _Place(NamedTuple):
-    """The lane that was asked last, and the events that were asked of all others; replaced as a whole."""
-
-    lane: Lane | None = None
-    others: int = 0
 
 
 class SegmentedBandit(PrivateBandit):
@@ -68,8 +61,7 @@ class SegmentedBandit(PrivateBandit):
         self._base = life << (_EVENT_BITS + _LANE_BITS)
         self._lanes: list[Lane] = []
         self._by_segment: dict[Any, Lane] = {}
-        self._place = _Place()
-        self._due = _FAR  # positions at which some round may be out of patience
+        self._left = 0  # actions that may be handed out one by one before somebody has to look around
         self._unfinished: list[tuple[Lane, list[Filling[Block]], int]] = []
         self._templates = {self._epoch.plan.horizon: self._epoch}
         explorer = self._epoch.explorer
@@ -93,6 +85,7 @@ class SegmentedBandit(PrivateBandit):
         lane = Lane(self, number, key, self._base + (number << _EVENT_BITS), self._make_lane_epoch, self._clock)
         lane.charge(self._life)
         lane.witness(self._pass_on)
+        self._kinship.join(self.segments.row(key), lane.speaker)
         self._lanes = [*self._lanes, lane]
         self._by_segment = {one.segment: one for one in self._lanes}
         return lane
@@ -119,6 +112,8 @@ class SegmentedBandit(PrivateBandit):
             epoch.follow(previous)
         assert isinstance(epoch.explorer, PosteriorProbes)
         epoch.explorer.ask_others = partial(self._said_of, number, length)
+        if number < self._kinship.count:
+            self._kinship.replace(number, epoch.explorer.belief)
         return epoch
 
     def _said_of(self, number: int, length: int) -> Prior:
@@ -129,9 +124,6 @@ class SegmentedBandit(PrivateBandit):
             asked = 0 if lane is None else lane.asked
             share = (asked + _BEFORE) / (self._clock() + _BEFORE * max(1, len(self._lanes)))
             expected = min(length, max(1, round(length * share)))
-        while self._kinship.count < len(self._lanes):
-            newest = self._lanes[self._kinship.count]
-            self._kinship.join(self.segments.row(newest.segment), newest)
         if lane is None:
             key = self._opening
             return self._kinship.prior(-1, expected, self.segments.row(key))
@@ -139,8 +131,7 @@ class SegmentedBandit(PrivateBandit):
 
     def _clock(self) -> int:
         """Positions that were asked, of all segments: what patience counts."""
-        lane, others = self._place
-        return others if lane is None else others + lane.asked
+        return asked_of(self._lanes)
 
     @property
     def _asked(self) -> int:
@@ -183,17 +174,17 @@ class SegmentedBandit(PrivateBandit):
         with self._lock: return self._ask_round_of(segment, limit)  # noqa: E701  # fmt: skip
 
     def _ask_for(self, segment: Any) -> Action:
-        self._tidy()
+        if self._settled != _fork.current or self._unfinished:
+            self._tidy()
         lane = (self._by_segment.get(segment) if type(segment) is str else None) or self._lane_of(segment)
-        place = self._place
-        asked = place.others if place.lane is None else place.others + place.lane.asked
-        if asked >= self._due or asked == self.horizon:
+        left = self._left
+        if left <= 0:
             self._look_around_for(1)
-        if place.lane is not lane:
-            self._place = _Place(lane, asked - lane.asked)
+            left = self._left
+        self._left = left - 1  # before: a call that is cut short leaves too few, and then they are counted again
         action = lane.ask_one()
-        if lane.may_be_full:
-            self._due = min(self._due, lane.note_full())
+        if action[0] == lane.edge:
+            self._note_full([lane])
         return action
 
     def _ask_for_each(self, size: int, segment: Any) -> Actions:
@@ -204,7 +195,9 @@ class SegmentedBandit(PrivateBandit):
         counts = np.bincount(index, minlength=len(lanes)).tolist()
         for lane, count in zip(lanes, counts, strict=True):
             lane.draw(count)  # all that can fail, before anything is handed out
-        pieces = [self._hand_out_of(lane, count) for lane, count in zip(lanes, counts, strict=True)]
+        self._left -= size
+        pieces = [lane.hand_out(count) for lane, count in zip(lanes, counts, strict=True)]
+        self._note_full(lanes)
         return gathered(pieces, np.argsort(index, kind="stable"))
 
     def _ask_round_of(self, segment: Any, most: int | None) -> Actions:
@@ -212,12 +205,10 @@ class SegmentedBandit(PrivateBandit):
         lane = self._lane_of(segment)
         self._look_around_for(1)
         left = lane.left_of_round() if self.remaining is None else min(lane.left_of_round(), self.remaining)
-        return self._hand_out_of(lane, left if most is None else min(left, most))
-
-    def _hand_out_of(self, lane: Lane, count: int) -> Actions:
-        self._place = _Place(lane, self._clock() - lane.asked)
-        actions = lane.hand_out(count)
-        self._due = min(self._due, lane.note_full())
+        size = left if most is None else min(left, most)
+        self._left -= size
+        actions = lane.hand_out(size)
+        self._note_full([lane])
         return actions
 
     def _keys_of(self, size: int, segment: Any) -> tuple[list[Segment], Integers]:
@@ -237,21 +228,33 @@ class SegmentedBandit(PrivateBandit):
         return list(places), index
 
     def _look_around_for(self, size: int) -> None:
-        """Refuse to ask beyond the horizon; close rounds that are out of patience."""
+        """Refuse to ask beyond the horizon; close rounds that are out of patience; count how many may be asked now."""
+        if size <= self._left:
+            return
         self._check_remaining(size)
-        if self._clock() >= self._due:
-            self._due = min((lane.close_overdue() for lane in self._lanes), default=_FAR)
+        now, remaining = self._clock(), self.remaining
+        due = min((lane.close_overdue(now) for lane in self._lanes), default=_FAR)
+        self._left = max(size, min(_FAR if remaining is None else remaining, due - now))
+
+    def _note_full(self, lanes: list[Lane]) -> None:
+        """Note which rounds are asked to their end: from now on patience counts for them."""
+        now = self._clock()
+        self._left = min(self._left, min(lane.note_full(now) for lane in lanes) - now)
 
     # ------------------------------------------------------------------ telling
 
     def _tell_one(self, one: int, loss: Any, late: str) -> None:
-        self._tidy()
-        self._lane_with(one).tell_one(one, loss, late)
+        if self._settled != _fork.current or self._unfinished:
+            self._tidy()
+        number, lanes = (one - self._base) >> _EVENT_BITS, self._lanes
+        if not 0 <= number < len(lanes):
+            raise _never(one)
+        lanes[number].tell_one(one, loss, late)
 
     def _lane_with(self, one: int) -> Lane:
         number = (one - self._base) >> _EVENT_BITS
         if not 0 <= number < len(self._lanes):
-            raise UnknownAction(f"id {one} was never handed out; nothing was changed")
+            raise _never(one)
         return self._lanes[number]
 
     def _tell_block(self, ids: Any, losses: NDArray[Any], late: str) -> None:
@@ -309,6 +312,10 @@ class SegmentedBandit(PrivateBandit):
     def sizes(self) -> dict[Segment, int]:
         """Events that were asked, by segment, in the order in which segments were first asked for."""
         return {lane.segment: lane.asked for lane in self._lanes}
+
+
+def _never(one: int) -> UnknownAction:
+    return UnknownAction(f"id {one} was never handed out; nothing of this call was recorded")
 
 
 def _missing() -> TypeError:

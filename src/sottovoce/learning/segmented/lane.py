@@ -8,17 +8,17 @@ from numpy.typing import NDArray
 
 from sottovoce import _fork
 from sottovoce._arrays import Floats, Integers
-from sottovoce.exploration.posterior import Belief, Evidence, Misfit, Posterior, Segment
+from sottovoce.exploration.posterior import Belief, Misfit, Posterior, Segment
 from sottovoce.learning.bandit._ask_tell import AskTell
 from sottovoce.learning.bandit._life import Life
-from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.open_rounds import Filling
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation, believed, misfit_of
 from sottovoce.learning.bandit.rounds import Block
 
-__all__ = ["Lane"]
+__all__ = ["Lane", "asked_of"]
 
 
 class Lane(AskTell):
@@ -50,6 +50,7 @@ class Lane(AskTell):
         self._join(whole, origin)
         self.number, self.segment = number, segment
         self._make, self._clock = make, clock
+        self.edge = -1  # the last id of a stretch that is asked one by one: a round may be full after it
         self._epochs = self._next_epoch(None)
         self._current = self._open_block()
 
@@ -76,15 +77,12 @@ class Lane(AskTell):
         current = self._current
         return current.first + current.asked - self._origin
 
-    @property
-    def may_be_full(self) -> bool:
-        """Whether the last call may have asked a round to its end."""
-        current = self._current
-        return current.asked == current.size
+    ask_one = AskTell._ask_one
 
-    def ask_one(self) -> Action:
-        """Return the next action."""
-        return self._ask_one()
+    def _look_around(self) -> Block:
+        current = super()._look_around()
+        self.edge = current.end - 1
+        return current
 
     def draw(self, size: int) -> list[Block]:
         """Draw the next `size` actions, if they are not drawn: all that can fail before `hand_out`."""
@@ -101,22 +99,20 @@ class Lane(AskTell):
         asked = self._asked
         return self._blocks_from(asked, asked + 1)[0].round.end - asked
 
-    def note_full(self) -> int:
+    def note_full(self, now: int) -> int:
         """Note that rounds are asked to their end; return when the first of these is out of patience."""
-        self._rounds.note_full(self._asked, self._now)
+        self._rounds.note_full(self._asked, now)
         return self._rounds.due(self.patience)
 
-    def close_overdue(self) -> int:
+    def close_overdue(self, now: int) -> int:
         """Close what is out of patience; return when the next round will be."""
         self._settle_if_needed()
-        self._close_overdue()
+        self._close_overdue(now)
         return self._rounds.due(self.patience)
 
     # ------------------------------------------------------------------ telling
 
-    def tell_one(self, one: int, loss: Any, late: str) -> None:
-        """Record the loss of one action."""
-        self._tell_one(one, loss, late)
+    tell_one = AskTell._tell_one
 
     def where(self, ids: Integers, losses: NDArray[Any], late: str) -> list[Filling[Block]]:
         """Return where losses belong; refuse all of them if anything is wrong with one. Nothing is changed."""
@@ -144,22 +140,13 @@ class Lane(AskTell):
         if self._settled != _fork.current:
             self._settle()
 
-    # ------------------------------------------------------------------ one of several (`Kin`)
-
-    def evidence(self) -> Evidence:
-        """What was released of the segment."""
-        return self._kin.evidence()
-
-    def knowledge(self) -> object:
-        """What was learned, as one value."""
-        return self._kin.knowledge()
+    # ------------------------------------------------------------------ looking
 
     @property
-    def _kin(self) -> Any:
+    def speaker(self) -> Any:
+        """What tells other segments what was released of this one: the belief that is learned by now."""
         explorer: Any = self._epoch.explorer
         return explorer.belief
-
-    # ------------------------------------------------------------------ looking
 
     @property
     def epoch(self) -> Epoch:
@@ -206,3 +193,7 @@ class Lane(AskTell):
         """Calls of the linear oracle that were made for it."""
         return self._epochs.finished_calls + self._epoch.oracle_calls
 
+
+def asked_of(lanes: list[Lane]) -> int:
+    """Return how many events were asked of all lanes."""
+    return sum([lane._current.first + lane._current.asked - lane._origin for lane in lanes])
