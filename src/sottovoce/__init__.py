@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
     from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
     from sottovoce.exploration.posterior import Posterior
+    from sottovoce.exploration.posterior import Posterior, Segments
     from sottovoce.learning import (
         Action,
         Actions,
@@ -69,6 +70,7 @@ __all__ = [
     "Recommendation",
     "Run",
     "SecureNoise",
+    "Segments",
     "SimulatedNoise",
     "StoredEvaluations",
     "Study",
@@ -120,6 +122,7 @@ _HOMES = {
     "StoredEvaluations": "sottovoce.evaluations.stored",
     "open_evaluations": "sottovoce.evaluations.stored",
     "Posterior": "sottovoce.exploration.posterior",
+    "Segments": "sottovoce.exploration.posterior",
     "Action": "sottovoce.learning",
     "Actions": "sottovoce.learning",
     "Euclidean": "sottovoce.learning",

@@ -1,5 +1,6 @@
 """What every belief offers: decisions that may be the best, drawn from what was released, and lengths of rounds."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from sottovoce._records import Record
 from sottovoce.exploration.posterior.history import History, Numbers
 
 if TYPE_CHECKING:
-    from sottovoce.exploration.posterior.kinship import Prior
+    from sottovoce.exploration.posterior.kinship import Evidence, Prior
     from sottovoce.exploration.posterior.published import Posterior
 
 __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
@@ -111,7 +112,7 @@ class Pace:
     def _longest(self, settings: Settings, passed: int) -> float:
         remembered = min(max(0, passed - self.since), self.reach)
         crowd = max(1.0, settings.segments / _CROWD)
-        return min(settings.growth * crowd**0.5 * remembered, settings.cap * crowd * settings.horizon)
+        return min(settings.growth * math.sqrt(crowd) * remembered, settings.cap * crowd * settings.horizon)
 
 
 @dataclass(frozen=True)
@@ -244,6 +245,8 @@ class Belief(ABC):
     model: str
     settings: Settings
     dimension: int
+    known: Any
+    """What was learned, as one value: the same object as long as nothing new is."""
 
     @property
     @abstractmethod
@@ -344,6 +347,61 @@ class Belief(ABC):
         draws
             Samples of the posterior that it is judged by.
         """
+
+    @abstractmethod
+    def coefficients(self) -> Floats:
+        """Return the posterior mean of what mean losses are linear in."""
+
+    @abstractmethod
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best decision for coefficients.
+
+        Parameters
+        ----------
+        coefficients
+            As `coefficients` returns them.
+        """
+
+    @abstractmethod
+    def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
+        """Draw from what is believed by how much one decision loses more than another.
+
+        Parameters
+        ----------
+        one, other
+            Decisions.
+        draws
+            How many samples.
+        """
+
+    @abstractmethod
+    def expected_loss(self, decision: Floats) -> float:
+        """Return the loss per event that is expected of a decision.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        """
+
+    @property
+    @abstractmethod
+    def prior_mean(self) -> Floats:
+        """Of the coefficients, before anything is known."""
+
+    @property
+    @abstractmethod
+    def prior_root(self) -> Floats:
+        """R with R R^T the prior covariance of the coefficients."""
+
+    @property
+    @abstractmethod
+    def level_place(self) -> int:
+        """Which of the coefficients is the level of the losses."""
+
+    @abstractmethod
+    def evidence(self) -> "Evidence":
+        """Return what was released, as measurements of the coefficients."""
 
     @abstractmethod
     def sibling(self) -> Any:

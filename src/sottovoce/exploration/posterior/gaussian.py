@@ -80,7 +80,7 @@ class ByCoefficients:
 
 
 def lower_root(matrix: Floats) -> Floats:
-    """Return L with L L^T a positive definite matrix. (SciPy's own wrappers take ten times as long for small ones.)
+    """Return L with L L^T a positive definite matrix. (SciPy's own wrappers take ten times as long for small ones.).
 
     Examples
     --------

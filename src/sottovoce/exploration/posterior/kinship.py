@@ -196,6 +196,12 @@ class Kinship:
         """How many segments there are."""
         return len(self._members)
 
+    def shares(self) -> dict[str, float]:
+        """Return how alike segments are: what each part of their coefficients has of the prior variance."""
+        own, common = self.likeness.shares()
+        names = [name for name, _ in self._groups]
+        return {**dict(zip(names, common, strict=True)), "own": own}
+
     # ------------------------------------------------------------------ what others say
 
     def prior(self, place: int, horizon: int, row: Floats | None = None) -> Prior:
@@ -231,7 +237,7 @@ class Kinship:
         precision[np.diag_indices_from(precision)] += 1 / self._common_variances(self.likeness)
         if len(row) == 1:
             covariance = np.linalg.inv(precision)
-            return covariance @ pull, covariance
+            return np.asarray(covariance @ pull), np.asarray(covariance, dtype=np.float64)
         across = np.kron(row, np.eye(self._size))
         solved = np.linalg.solve(precision, np.column_stack([across.T, pull]))
         return np.asarray(across @ solved[:, -1]), np.asarray(across @ solved[:, :-1])

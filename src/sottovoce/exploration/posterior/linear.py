@@ -28,7 +28,14 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record, part
 from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, calmer, in_use, limit_of, scored
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
-from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByMeasurements, Fitted, by_lower, lower_root, prior_spread
+from sottovoce.exploration.posterior.gaussian import (
+    ByCoefficients,
+    ByMeasurements,
+    Fitted,
+    by_lower,
+    lower_root,
+    prior_spread,
+)
 from sottovoce.exploration.posterior.history import History, Numbers
 from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
@@ -107,6 +114,7 @@ class LinearBelief(Belief):
     """
 
     model = "linear"
+    known: _Known
 
     def __init__(
         self,
@@ -194,6 +202,24 @@ class LinearBelief(Belief):
         summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
         rows = self.features(history.decisions)
         return (rows * summed[:, None]).T @ rows, rows.T @ pulled
+
+    def coefficients(self) -> Floats:
+        """Return the posterior mean of slopes and level."""
+        return self.best_fit.mean
+
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best decision for slopes and a level."""
+        return np.asarray(self.oracle(self.believed(coefficients[: self.dimension])))
+
+    def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
+        """Draw from what is believed by how much one decision loses more than another."""
+        drawn = self.best_fit.sample(np.random.default_rng(1), draws)
+        return np.asarray(drawn[:, : self.dimension] @ (one - other))
+
+    def expected_loss(self, decision: Floats) -> float:
+        """Return the loss per event that is expected of a decision."""
+        mean = self.best_fit.mean
+        return float(self.settings.middle + mean[: self.dimension] @ (decision - self.center) + mean[-1])
 
     # ------------------------------------------------------------------ what is believed
 

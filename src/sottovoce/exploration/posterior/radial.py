@@ -117,6 +117,7 @@ class RadialBelief(Belief):
     """
 
     model = "radial"
+    known: _Known
 
     def __init__(self, domain: Domain, settings: Settings, *, earlier: History | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
@@ -167,6 +168,25 @@ class RadialBelief(Belief):
         weights, pulls = next(self._weighed(self.setting, [far]))
         precision = (rows * weights[:, None]).T @ rows
         return Evidence(precision, rows.T @ pulls, numbers=len(self.history), era=self.resets)
+
+    def coefficients(self) -> Floats:
+        """Return the posterior mean of level, slopes and curvature."""
+        return self.fit(self.setting).mean
+
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best point for a level, slopes and a curvature."""
+        return self.best_point(coefficients)[0]
+
+    def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
+        """Draw from what is believed by how much one point loses more than another."""
+        drawn = self.fit(self.setting).sample(np.random.default_rng(1), draws)
+        there = self.features(self.shape.place(np.array([one, other])))
+        return np.asarray(drawn @ (there[0] - there[1]))
+
+    def expected_loss(self, decision: Floats) -> float:
+        """Return the loss per event that is expected at a point."""
+        here = self.features(self.shape.place(decision[None, :]))[0]
+        return float(self.settings.middle + here @ self.fit(self.setting).mean)
 
     # ------------------------------------------------------------------ what is believed
 

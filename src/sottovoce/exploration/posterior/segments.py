@@ -43,7 +43,8 @@ class Segments:
     --------
     >>> Segments(["phone", "desktop"])
     Segments(['phone', 'desktop'])
-    >>> Segments(factors={"device": ["phone", "desktop"], "country": ["it", "de"]}).key({"country": "de", "device": "phone"})
+    >>> both = Segments(factors={"device": ["phone", "desktop"], "country": ["it", "de"]})
+    >>> both.key({"country": "de", "device": "phone"})
     ('phone', 'de')
     >>> Segments(limit=200).key("a page that nobody has heard of")
     'a page that nobody has heard of'

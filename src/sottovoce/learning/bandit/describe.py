@@ -16,11 +16,25 @@ __all__ = ["describe"]
 def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
     """Return the statement of a run of this plan."""
     statement = _of_this_run(problem, plan, source, doubling=doubling)
+    return replace(statement, also_not_covered=(*_of_segments(problem), *_of_the_prior(problem)))
+
+
+def _of_the_prior(problem: Problem) -> tuple[str, ...]:
     if problem.prior is None:
-        return statement
+        return ()
     promise = problem.prior.privacy or "a promise that is not known"
-    before = f"people whose losses are in the prior: they were promised, by the run that released it, {promise}"
-    return replace(statement, also_not_covered=(before,))
+    return (f"people whose losses are in the prior: they were promised, by the run that released it, {promise}",)
+
+
+def _of_segments(problem: Problem) -> tuple[str, ...]:
+    if problem.segments is None:
+        return ()
+    return (
+        "which segment an event belongs to: it is public here, since the action depends on it; of a segment with few "
+        "people it can be seen that one of them took part, though never what they lost",
+        "a person who takes part in several segments, beyond the number of events that the promise names: events count "
+        "whatever segment they are in",
+    )
 
 
 def _of_this_run(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
@@ -35,6 +49,11 @@ def _of_this_run(problem: Problem, plan: Plan, source: NoiseSource, *, doubling:
     if plan.noise is None:
         return state(problem.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
     words = _why(problem, plan)
+    if problem.segments is not None:
+        words += (
+            " Every event is of one segment, and every number of one segment's round; what segments tell each other is "
+            "computed from these numbers, so the budget is spent once for all of them."
+        )
     if doubling:
         words += " Epochs hold disjoint events, so the budget is spent once."
     noise = "noise SIMULATED from a seed" if source.simulated else "noise from OpenDP's exact samplers"

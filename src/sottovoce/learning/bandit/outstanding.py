@@ -1,13 +1,13 @@
 """What is asked and not told: for whoever wants to know why a round does not close."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Outstanding", "WaitingRound"]
+__all__ = ["Outstanding", "WaitingRound", "joined_outstanding"]
 
 _SHOWN = 5  # rounds, in print
 
@@ -26,6 +26,8 @@ class WaitingRound(NamedTuple):
     left
         How many more positions will be asked before it closes without them. None if it waits for ever; not counted
         before all of its actions are asked.
+    segment
+        Whose it is, where there are segments.
     """
 
     round: int
@@ -33,9 +35,11 @@ class WaitingRound(NamedTuple):
     asked: int
     size: int
     left: int | None
+    segment: Any = None
 
     def __str__(self) -> str:
-        return f"round {self.round} waits for {self.missing:,} losses of {self.size:,} actions: {self._when}"
+        whose = "" if self.segment is None else f" of {self.segment!r}"
+        return f"round {self.round}{whose} waits for {self.missing:,} losses of {self.size:,} actions: {self._when}"
 
     @property
     def _when(self) -> str:
@@ -103,3 +107,21 @@ class Outstanding:
 
     def __repr__(self) -> str:
         return f"Outstanding(<{len(self)} actions of {len(self.waiting)} rounds>)"
+
+
+def joined_outstanding(parts: Sequence[tuple[Any, Outstanding]], limit: int | None) -> Outstanding:
+    """Return what is outstanding of several segments as one.
+
+    Parameters
+    ----------
+    parts
+        Segments, and what is outstanding of each.
+    limit
+        How many actions at most; None for all.
+    """
+    none: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+    ids, rounds, ages = (
+        np.concatenate([none, *(getattr(one, name) for _, one in parts)])[:limit] for name in ("ids", "rounds", "ages")
+    )
+    waiting = tuple(each._replace(segment=segment) for segment, one in parts for each in one.waiting)
+    return Outstanding(ids, rounds, ages, waiting)

@@ -68,8 +68,8 @@ class PrivateBandit(AskTell):
         What `posterior` of an earlier run or study returned, about the same coordinates: posterior probes begin with
         what that knew, allow for a world that has moved since, and drop it if released numbers speak against it.
     segments
-        Kinds of people or occasions, public, that are decided for separately and learn from each other: a list of names,
-        a mapping of factors to levels, or `Segments`. `ask` then says whom an action is for.
+        Kinds of people or occasions, public, that are decided for separately and learn from each other: a list of
+        names, a mapping of factors to levels, or `Segments`. `ask` then says whom an action is for.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise
@@ -143,6 +143,8 @@ class PrivateBandit(AskTell):
         self._begin()
         # Last of all: what cannot be built is not charged.
         self._charge(begin_life(ledger, name, self._problem.privacy, simulated=self._source.simulated))
+
+    __new__.__signature__ = __init__.__signature__  # type: ignore[attr-defined]
 
     def _begin(self) -> None:
         self._epochs = self._next_epoch(None)

@@ -23,7 +23,16 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.oco.noisy_oco import MirrorStep
 from sottovoce.learning.planning.problem import Problem
 
-__all__ = ["Recommendation", "believed", "best_informed", "in_names", "misfit_of", "recommended"]
+__all__ = [
+    "Recommendation",
+    "believed",
+    "believed_by",
+    "best_informed",
+    "in_names",
+    "misfit_of",
+    "recommended",
+    "recommended_by",
+]
 
 _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
@@ -201,6 +210,11 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     return Recommendation(stage.vertex(-moved), why, learner.observed)
 
 
+def recommended_by(belief: Belief, domain: Domain) -> Recommendation:
+    """Return the decision that a belief would take home."""
+    return in_names(_from_belief(belief), domain)
+
+
 def _from_belief(belief: Belief) -> Recommendation:
     x, linear = np.array(belief.leader), belief.model == "linear"
     draws = max(10, min(_DRAWS if linear else _CURVED_DRAWS, _NUMBERS // belief.dimension))
@@ -230,8 +244,12 @@ def believed(epoch: Epoch) -> Posterior:
             f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
-    domain = epoch.stage.domain
-    found = replace(_belief(epoch).posterior(), labels=as_stored(domain.labels))
+    return believed_by(_belief(epoch), epoch.stage.domain)
+
+
+def believed_by(belief: Belief, domain: Domain) -> Posterior:
+    """Return what is believed, as a public record."""
+    found = replace(belief.posterior(), labels=as_stored(domain.labels))
     if found.covariance is None:
         return found
     # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.

@@ -53,6 +53,8 @@ class SavedState:
     token: str | None
     plan: Plan
     learned: Record
+    lanes: tuple[Record, ...]  # of segments
+    likeness: tuple[int, ...]
     home: Recommendation | None  # where the current epoch knows nothing by itself, and those before it did
 
     def epoch(self, problem: Problem, first: int) -> Epoch:
@@ -120,6 +122,8 @@ def _saved(record: Record, domain: Domain | None, noise: NoiseSource | None) -> 
         record.get("token"),  # states of earlier versions have none
         Plan.from_dict(record["plan"]),
         part(record, "learned"),
+        tuple(part(record, f"lane{number}") for number in range(record.get("lanes", 0))),
+        tuple(record.get("likeness", ())),
         in_names(Recommendation(**home), configuration.domain) if (home := part(record, "home")) else None,
     )
 

@@ -9,10 +9,11 @@ away from done, as in _ask_tell.py: a call that was cut short is finished by the
 Tests: tests/learning/segmented/.
 """
 
+import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,14 @@ from numpy.typing import NDArray
 from sottovoce import _fork
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
-from sottovoce.errors import HorizonReached, UnknownAction, UnknownSegment
+from sottovoce.domains import Domain
+from sottovoce.errors import StateRefused, UnknownAction, UnknownSegment
+from sottovoce.exploration import Record
 from sottovoce.exploration.posterior import (
     MOST_SEGMENTS,
+    Belief,
     Kinship,
+    Likeness,
     Misfit,
     Posterior,
     PosteriorProbes,
@@ -31,19 +36,24 @@ from sottovoce.exploration.posterior import (
     Segment,
     Segments,
 )
+from sottovoce.learning.bandit import saved_state
+from sottovoce.learning.bandit._life import Life, resume_life
 from sottovoce.learning.bandit.actions import Action, Actions, gathered
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
 from sottovoce.learning.bandit.open_rounds import Filling, as_ids
-from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.outstanding import Outstanding, joined_outstanding
+from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.private_bandit import PrivateBandit
-from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.bandit.recommendation import Recommendation, believed_by
 from sottovoce.learning.bandit.rounds import Block
-from sottovoce.learning.segmented.lane import Lane, asked_of
+from sottovoce.learning.segmented.lane import Lane, asked_of, segment_of
+from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
+from sottovoce.privacy import Ledger, NoiseSource
 
 __all__ = ["SegmentedBandit"]
 
-_EVENT_BITS, _LANE_BITS = 36, 12
+_EVENT_BITS, _LANE_BITS, _LIFE_BITS = 36, 12, 15
 assert MOST_SEGMENTS <= 2**_LANE_BITS
 _FAR = int(np.iinfo(np.int64).max)
 _BEFORE = 20.0  # events of each segment that are taken for granted, in guessing what share of all it has
@@ -81,14 +91,27 @@ class SegmentedBandit(PrivateBandit):
         number = len(self._lanes)
         if number == self.segments.most:
             raise self._too_many(key)
-        self._opening = key
-        lane = Lane(self, number, key, self._base + (number << _EVENT_BITS), self._make_lane_epoch, self._clock)
+        lane = self._new_lane(key)
         lane.charge(self._life)
+        self._admit(lane)
+        return lane
+
+    def _new_lane(self, key: Segment, record: Record | None = None) -> Lane:
+        number = len(self._lanes)
+        self._opening = key
+        origin = self._base + (number << _EVENT_BITS)
+        lane = Lane(self, number, key, origin, self._make_lane_epoch, self._clock, record)
         lane.witness(self._pass_on)
-        self._kinship.join(self.segments.row(key), lane.speaker)
+        return lane
+
+    def _admit(self, lane: Lane) -> None:
+        """Let a lane take part."""
+        if self._kinship.count == lane.number:  # a call that was cut short may have come so far
+            self._kinship.join(self.segments.row(lane.segment), lane.speaker)
+        else:
+            self._kinship.replace(lane.number, lane.speaker)
         self._lanes = [*self._lanes, lane]
         self._by_segment = {one.segment: one for one in self._lanes}
-        return lane
 
     def _too_many(self, key: Segment) -> UnknownSegment:
         return UnknownSegment(
@@ -313,6 +336,157 @@ class SegmentedBandit(PrivateBandit):
         """Events that were asked, by segment, in the order in which segments were first asked for."""
         return {lane.segment: lane.asked for lane in self._lanes}
 
+    @property
+    def patience(self) -> int | None:
+        """How many later positions, of all segments, a full round waits for its losses; None for ever."""
+        return patience_for(self._configuration.patience, horizon=self.horizon, planned=self._clock())
+
+    @property
+    def point(self) -> Floats:
+        """There is one for each segment: ask `recommend`."""
+        raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
+
+    def recommend(self, *, segment: Any = None) -> Any:
+        """Return the decision to take home for a segment; or one for all, with that of each segment beside it.
+
+        Parameters
+        ----------
+        segment
+            For whom; None for all.
+        """
+        if segment is None:
+            with self._lock: return self._recommended_for_all()  # noqa: E701  # fmt: skip
+        with self._lock: return self._recommended_for(segment)  # noqa: E701  # fmt: skip
+
+    def posterior(self, *, segment: Any = None) -> Posterior:
+        """Return what is believed about the losses of a segment, with what others say of it.
+
+        Parameters
+        ----------
+        segment
+            Of whom.
+        """
+        with self._lock: return self._believed_of(segment)  # noqa: E701  # fmt: skip
+
+    def misfit(self, *, segment: Any = None) -> Misfit | None:
+        """Return how well what was released fits the model, of a segment; or of the one that it fits least.
+
+        Parameters
+        ----------
+        segment
+            Of whom; None for the one that it fits least, its p-value multiplied by the number of segments.
+        """
+        with self._lock: return self._misfit_of(segment)  # noqa: E701  # fmt: skip
+
+    def _belief_of(self, segment: Any) -> Belief:
+        """Return what is believed of a segment, with what others say; of one that was never asked for, just that."""
+        self._tidy()
+        if segment is None:
+            raise _missing()
+        key = self.segments.key(segment)
+        lane = self._by_segment.get(key)
+        if lane is not None:
+            return lane.informed_belief()
+        explorer: Any = self._epoch.explorer
+        unseen: Belief = explorer.belief.sibling()
+        unseen.lean_on(self._kinship.prior(-1, unseen.settings.horizon, self.segments.row(key)))
+        return unseen
+
+    def _recommended_for(self, segment: Any) -> Recommendation:
+        return for_segment(self._belief_of(segment), self.domain)
+
+    def _recommended_for_all(self) -> SegmentedRecommendation:
+        self._tidy()
+        beliefs = {lane.segment: lane.informed_belief() for lane in self._lanes}
+        explorer: Any = self._epoch.explorer
+        return for_all(beliefs, self.sizes, self._kinship, explorer.belief, self.domain)
+
+    def _believed_of(self, segment: Any) -> Posterior:
+        statement = self.privacy
+        known = believed_by(self._belief_of(segment), self.domain)
+        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+
+    def _misfit_of(self, segment: Any) -> Misfit | None:
+        if segment is not None:
+            return self._belief_of(segment).misfit()
+        self._tidy()
+        found = [lane.informed_belief().misfit() for lane in self._lanes]
+        worst = min(found, key=lambda one: one.probability, default=None)
+        return None if worst is None else replace(worst, probability=min(1.0, len(found) * worst.probability))
+
+    def _outstanding(self, limit: int | None) -> Outstanding:
+        self._tidy()
+        return joined_outstanding([(lane.segment, lane.outstanding(limit)) for lane in self._lanes], limit)
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them."""
+        setup = self._problem_calls + sum(one.oracle_calls for one in self._templates.values())
+        return setup + sum(lane.oracle_calls for lane in self._lanes)
+
+    def __repr__(self) -> str:
+        return (
+            f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, "
+            f"segments={self.segments!r}, asked={self._clock()}, closed_rounds={self.round})"
+        )
+
+    # ------------------------------------------------------------------ saving
+
+    def _saved(self) -> bytes:
+        self._tidy()
+        for lane in self._lanes:
+            lane.settle()
+        lanes = {f"lane{lane.number}.{name}": one for lane in self._lanes for name, one in lane.to_record().items()}
+        return saved_state.save(
+            self._configuration,
+            self._epoch,
+            coins=self._coins,
+            asked=self._clock(),
+            planned=self._epochs.planned,
+            released=self.round,
+            finished_calls=self._epochs.finished_calls,
+            lanes=len(self._lanes),
+            likeness=list(self._kinship.likeness.places()),
+            seed=self.seed,
+            simulated=self._source.simulated,
+            name=self._life.name,
+            token=self._life.hand_over(),
+            **lanes,
+        )
+
+    @classmethod
+    def from_state(
+        cls,
+        state: bytes,
+        *,
+        domain: Domain | None = None,
+        noise: NoiseSource | None = None,
+        ledger: Ledger | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """Return an optimizer that goes on where `state` was taken; see `PrivateBandit.from_state`."""
+        saved = saved_state.load(state, domain=domain, noise=noise)
+        if saved.token is not None and ledger is None:
+            raise StateRefused(f"{saved.name!r} was charged to a ledger, and this life must be, too: pass ledger=")
+        self = cls.__new__(cls)
+        self._prepare(saved.configuration, saved.source, saved.seed)
+        self._coins.bit_generator.state = saved.coins
+        self._epochs = self._next_epoch(None)
+        self._start_lanes(1 + secrets.randbelow(2**_LIFE_BITS - 1))
+        for record in saved.lanes:
+            self._admit(self._new_lane(self.segments.key(segment_of(record["segment"])), record))
+        self._kinship.likeness = Likeness.at(saved.likeness)
+        if self.remaining == 0:
+            raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
+        simulated = self._source.simulated
+        self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))
+        return self
+
+    def _charge(self, life: Life) -> None:
+        super()._charge(life)
+        for lane in self._lanes:
+            lane.charge(life)
+
 
 def _never(one: int) -> UnknownAction:
     return UnknownAction(f"id {one} was never handed out; nothing of this call was recorded")
@@ -325,7 +499,7 @@ def _missing() -> TypeError:
 def _are_several(segment: Any) -> bool:
     if isinstance(segment, Mapping):
         return any(_are_several(one) for one in segment.values())
-    return isinstance(segment, list | np.ndarray) or hasattr(segment, "__array__") and np.ndim(segment) > 0
+    return isinstance(segment, list | np.ndarray) or (hasattr(segment, "__array__") and np.ndim(segment) > 0)
 
 
 def _several(segment: Any) -> Sequence[Any]:

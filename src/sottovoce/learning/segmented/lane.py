@@ -8,17 +8,20 @@ from numpy.typing import NDArray
 
 from sottovoce import _fork
 from sottovoce._arrays import Floats, Integers
-from sottovoce.exploration.posterior import Belief, Misfit, Posterior, Segment
-from sottovoce.learning.bandit._ask_tell import AskTell
+from sottovoce._records import part
+from sottovoce.exploration import Record
+from sottovoce.exploration.posterior import Belief, Segment
+from sottovoce.learning.bandit._ask_tell import AskTell, Epochs
 from sottovoce.learning.bandit._life import Life
 from sottovoce.learning.bandit.actions import Actions
+from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.open_rounds import Filling
+from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds
 from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.recommendation import Recommendation, believed, misfit_of
+from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.learning.bandit.rounds import Block
 
-__all__ = ["Lane", "asked_of"]
+__all__ = ["Lane", "asked_of", "plain_segment", "segment_of"]
 
 
 class Lane(AskTell):
@@ -36,6 +39,8 @@ class Lane(AskTell):
         Makes its epochs: from the number of the lane, length, first id, and the one before.
     clock
         What patience counts: positions that were asked of all segments.
+    record
+        What `to_record` returned in an earlier life, if it goes on where that was.
     """
 
     def __init__(
@@ -46,13 +51,34 @@ class Lane(AskTell):
         origin: int,
         make: Callable[[int, int, int, Epoch | None], Epoch],
         clock: Callable[[], int],
+        record: Record | None = None,
     ) -> None:
         self._join(whole, origin)
         self.number, self.segment = number, segment
         self._make, self._clock = make, clock
         self.edge = -1  # the last id of a stretch that is asked one by one: a round may be full after it
-        self._epochs = self._next_epoch(None)
+        self._epochs = self._next_epoch(None) if record is None else self._resumed(record)
         self._current = self._open_block()
+
+    def to_record(self) -> Record:
+        """Return what the rounds to come depend on: released values, nothing of an open round."""
+        facts = {"segment": plain_segment(self.segment), "asked": self.asked, "planned": self._epochs.planned}
+        facts |= {"released": self.round, "finished_calls": self._epochs.finished_calls}
+        return {**facts, **{f"learned.{name}": one for name, one in self._epoch.state().items()}}
+
+    def _resumed(self, record: Record) -> Epochs:
+        planned = length = 0
+        while planned < record["planned"]:
+            length = next_length(self.horizon, planned)
+            planned += length
+        self._rounds = OpenRounds(self._origin, record["released"])
+        first = self._origin + planned - length
+        epoch = self._make(self.number, length, first, None)
+        epoch.restore({**part(record, "learned"), "first": first})
+        epoch.abandon(max(0, record["asked"] - (planned - length)))
+        epoch.earlier = record["released"] - epoch.counts[1]
+        self._taught = best_informed([epoch])
+        return Epochs(epoch, planned, record["finished_calls"])
 
     def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
         return self._make(self.number, length, first, previous)
@@ -153,36 +179,12 @@ class Lane(AskTell):
         """The one that is played."""
         return self._epoch
 
-    @property
-    def informed(self) -> Epoch:
-        """The one that has learned most."""
-        return self._best_informed or self._epoch
-
-    @property
-    def belief(self) -> Belief:
-        """What is believed of the segment."""
-        explorer: Any = self.informed.explorer
+    def informed_belief(self) -> Belief:
+        """Return what is believed of the segment, by the epoch that has learned most, with what others say now."""
+        self._settle_if_needed()
+        explorer: Any = (self._best_informed or self._epoch).explorer
+        explorer.prepare()
         return explorer.belief  # type: ignore[no-any-return]
-
-    @property
-    def point_played(self) -> Floats:
-        """The point that its actions are taken around."""
-        return self._current.round.epoch.stage.original(self._current.round.point)
-
-    def recommended(self) -> Recommendation:
-        """Return the decision to take home for the segment, with what others say of it."""
-        self.informed.explorer.prepare()
-        return self._recommended()
-
-    def believed(self) -> Posterior:
-        """Return what is believed about its losses."""
-        self.informed.explorer.prepare()
-        return believed(self.informed)
-
-    def misfit(self) -> Misfit | None:
-        """Return how well what was released of it fits the model."""
-        self.informed.explorer.prepare()
-        return misfit_of(self.informed)
 
     def outstanding(self, limit: int | None) -> Outstanding:
         """Return its actions that wait for losses."""
@@ -197,3 +199,13 @@ class Lane(AskTell):
 def asked_of(lanes: list[Lane]) -> int:
     """Return how many events were asked of all lanes."""
     return sum([lane._current.first + lane._current.asked - lane._origin for lane in lanes])
+
+
+def plain_segment(segment: Segment) -> Any:
+    """Return a segment as JSON can hold it."""
+    return list(segment) if isinstance(segment, tuple) else segment
+
+
+def segment_of(plain: Any) -> Segment:
+    """Return the segment that `plain_segment` wrote down."""
+    return tuple(plain) if isinstance(plain, list) else plain

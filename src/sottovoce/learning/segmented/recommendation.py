@@ -1,0 +1,178 @@
+"""Decisions to take home for several segments: one for all, one for each, and whether telling them apart pays."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce.domains import Domain
+from sottovoce.exploration.posterior import Belief, Kinship, Segment, segment_text
+from sottovoce.learning.bandit.recommendation import Recommendation, in_names, recommended_by
+
+__all__ = ["SegmentGain", "SegmentedRecommendation", "for_all", "for_segment"]
+
+_DRAWS = 200
+_SHOWN = 20  # segments, in print
+_NOTHING = 1e-4  # of the loss range, per event: not worth the while
+
+
+@dataclass(frozen=True)
+class SegmentGain:
+    """What a segment gains by a decision of its own, per event.
+
+    Attributes
+    ----------
+    mean, low, high
+        How much less it is expected to lose than by the decision for all, and between what with a probability of 95%.
+    differs
+        Whether its decision is another than that for all.
+    """
+
+    mean: float
+    low: float
+    high: float
+    differs: bool
+
+    @property
+    def sure(self) -> bool:
+        """Whether it gains with a probability of 97.5%."""
+        return self.differs and self.low > 0
+
+
+@dataclass(frozen=True, eq=False)
+class SegmentedRecommendation(Recommendation):
+    """The decision to take home for all segments, and that of each: ``recommendation["phone"]``.
+
+    Attributes
+    ----------
+    segments
+        The recommendation of each segment, in the order in which they were first asked for.
+    gains
+        What each gains by its own decision.
+    sizes
+        Events that were asked for each.
+    gain
+        What all of them gain, per event.
+    likeness
+        How alike segments are, by what was released: the share of what is believed beforehand that each part has.
+    """
+
+    segments: Mapping[Segment, Recommendation] = field(default_factory=dict)
+    gains: Mapping[Segment, SegmentGain] = field(default_factory=dict)
+    sizes: Mapping[Segment, int] = field(default_factory=dict)
+    gain: SegmentGain = SegmentGain(0.0, 0.0, 0.0, False)
+    likeness: Mapping[str, float] = field(default_factory=dict)
+
+    def __getitem__(self, segment: Segment) -> Recommendation:
+        return self.segments[segment]
+
+    def __iter__(self) -> Iterator[Segment]:
+        return iter(self.segments)
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    @property
+    def helps(self) -> bool:
+        """Whether telling segments apart pays, with a probability of 97.5%."""
+        return self.gain.sure
+
+    @property
+    def verdict(self) -> str:
+        """Whether telling segments apart pays, in words."""
+        if not self.segments:
+            return "no segment has been asked for yet"
+        if not any(one.differs for one in self.gains.values()):
+            return "segments do not help here: the best decision is the same for all of them, as far as is known"
+        gain = self.gain
+        if self.helps:
+            sure = sum(one.sure for one in self.gains.values())
+            return (
+                f"segments help: {gain.mean:.2g} less is lost per event than with one decision for all, between "
+                f"{gain.low:.2g} and {gain.high:.2g}; {sure} of {len(self.segments)} segments gain for certain"
+            )
+        return (
+            f"segments do not help, as far as is known: one decision for all loses {gain.mean:.2g} more per event, "
+            f"and that may be nothing (between {max(0.0, gain.low):.2g} and {gain.high:.2g})"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain data that JSON can hold."""
+        parts = ("segments", "gains", "sizes", "gain", "likeness")
+        plain = {name: value for name, value in super().to_dict().items() if name not in parts}
+        rows = [
+            {
+                "segment": list(one) if isinstance(one, tuple) else one,
+                "events": self.sizes[one],
+                "gain": [self.gains[one].mean, self.gains[one].low, self.gains[one].high],
+                "differs": self.gains[one].differs,
+                "recommendation": found.to_dict(),
+            }
+            for one, found in self.segments.items()
+        ]
+        gain = [self.gain.mean, self.gain.low, self.gain.high]
+        return {
+            **plain,
+            "segments": rows,
+            "gain": gain,
+            "helps": self.helps,
+            "verdict": self.verdict,
+            "likeness": dict(self.likeness),
+        }
+
+    def __str__(self) -> str:
+        lines = [super().__str__().replace("Recommendation", "Recommendation for all segments", 1)]
+        for one in sorted(self.segments, key=lambda each: -self.sizes[each])[:_SHOWN]:
+            found, gain = self.segments[one], self.gains[one]
+            what = f"{found.words}, {gain.mean:.2g} less per event" if gain.differs else "as for all"
+            lines.append(f"  {segment_text(one):<9} {what} ({self.sizes[one]:,} events)")
+        if len(self.segments) > _SHOWN:
+            lines.append(f"  and {len(self.segments) - _SHOWN:,} smaller segments")
+        return "\n".join([*lines, f"  verdict   {self.verdict}"])
+
+
+def for_segment(belief: Belief, domain: Domain) -> Recommendation:
+    """Return the decision to take home for one segment."""
+    found = recommended_by(belief, domain)
+    return replace(found, why=f"{found.why}, of the segment and of those like it")
+
+
+def for_all(
+    beliefs: Mapping[Segment, Belief], sizes: Mapping[Segment, int], kinship: Kinship, blank: Belief, domain: Domain
+) -> SegmentedRecommendation:
+    """Return the decision that is best for all segments together, by how many events they have; and that of each."""
+    shares = np.array([float(sizes[one]) for one in beliefs])
+    shares = shares / shares.sum() if shares.sum() else np.full(len(shares), 1 / max(1, len(shares)))
+    x = np.array(blank.leader)
+    if beliefs:
+        mean = np.einsum("s,sp->p", shares, np.array([one.coefficients() for one in beliefs.values()]))
+        x = np.array(blank.best_for(mean))
+    found = {segment: for_segment(one, domain) for segment, one in beliefs.items()}
+    drawn = {segment: one.gaps(x, found[segment].x, _DRAWS) for segment, one in beliefs.items()}
+    gains = {segment: _gain(one, bool(np.abs(found[segment].x - x).max() > 1e-9)) for segment, one in drawn.items()}
+    losses = [one.expected_loss(x) for one in beliefs.values()]
+    whole = in_names(
+        Recommendation(
+            x,
+            "the best decision for the mean of what is believed of all segments, by their events",
+            sum(one.rounds for one in found.values()),
+            float(shares @ losses) if losses else None,
+        ),
+        domain,
+    )
+    summed = np.einsum("s,sd->d", shares, np.array(list(drawn.values()))) if drawn else np.zeros(1)
+    return SegmentedRecommendation(
+        **{name: getattr(whole, name) for name in Recommendation.__dataclass_fields__},
+        segments=found,
+        gains=gains,
+        sizes=dict(sizes),
+        gain=_gain(summed, any(one.differs for one in gains.values())),
+        likeness=kinship.shares(),
+    )
+
+
+def _gain(drawn: Floats, differs: bool) -> SegmentGain:
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    return SegmentGain(float(drawn.mean()), float(low), float(high), differs)
