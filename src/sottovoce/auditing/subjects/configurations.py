@@ -19,7 +19,7 @@ class Configuration(DecisionFacts):
 
     Parameters
     ----------
-    domain, privacy, horizon, loss_range, losses, integral, channel, play, lipschitz, features, prior, ...
+    domain, privacy, horizon, loss_range, losses, integral, channel, play, lipschitz, features, prior, segments, ...
         As for `PrivateBandit`: all that `sottovoce.learning.options.DecisionFacts` lists.
     choices
         Single choices of the plan, by name.

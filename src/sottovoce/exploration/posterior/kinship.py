@@ -133,7 +133,13 @@ class Likeness:
 
     @classmethod
     def at(cls, places: Sequence[int]) -> "Likeness":
-        """Return what has these in a row."""
+        """Return what has these in a row.
+
+        Parameters
+        ----------
+        places
+            As `places` returns them.
+        """
         return cls(int(places[0]), int(places[1]), tuple(int(one) for one in places[2:]))
 
     def shares(self) -> tuple[float, tuple[float, ...]]:

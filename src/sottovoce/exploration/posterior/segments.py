@@ -246,6 +246,11 @@ class Segments:
 def segment_text(segment: Segment) -> str:
     """Say a segment in a word or two.
 
+    Parameters
+    ----------
+    segment
+        As `Segments.key` returns it.
+
     Examples
     --------
     >>> segment_text("phone"), segment_text(("phone", "it"))
