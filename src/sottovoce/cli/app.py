@@ -18,6 +18,10 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 # Where each command is, and the first words of its help. Only the one that is called is loaded, with what it needs.
 COMMANDS = {
+    "abtest": (
+        "abtest:abtest_app",
+        "Tests of A against B, C, ...: plan them, and read what they show, with every loss private.",
+    ),
     "domains": (
         "showing:show_domains",
         "Show the feasible sets that can be optimised over, with the geometry of an example.",

@@ -181,10 +181,10 @@ class Comparison:
         if count == 1:
             words = f"the interval of the difference holds at {wanted}"
         else:
-            each = _percent(1 - (1 - self.confidence) / count)
+            each, every = _percent(1 - (1 - self.confidence) / count), "both" if count == 2 else f"all {count}"
             words = (
-                f"all {count} differences hold together at {wanted} (Bonferroni: each at {each}), so the chance that "
-                f"any difference is shown where there is none is at most {_percent(1 - self.confidence)}"
+                f"{every} differences hold together at {wanted} (Bonferroni: each at {each}), so the chance that any "
+                f"difference is shown where there is none is at most {_percent(1 - self.confidence)}"
             )
         if self.schedule:
             words += (

@@ -7,10 +7,11 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce.report._reproduction_page import write_reproduction
     from sottovoce.report._statement import Statement
     from sottovoce.report.figures import audit_figure, decision_figure, plan_figure, regret_figure
-    from sottovoce.report.html import run_report, statement, statement_page, sweep_report
+    from sottovoce.report.html import ab_test_report, run_report, statement, statement_page, sweep_report
 
 __all__ = [
     "Statement",
+    "ab_test_report",
     "audit_figure",
     "decision_figure",
     "plan_figure",
@@ -24,7 +25,9 @@ __all__ = [
 
 _HOMES = {
     **dict.fromkeys(("audit_figure", "decision_figure", "plan_figure", "regret_figure"), "sottovoce.report.figures"),
-    **dict.fromkeys(("run_report", "statement", "statement_page", "sweep_report"), "sottovoce.report.html"),
+    **dict.fromkeys(
+        ("ab_test_report", "run_report", "statement", "statement_page", "sweep_report"), "sottovoce.report.html"
+    ),
     "Statement": "sottovoce.report._statement",
     "write_reproduction": "sottovoce.report._reproduction_page",
 }

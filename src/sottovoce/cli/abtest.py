@@ -1,0 +1,175 @@
+"""`sottovoce abtest`: how many events a test of A against B needs, and what its losses show, privately."""
+
+import math
+import shlex
+import sys
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from sottovoce._checks import choice, number
+from sottovoce.cli import parsing
+from sottovoce.cli.abtest_released import Released
+from sottovoce.cli.abtest_releasing import Releasing, settings_of
+from sottovoce.cli.abtest_rows import Rows
+from sottovoce.cli.options import PRIVACY, Options, with_options
+from sottovoce.cli.study_shared import AsJson, show
+from sottovoce.comparisons import Comparison, compare_arms, events_needed
+from sottovoce.privacy import PrivacyStatement
+
+__all__ = ["abtest_app"]
+
+_OURS = ("loss_range", "channel", *PRIVACY)
+_ELSE = tuple(one.name for one in fields(Options) if one.name not in _OURS)
+
+abtest_app = typer.Typer(
+    name="abtest",
+    add_completion=False,
+    help="Tests of A against B, C, ...: plan them, and read what they show, with every loss private.",
+    no_args_is_help=True,
+)
+
+Pairs = Annotated[str, typer.Option(help="control: each arm against the first; all: every two arms.")]
+Confidence = Annotated[float, typer.Option(help="With which all intervals of differences hold together.")]
+
+
+@abtest_app.command("plan")
+@with_options(without=_ELSE)
+def plan_command(
+    options: Options,
+    difference: Annotated[
+        float | None, typer.Option(help="A difference of mean losses that is to be shown, if it is there.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(help="Or: how far intervals of differences may reach to either side.")
+    ] = None,
+    mean: Annotated[
+        float | None, typer.Option(help="Mean loss of the control, if about known; the middle needs most.")
+    ] = None,
+    arms: Annotated[int, typer.Option(help="How many arms, the control included.")] = 2,
+    pairs: Pairs = "control",
+    confidence: Confidence = 0.95,
+    power: Annotated[float, typer.Option(help="How likely the difference is to be shown.")] = 0.8,
+    looks: Annotated[int, typer.Option(help="How often to look; each look needs noise of its own.")] = 1,
+    as_json: AsJson = None,
+) -> None:
+    """Say how many events each arm needs, privacy noise, several arms and early looks included; reads no data."""
+    found = events_needed(
+        difference,
+        precision=precision,
+        privacy=options.guarantee,
+        loss_range=options.clipping or (0.0, 1.0),
+        mean=mean,
+        arms=arms,
+        pairs=pairs,
+        confidence=confidence,
+        power=power,
+        looks=looks,
+        channel=options.channel or "one-bit",
+    )
+    show(as_json, found.to_dict(), str(found))
+
+
+@abtest_app.command("run")
+@with_options(without=_ELSE)
+def run_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV or JSON lines with arm and loss; read twice.")],
+    arms: Annotated[str, typer.Option(help="Names of the arms, such as A,B,C; the first is the control.")],
+    options: Options,
+    pairs: Pairs = "control",
+    confidence: Confidence = 0.95,
+    schedule: Annotated[
+        str | None, typer.Option(help="For early looks: events an arm in each stage, such as 500,500,1000.")
+    ] = None,
+    missing: Annotated[str, typer.Option(help="An empty loss: refuse it, or count it as the middle.")] = "refuse",
+    released: Annotated[
+        Path | None, typer.Option(help="Where what is released is kept; by default FILE.released.json.")
+    ] = None,
+    ledger: Annotated[Path | None, typer.Option(help="A ledger that is charged, once for the whole test.")] = None,
+    name: Annotated[str | None, typer.Option(help="Of the charge; by default the name of FILE.")] = None,
+    report: Annotated[Path | None, typer.Option(help="A page to write, such as page.html.")] = None,
+    simulated_noise: Annotated[
+        int | None, typer.Option(metavar="SEED", help="Noise from a seed: repeatable, NOT PRIVATE.")
+    ] = None,
+    as_json: AsJson = None,
+) -> None:
+    """Compare the arms of a test by their losses, privately; what is released is kept, and released once.
+
+    A second run of the same command prints the same numbers. Rows that were added are the next stage of the schedule.
+    """
+    names, planned = _names(arms), None if schedule is None else tuple(_sizes(schedule))
+    choice("pairs", pairs, ("control", "all"))
+    number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
+    if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
+        raise ValueError(f"report must be a file in a folder that is there, got {report}")
+    where = released or file.with_name(f"{file.name}.released.json")
+    charge = None if ledger is None else name or file.name
+    settings = settings_of(names, options, planned, missing, simulated_noise, charge)
+    if planned is not None:  # looks are valid only if what is looked for is fixed before the first
+        settings |= {"pairs": pairs, "confidence": confidence}
+    releasing = Releasing(settings, options)
+    column = "report" if releasing.channel is not None else "loss"
+    rows = Rows(file, names, column=column, missing=missing, valid=releasing.valid_report)
+    kept = Released(where, settings)
+    notes = releasing.release(rows, kept, ledger)
+    found = compare_arms(releasing.results(kept), pairs=pairs, confidence=confidence, schedule=planned)
+    facts = {**found.to_dict(), "privacy": releasing.privacy.headline, "released": str(where), "notes": notes}
+    if report is not None:
+        shown = {"arms": arms, **options.given(), "schedule": schedule, "pairs": pairs, "confidence": confidence}
+        facts["report"] = str(_write(report, found, releasing.privacy, file, shown))
+    if as_json is True or (as_json is None and not sys.stdout.isatty()):
+        show(True, facts, "")
+    else:
+        _print(found, releasing.privacy, facts)
+
+
+def _names(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+        raise ValueError(f"arms must be two names at least, each once, with commas between them, got {text!r}")
+    return names
+
+
+def _sizes(text: str) -> list[int]:
+    found = [parsing.count("schedule", part) for part in text.split(",")]
+    if len(found) < 2:
+        raise ValueError(f"schedule must have two stages at least, such as 500,500, got {text!r}")
+    return found
+
+
+def _write(path: Path, found: Comparison, privacy: PrivacyStatement, file: Path, given: dict[str, Any]) -> Path:
+    from sottovoce.report import ab_test_report  # slow to import
+
+    words = ["sottovoce", "abtest", "run", file.name]
+    for key, value in given.items():
+        if value is not None:
+            words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
+    return ab_test_report(path, found, privacy=privacy, title=f"A/B test: {file.name}", command=shlex.join(words))
+
+
+def _print(found: Comparison, privacy: PrivacyStatement, facts: dict[str, Any]) -> None:
+    console = Console()
+    means = Table("arm", box=SIMPLE_HEAD, title="mean losses: less is better", title_justify="left")
+    for head in ("events", "mean", "at least", "at most", "privacy noise"):
+        means.add_column(head, justify="right")
+    for arm in found.arms:
+        figures = (f"{value:.4f}" for value in (arm.mean, arm.low, arm.high, arm.noise_error))
+        means.add_row(arm.name, f"{arm.events:,}", *figures)
+    differences = Table("difference", box=SIMPLE_HEAD, title="differences", title_justify="left")
+    for head in ("estimate", "at least", "at most"):
+        differences.add_column(head, justify="right")
+    differences.add_column("shown")
+    for one in found.differences:
+        figures = (f"{value:+.4f}" for value in (one.estimate, one.low, one.high))
+        differences.add_row(f"{one.arm} less {one.against}", *figures, "yes" if one.shown else "no")
+    console.print(means, differences, markup=False)
+    lines = [*(one.words + "." for one in found.differences), f"Levels: {found.correction}.", *facts["notes"]]
+    lines += ["", str(privacy), f"kept in {facts['released']}"]
+    if "report" in facts:
+        lines.append(f"wrote {facts['report']}")
+    console.print("\n".join(lines), soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,397 @@
+"""`sottovoce abtest`: planning, releasing once, and never a loss in what is said."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import traceback
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.cli.abtest_released import Released
+from sottovoce.cli.abtest_rows import Rows
+from sottovoce.privacy import read_ledger
+
+RUN = ("abtest", "run", "events.csv", "--arms", "A,B", "--simulated-noise", "3")
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch, tmp_path):
+    """A wide terminal without colours, in a folder of its own."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
+
+
+def write(path, rows, head="arm,loss"):
+    path.write_text("\n".join([head, *(",".join(map(str, row)) for row in rows)]) + "\n", encoding="utf-8")
+
+
+def people(events, means=None, seed=0):
+    """Rows of events an arm, in turn."""
+    coins, means = np.random.default_rng(seed), means or {"A": 0.5, "B": 0.3}
+    return [(name, int(coins.random() < mean)) for _ in range(events) for name, mean in means.items()]
+
+
+@pytest.fixture
+def events(tmp_path):
+    write(tmp_path / "events.csv", people(500))
+    return tmp_path / "events.csv"
+
+
+def found(command, *arguments):
+    code, out, err = command(*arguments, "--json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+# ---------------------------------------------------------------------- planning
+
+
+def test_a_plan_says_what_python_says(command):
+    plan = (
+        "abtest",
+        "plan",
+        "--difference",
+        "0.05",
+        "--epsilon",
+        "0.5",
+        "--arms",
+        "3",
+        "--looks",
+        "2",
+        "--mean",
+        "0.2",
+    )
+    expected = sv.events_needed(0.05, privacy=sv.PureDP(0.5), arms=3, looks=2, mean=0.2)
+    assert found(command, *plan) == json.loads(json.dumps(expected.to_dict()))
+    code, out, _ = command(*plan, "--text")
+    assert code == 0
+    assert " ".join(out.split()) == " ".join(str(expected).split())
+
+
+def test_a_plan_without_a_wish_is_refused_in_a_line(command):
+    code, out, err = command("abtest", "plan")
+    assert (code, out, err) == (2, "", "error: pass either difference or precision\n")
+
+
+# ---------------------------------------------------------------------- what is shown
+
+
+def test_it_says_what_compare_arms_says_of_the_same_losses(command, events):
+    plain = found(command, *RUN[:-2], "--no-privacy")
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
+    arms = {}
+    for name in "AB":
+        arms[name] = evaluations.open(500)
+        arms[name].tell([loss for arm, loss in people(500) if arm == name])
+    expected = sv.compare_arms(arms).to_dict()
+    assert {key: plain[key] for key in expected} == json.loads(json.dumps(expected))
+
+
+def test_the_table_has_words_levels_and_the_promise(command, events):
+    code, out, err = command(*RUN, "--text", "--pairs", "all", "--confidence", "0.9")
+    assert (code, err) == (0, "")
+    for words in ("B less A", "B loses 0.", "less than A, between 0.", "at 90%", "Levels: the interval", "NOT PRIVATE"):
+        assert words in out
+    assert "kept in events.csv.released.json" in out
+
+
+def test_json_lines_and_other_columns_will_do(command, tmp_path, events):
+    first = found(command, *RUN)
+    lines = [json.dumps({"who": i, "loss": loss, "arm": arm}) for i, (arm, loss) in enumerate(people(500))]
+    (tmp_path / "events.jsonl").write_text("\n".join([*lines[:7], "", *lines[7:]]), encoding="utf-8")
+    same = found(command, "abtest", "run", "events.jsonl", *RUN[3:])
+    assert same["arms"] == first["arms"]
+
+
+def test_a_page_is_written(command, events, tmp_path):
+    plain = found(command, *RUN, "--report", "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert plain["differences"][0]["words"] in page
+    assert "NOT PRIVATE" in page
+    assert "sottovoce abtest run events.csv --arms A,B" in page
+
+
+# ---------------------------------------------------------------------- once
+
+
+def test_a_second_run_releases_nothing_and_says_the_same(command, events):
+    """With real noise: drawn again it would differ."""
+    real = (*RUN[:-2], "--epsilon", "0.1")
+    first = found(command, *real)
+    assert found(command, *real) == first
+    other = found(command, *real, "--released", "again.json")
+    assert other["arms"] != first["arms"]
+
+
+@pytest.mark.parametrize("change", [("--epsilon", "2"), ("--loss-range", "0,2"), ("--schedule", "100,100")])
+def test_what_was_released_is_not_released_with_other_settings(command, events, change):
+    found(command, *RUN)
+    code, out, err = command(*RUN, *change)
+    assert (code, out) == (2, "")
+    assert "costs the guarantee again" in err
+
+
+def test_rows_that_were_added_are_not_in_what_was_released(command, events):
+    first = found(command, *RUN)
+    write(events, people(500) + [("A", 1)] * 7)
+    again = found(command, *RUN)
+    assert again["arms"] == first["arms"]
+    assert again["notes"] == ["Rows that were added since the release are not in it: 7 of A, 0 of B."]
+
+
+def test_stages_are_released_one_after_another_each_event_in_one(command, events, tmp_path):
+    rows, schedule = people(500), ("--schedule", "100,150,250")
+    write(events, rows[:180])
+    code, _, err = command(*RUN, *schedule)
+    assert code == 2
+    assert "Stage 1 is released once each arm has 100 events; there are 90 of A, 90 of B" in err
+    assert not (tmp_path / "events.csv.released.json").exists()
+    write(events, rows[:260])
+    first = found(command, *RUN, *schedule)
+    assert [one["events"] for one in first["arms"]] == [100, 100]
+    assert first["notes"] == ["Stage 2 is released once each arm has 150 events; there are 30 of A, 30 of B."]
+    write(events, rows)
+    last = found(command, *RUN, *schedule)
+    assert [one["events"] for one in last["arms"]] == [500, 500]
+    assert last["notes"] == []
+    assert last["differences"][0]["looks"][:1] == first["differences"][0]["looks"]
+    kept = json.loads((tmp_path / "events.csv.released.json").read_text())["released"]
+    assert [one["events"] for one in kept["A"]] == [100, 150, 250]
+    write(events, [*rows, ("B", 0)])
+    assert found(command, *RUN, *schedule)["notes"] == ["Rows beyond the schedule are not in it."]
+
+
+@pytest.mark.parametrize("change", [("--confidence", "0.8"), ("--pairs", "all"), ("--schedule", "100,100,900")])
+def test_what_is_looked_for_is_fixed_before_the_first_look(command, events, change):
+    found(command, *RUN, "--schedule", "100,400")
+    code, _, err = command(*RUN, "--schedule", "100,400", *change)
+    assert code == 2
+    assert f"another {change[0][2:]}" in err
+
+
+def test_what_was_released_before_is_not_read_again(command, events):
+    """Whatever has become of those losses since."""
+    rows = people(200)
+    write(events, rows[:200])
+    first = found(command, *RUN, "--schedule", "100,100")
+    write(events, [(arm, "gone") for arm, _ in rows[:200]] + rows[200:])
+    last = found(command, *RUN, "--schedule", "100,100")
+    assert last["differences"][0]["looks"][:1] == first["differences"][0]["looks"]
+
+
+def test_a_ledger_is_charged_once_for_all_looks(command, events, tmp_path):
+    real = ("abtest", "run", "events.csv", "--arms", "A,B", "--epsilon", "0.4", "--schedule", "100,100")
+    sv.Ledger(sv.PureDP(0.5), tmp_path / "ledger.db")
+    rows = people(200)
+    write(events, rows[:200])
+    for upto in (200, 300, 400):
+        write(events, rows[:upto])
+        found(command, *real, "--ledger", "ledger.db", "--name", "spring")
+    (entry,) = read_ledger(tmp_path / "ledger.db").entries
+    assert (entry.name, entry.guarantee, entry.used) == ("spring", sv.PureDP(0.4), True)
+    code, out, err = command(*real, "--ledger", "ledger.db", "--name", "other", "--released", "again.json")
+    assert (code, out) == (2, "")
+    assert "only 0.1 is left" in err
+    assert not (tmp_path / "again.json").exists()
+    assert not (tmp_path / "again.json.partial").exists()
+
+
+def test_a_bad_row_is_found_before_anything_is_charged(command, events, tmp_path):
+    sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
+    write(events, [*people(50), ("A", "nan")])
+    code, _, err = command(*RUN[:-2], "--ledger", "ledger.db")
+    assert (code, err) == (2, "error: line 102: its loss is not a finite number\n")
+    assert not read_ledger(tmp_path / "ledger.db").entries
+    assert not (tmp_path / "events.csv.released.json").exists()
+
+
+def test_of_two_runs_at_once_one_is_refused(command, events, tmp_path):
+    (tmp_path / "events.csv.released.json.partial").touch()
+    code, _, err = command(*RUN)
+    assert code == 2
+    assert "another run is releasing these rows" in err
+    assert (tmp_path / "events.csv.released.json.partial").exists()  # it is the other's
+    (tmp_path / "events.csv.released.json.partial").unlink()
+    found(command, *RUN)
+
+
+def test_many_threads_that_claim_release_once(tmp_path):
+    """Each that comes to hold the file sees what was kept by those before it."""
+    path, settings, fresh = tmp_path / "kept.json", {"arms": ["A", "B"]}, []
+
+    def release():
+        for _ in range(40):
+            kept = Released(path, settings)
+            try:
+                with kept.claimed():
+                    if not kept.begun:
+                        fresh.append(1)
+                        kept.keep({"A": [{"events": 1, "total": 1}], "B": [{"events": 1, "total": 1}]})
+            except ValueError:
+                continue
+
+    threads = [threading.Thread(target=release) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert fresh == [1]
+    assert not path.with_name("kept.json.partial").exists()
+
+
+def test_killed_while_it_releases_it_leaves_nothing_half(events, tmp_path):
+    """Killed after the numbers are drawn, before they are kept: nothing is there, and the next run is told why."""
+    script = (
+        "import os, signal\n"
+        "from sottovoce.cli import main\n"
+        "from sottovoce.cli.abtest_released import Released\n"
+        "Released.keep = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "main(['abtest', 'run', 'events.csv', '--arms', 'A,B'])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, env=os.environ, check=False
+    )
+    assert ended.returncode == -9
+    assert ended.stdout == b""
+    assert not (tmp_path / "events.csv.released.json").exists()
+    assert (tmp_path / "events.csv.released.json.partial").exists()
+
+
+def test_a_damaged_record_is_refused(command, events, tmp_path):
+    for text in (
+        "",
+        "[]",
+        '{"settings": {"arms": ["A", "B"]}, "released": {"A": [{"events": 1, "total": "x"}], "B": []}}',
+    ):
+        (tmp_path / "events.csv.released.json").write_text(text)
+        code, _, err = command(*RUN)
+        assert code == 2
+        assert "or is damaged" in err
+
+
+# ---------------------------------------------------------------------- what is refused
+
+SECRET = "0.7351946"
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        (f"arm,loss\nA,{SECRET}x\n", "line 2: its loss is not a finite number"),
+        (f"arm,loss\n{SECRET},A\n", "line 2: its arm is none of A, B"),
+        (f"arm,loss\nA,{SECRET},1\n", "line 2: it has 3 fields, and the first line 2"),
+        (f"arm,{SECRET}\nA,1\n", "line 1: it must name the columns, with one loss"),
+        (f"{SECRET}\n", "line 1: it must name the columns, with one arm"),
+        ("arm,loss\nA,\n", "line 2: it has no loss"),
+        ("arm,loss,loss\nA,1,2\n", "line 1: it must name the columns, with one loss"),
+        (f'{{"arm": "A", "loss": {SECRET}}}\n{{"arm": "A", "loss": [{SECRET}]}}\n', "line 2: its loss is not a finite"),
+        (f'{{"arm": "A", "loss": NaN}}\n{SECRET}', "line 1: its loss is not a finite number"),
+        (f'{{"arm": "A"\n"loss": {SECRET}}}', "line 1: it is not a JSON object"),
+        (f'{{"loss": {SECRET}}}', "line 1: its arm is none of A, B"),
+        ('{"arm": "A", "loss": true}', "line 1: its loss is not a finite number"),
+        ('{"arm": "A", "loss": 1' + "0" * 400 + "}", "line 1: its loss is not a finite number"),
+        (f'arm,loss\nA,"{SECRET}' + "1" * 200_000 + "\n", "after line"),
+        ("arm,loss\nA,1\n", "arm B has no rows"),
+        ("", "arm A, B has no rows"),
+    ],
+)
+def test_bad_rows_are_refused_without_what_they_hold(command, tmp_path, text, where):
+    (tmp_path / "events.csv").write_text(text, encoding="utf-8")
+    code, out, err = command(*RUN)
+    assert (code, out) == (2, "")
+    assert where in err
+    assert "7351946" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["events.csv"]
+
+
+def test_bytes_that_are_no_text_are_refused(command, tmp_path):
+    (tmp_path / "events.csv").write_bytes(b"arm,loss\nA,0.5\nA,\xff0.7351946\n")
+    code, _, err = command(*RUN)
+    assert code == 2
+    assert "it is not text in UTF-8" in err
+
+
+def test_no_error_carries_a_loss_along(tmp_path):
+    for text in (f"arm,loss\nA,{SECRET}x\n", f'{{"arm": "A", "loss": "{SECRET}x"}}', f'{{"arm": {SECRET}'):
+        (tmp_path / "events.csv").write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match="line") as it:
+            list(Rows(tmp_path / "events.csv", ["A"]).read())
+        assert SECRET not in "".join(traceback.format_exception(it.value))
+        assert it.value.__context__ is None
+    (tmp_path / "events.csv").write_text(f"arm,loss\nA,{SECRET}\n", encoding="utf-8")
+    assert SECRET not in repr(list(Rows(tmp_path / "events.csv", ["A"]).read()))
+
+
+def test_losses_are_nowhere_in_what_is_written(command, events, tmp_path):
+    """Two losses alone in an otherwise even file: not one of their digits is printed, kept or drawn."""
+    write(events, [*people(200), ("A", SECRET), ("B", "0.2468357")])
+    code, out, err = command(*RUN, "--text", "--report", "page.html")
+    assert code == 0
+    for text in (out, err, *(path.read_text() for path in tmp_path.iterdir() if path.name != "events.csv")):
+        assert "7351946" not in text
+        assert "2468357" not in text
+
+
+def test_missing_losses_count_as_the_middle_if_that_is_said(command, events):
+    write(events, [("A", ""), ("A", 1), ("B", 0), ("B", 0)] * 100)
+    code, _, err = command(*RUN[:-2], "--no-privacy")
+    assert code == 2
+    assert "line 2: it has no loss; with --missing middle" in err
+    plain = found(command, *RUN[:-2], "--no-privacy", "--missing", "middle")
+    assert [one["mean"] for one in plain["arms"]] == [0.75, 0.0]
+
+
+def test_reports_of_local_privacy_are_told_as_such(command, events):
+    channel = sv.local.channel_for(sv.LocalDP(1.0), (0.0, 1.0))
+    reports = sv.local.simulate_reports(np.full(400, 0.5), channel, np.random.default_rng(0))
+    write(events, [("AB"[i % 2], int(one)) for i, one in enumerate(reports)], head="arm,report")
+    plain = found(command, *RUN[:-2], "--local")
+    assert plain["privacy"].startswith("epsilon = 1, local")
+    assert [one["noise_error"] for one in plain["arms"]] == [0.0, 0.0]
+    write(events, [("A", 0.5)], head="arm,report")
+    code, _, err = command(*RUN[:-2], "--local", "--released", "other.json")
+    assert (code, err) == (2, "error: line 2: its report is not a report that the channel sends\n")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("--arms", "A"), "arms must be two names at least"),
+        (("--arms", "A,A"), "each once"),
+        (("--schedule", "100"), "two stages at least"),
+        (("--schedule", "100,x"), "schedule must be a whole number"),
+        (("--missing", "zero"), "missing must be refuse or middle"),
+        (("--report", "there/is/none.html"), "report must be a file in a folder that is there"),
+        (("--pairs", "some"), "pairs must be one of"),
+        (("--confidence", "95"), "confidence must be"),
+        (("--rho", "1", "--epsilon", "1"), "exclude each other"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused_before_anything_is_released(command, events, tmp_path, change, message):
+    code, out, err = command(*RUN, *change)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert not (tmp_path / "events.csv.released.json").exists()
+
+
+def test_a_pipe_and_a_file_that_is_not_there_are_refused(command, tmp_path):
+    assert "there is no file events.csv" in command(*RUN)[2]
+    os.mkfifo(tmp_path / "events.csv")
+    assert "a pipe will not do" in command(*RUN)[2]
