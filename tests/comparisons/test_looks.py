@@ -27,6 +27,13 @@ def test_levels_are_those_of_published_bounds(shares, alpha, bounds):
     assert stats.norm.isf(np.array(levels) / 2) == pytest.approx(bounds, abs=2e-3)
 
 
+@pytest.mark.parametrize(("looks", "published"), [(2, 0.083), (3, 0.107), (5, 0.142), (10, 0.193)])
+def test_naive_looks_raise_false_alarms_as_published(looks, published):
+    """Armitage, McPherson and Rowe (1969), repeated tests at 5%."""
+    found = crossing_chances([ErrorLaw(1.0)] * looks, [0.05] * looks, [0.0] * looks)
+    assert sum(found.above) + sum(found.below) == pytest.approx(published, abs=6e-4)
+
+
 def walks(coins, law, stages, runs):
     """Sums of stages, run by run."""
     steps = coins.normal(scale=law.normal, size=(runs, stages))
