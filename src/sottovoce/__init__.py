@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce.comparisons import compare_arms, events_needed
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
     from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
-    from sottovoce.exploration.posterior import Posterior
     from sottovoce.exploration.posterior import Posterior, Segments
     from sottovoce.learning import (
         Action,
