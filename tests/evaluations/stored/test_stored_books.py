@@ -82,6 +82,19 @@ def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain):
     assert Look(url, "trials").cells == []
 
 
+def test_losses_that_are_told_one_by_one_share_rows(url, opened, plain):
+    evaluation = opened(url, **plain).open(events=200)
+    losses = np.random.default_rng(2).integers(0, 2**18, 200)
+    for loss in losses[:100]:
+        evaluation.tell(loss / 2**18)
+    person = evaluation.assign()
+    for loss in losses[100:199]:
+        evaluation.tell(loss / 2**18)
+    assert [row.size for row in Look(url, "trials").cells] == [64, 36, 1, 64, 35]
+    evaluation.tell(losses[199] / 2**18, ids=person)
+    assert evaluation.result.total == losses.sum()
+
+
 def test_each_id_counts_once_and_a_call_is_all_or_nothing(url, opened, plain):
     evaluations = opened(url, **plain)
     evaluation, other = evaluations.open(events=5), evaluations.open(events=5)

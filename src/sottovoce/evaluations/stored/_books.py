@@ -51,6 +51,7 @@ from sottovoce.studies.session.engine import Refusal
 __all__ = ["StoredBooks", "StoredPlaces"]
 
 Value = TypeVar("Value")
+_TOLD_CELL = 64  # places of a cell that is told its losses as it is made: it is written anew with every one
 _LARGEST_SLICE = 32  # places that are reserved at a time for people to come
 _SOON = 0.5  # seconds: a slice that is used up within them was too small
 _OFTEN = 8  # people who came so soon one after the other, before any is reserved for
@@ -265,9 +266,13 @@ class StoredBooks:
         def fill(connection: Connection, cells: CellTable) -> list[int]:
             live = self._with_room(connection, cells, one.number, len(integers))
             ended, at = self._give_up(connection, cells), 0
+            last = cells.last_of(live.number, _TOLD_CELL - len(integers))
             for cell in self.engine.state.take(connection, cells, live, len(integers)):
                 cell.fill(np.arange(cell.first, cell.end), integers[at : at + cell.size])
-                cells.write(cell)
+                if last is not None and last.end == cell.first:
+                    cells.join(last, cell)  # one by one there would be a row for each
+                else:
+                    cells.write(cell)
                 at += cell.size
             return [*ended, one.number] if live.whole else ended
 
@@ -390,7 +395,8 @@ class StoredBooks:
     def results(self) -> tuple[ReleasedMean, ...]:
         """Return what was released, in the order in which it was."""
         self._look()
-        self._tend_quietly(())
+        with suppress(StorageError):
+            self._tend()
         with self.engine.at_rest():
             found = sorted(self.engine.state.outcomes.values(), key=lambda one: one.order)
         return tuple(one.mean for one in found if one.mean is not None)

@@ -428,6 +428,36 @@ class CellTable:
             (bits(cell.closed), cell.told, cell.missing, cell.losses, self._study, cell.round, cell.first),
         )
 
+    def last_of(self, round_number: int, most: int) -> Cell | None:
+        """Return the last cell of a round, without its losses, if it waits for none and has `most` events at most."""
+        where = "AND round = ? AND first = (SELECT max(first) FROM sottovoce_cells WHERE study = ? AND round = ?)"
+        found = self._read(where, (round_number, self._study, round_number), lock=True)
+        return found[0] if found and not found[0].left and found[0].size <= most else None
+
+    def join(self, before: Cell, after: Cell) -> None:
+        """Put a cell that is stored into the one before it: neither waits for a loss."""
+        closed = np.concatenate((before.closed, after.closed))
+        losses = "CAST(losses || ? AS BLOB)" if self._is_sqlite else "losses || ?"
+        self._execute(
+            f"UPDATE sottovoce_cells SET size = ?, wanted = wanted + ?, told = told + ?, missing = missing + ?, "
+            f"closed = ?, losses = {losses} WHERE study = ? AND round = ? AND first = ?",
+            (
+                before.size + after.size,
+                after.wanted,
+                after.told,
+                after.missing,
+                bits(closed),
+                after.losses,
+                self._study,
+                before.round,
+                before.first,
+            ),
+        )
+        self._execute(
+            "DELETE FROM sottovoce_cells WHERE study = ? AND round = ? AND first = ?",
+            (self._study, after.round, after.first),
+        )
+
     def version(self) -> int:
         """Return the version of the study's counters, without waiting for whoever changes them."""
         (found,) = self._execute("SELECT version FROM sottovoce_heads WHERE id = ?", (self._study,)).fetchone()
