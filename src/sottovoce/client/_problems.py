@@ -13,6 +13,7 @@ _LIBRARY: dict[str, type[errors.SottovoceError]] = {
     "invalid-loss": errors.InvalidLoss,
     "wrong-report": errors.WrongReport,
     "horizon-reached": errors.HorizonReached,
+    "not-released": errors.NotReleased,
     "study-not-found": errors.StudyNotFound,
     "configuration-mismatch": errors.ConfigurationMismatch,
     "storage-error": errors.StorageError,

@@ -23,6 +23,7 @@ from sottovoce.service.endpoints import (
     asking_routes,
     creating_routes,
     documented_app,
+    evaluating_routes,
     health_routes,
     looking_routes,
     metrics_routes,
@@ -42,7 +43,7 @@ from sottovoce.studies import prepare_storage
 
 __all__ = ["create_app", "from_environment"]
 
-_WITH_LOSSES = ("tell",)  # routes whose errors, but for the library's own, keep silent
+_WITH_LOSSES = ("tell", "evaluations tell")  # routes whose errors, but for the library's own, keep silent
 _FOR_PAGES: dict[str, Any] = {  # what pages of the origins that are named may do; never with cookies
     "allow_methods": ["GET", "POST"],
     "allow_headers": ["Authorization", "Content-Type", "Idempotency-Key"],
@@ -91,7 +92,7 @@ def create_app(settings: Settings) -> FastAPI:
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
     app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
-    others = (looking_routes, creating_routes, health_routes, metrics_routes)
+    others = (looking_routes, creating_routes, evaluating_routes, health_routes, metrics_routes)
     for router in (asking, telling, *(routes(context) for routes in others), script_routes()):
         app.include_router(router)
     app.openapi_schema = documented_app(app)

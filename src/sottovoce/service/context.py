@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from starlette.requests import Request
 
-from sottovoce.service.desks import Desks
+from sottovoce.service.desks import Desks, OpenEvaluations, Requests
 from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.keys import Key
 from sottovoce.service.metrics import Metrics
@@ -65,6 +65,7 @@ class Context:
 
     def __init__(self, settings: Settings, store: ServiceStore, desks: Desks, gate: Gate, metrics: Metrics) -> None:
         self.settings, self.store, self.desks, self.gate, self.metrics = settings, store, desks, gate, metrics
+        self.evaluations, self.requests = OpenEvaluations(settings), Requests(store)
         self._catalogue = Catalogue(settings.storage)
         self._entries = FreshReads(self._catalogue.entries)  # each in a thread of its own, and whoever calls meanwhile
         self._answers = FreshReads(self._ask_store)  # shares one: nobody without a key keeps all threads busy
@@ -103,6 +104,7 @@ class Context:
     async def close(self) -> None:
         """Carry out what is queued, and close everything."""
         await self.desks.close()
+        await self.evaluations.close()
         for reads in (self._entries, self._answers):
             await asyncio.to_thread(reads.close)
         self._catalogue.close()

@@ -52,6 +52,12 @@ _ALL = (
         "Under local privacy losses are privatised where they are born: see GET /studies/{name}/channel.",
     ),
     Kind("horizon-reached", 409, "All events of the study are asked", "Take its recommendation, or create a study."),
+    Kind(
+        "not-released",
+        409,
+        "Nothing of the evaluation is released",
+        "It is open, and closes once all of its places have their losses; or it was abandoned.",
+    ),
     Kind("study-not-found", 404, "There is no such study", "GET /studies lists those that the key may read."),
     Kind(
         "configuration-mismatch",
@@ -106,7 +112,7 @@ _OF_ERRORS = {
     getattr(errors, "".join(part.capitalize() for part in name.split("-")), None): kind for name, kind in KINDS.items()
 }
 # Their words repeat ids, name other studies, or say where the storage is.
-_WITHOUT_WORDS = ("unknown-action", "study-not-found", "storage-error", "study-damaged")
+_WITHOUT_WORDS = ("unknown-action", "not-released", "study-not-found", "storage-error", "study-damaged")
 
 
 class Problem(Exception):

@@ -26,7 +26,7 @@ def opened():
 def eager(monkeypatch):
     """Let processes reserve places ahead from the first one on, however slow the machine."""
     for name, value in {"_OFTEN": 0, "_SOON": 1e9, "_FRESH": 1e9}.items():
-        monkeypatch.setattr(f"sottovoce.evaluations.stored._books.{name}", value)
+        monkeypatch.setattr(f"sottovoce.evaluations.stored._assigning.{name}", value)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from study_tools import SOAK, Look, execute, path_of, place
 
 import sottovoce as sv
 from sottovoce.errors import ForkRefused, NotReleased, StudyBehind, UnknownAction
-from sottovoce.evaluations.stored import _books
+from sottovoce.evaluations.stored import _assigning, _books
 
 GRID = 2**18
 
@@ -32,7 +32,7 @@ def serve(url, seed, people):
 
     def work(report):
         rng = random.Random(seed)
-        _books._OFTEN = rng.choice((0, 8))
+        _assigning._OFTEN = rng.choice((0, 8))
         with sv.open_evaluations(url, name="trials", repeat="ignore") as evaluations:
             waiting = []
             for _ in range(people):
@@ -104,7 +104,7 @@ def kill_and_check(way, url, plain):
 
 def serve_name(url, name, seed, report):
     rng = random.Random(seed)
-    _books._OFTEN = rng.choice((0, 8))
+    _assigning._OFTEN = rng.choice((0, 8))
     with sv.open_evaluations(url, name=name) as evaluations:
         for _ in range(25):
             one, person = evaluations.assign()

@@ -24,8 +24,14 @@ WHO = {  # which roles a route wants, of which one will do; what is not here fai
     "channel": {"ask", "tell", "read"},
     "create": {"admin"},
     **{name: {"read"} for name in READING},
+    **{f"evaluations {name}": {"admin"} for name in ("create", "open", "close", "abandon")},
+    **{f"evaluations {name}": {"read"} for name in ("status", "results", "result")},
+    "evaluations assign": {"ask"},
+    "evaluations tell": {"tell"},
+    "evaluations forget": {"tell"},
+    "evaluations channel": {"ask", "tell", "read"},
 }
-FOR_ALL = {"create", "metrics"}  # not for a key of a single study
+FOR_ALL = {"create", "evaluations create", "metrics"}  # not for a key of a single study
 STUDIES = ("spring", "autumn", "no such study", "a/b", "\x00", "n" * 201)
 
 
@@ -56,7 +62,8 @@ class Caller:
     def places(self, dashboard):
         """Yield (route, method, path with each name) of all routes that need a key."""
         for route in flat(self.app.routes):
-            if route.path in PUBLIC or (route.path.startswith("/studies") or route.path == "/metrics") == dashboard:
+            called = route.path.startswith(("/studies", "/evaluations")) or route.path == "/metrics"
+            if route.path in PUBLIC or called == dashboard:
                 continue
             for method in sorted(route.methods - {"HEAD"}):
                 for name in STUDIES if "{name" in route.path else ("",):
@@ -67,6 +74,7 @@ class Caller:
 def call(sqlite_url):
     for name in ("spring", "autumn", "a/b"):
         sv.Study.open(sqlite_url, name=name, **small_study()).close()
+    sv.open_evaluations(sqlite_url, name="gone", loss_range=(0.0, 1.0), privacy=sv.NoPrivacy()).close()
     return Caller(sqlite_url)
 
 

@@ -7,14 +7,10 @@ count once; a release is committed by compare-and-set, with the losses deleted i
 went back in time begins a new life, in which whatever was not released is dropped (studies/session/engine.py,
 evaluations/stored/_closing.py).
 
-Which person meets what is decided by public coins that all processes share: they are kept with the counters, and dealt
-in the order in which processes come for them. A process that assigns often takes the places of the next people along.
-
 Tests: tests/evaluations/stored.
 """
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
@@ -29,33 +25,31 @@ from sottovoce.errors import (
     UNRECORDED,
     CopyRefused,
     ForkRefused,
-    HorizonReached,
+    InvalidLoss,
     StorageError,
     StudyBehind,
     UnknownAction,
 )
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.released_mean import ReleasedMean
+from sottovoce.evaluations.stored._assigning import Assigner
 from sottovoce.evaluations.stored._closing import abandon, begin_new_life, forget_waiting, release
-from sottovoce.evaluations.stored._engine import EvaluationsEngine, Hand
+from sottovoce.evaluations.stored._engine import EvaluationsEngine
 from sottovoce.evaluations.stored._opening import Found
-from sottovoce.evaluations.stored._state import EvaluationsState, OpenEvaluation
+from sottovoce.evaluations.stored._state import EvaluationsState
 from sottovoce.privacy.noise import Sampler
 from sottovoce.studies.calls.closing import erase
 from sottovoce.studies.calls.ids import Place, places_of, sign
 from sottovoce.studies.calls.telling import Telling
+from sottovoce.studies.calls.telling_each import Recorded
 from sottovoce.studies.database.cells import CellTable
 from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.session.engine import Refusal
+from sottovoce.studies.session.engine import Refusal, Told
 
 __all__ = ["StoredBooks", "StoredPlaces"]
 
 Value = TypeVar("Value")
 _TOLD_CELL = 64  # places of a cell that is told its losses as it is made: it is written anew with every one
-_LARGEST_SLICE = 32  # places that are reserved at a time for people to come
-_SOON = 0.5  # seconds: a slice that is used up within them was too small
-_OFTEN = 8  # people who came so soon one after the other, before any is reserved for
-_FRESH = 1.0  # seconds for which what is in hand is handed out without a look at the storage
 
 
 class _EvaluationTelling(Telling):
@@ -107,21 +101,16 @@ class StoredBooks:
         self.setting = found.setting
         self._key, self._repeat = found.key, repeat
         self.engine = EvaluationsEngine(storage, EvaluationsState(found.setting, found.right), found.study)
+        self._assigner = Assigner(self.engine, found.key, self._tend_quietly)
         self._places: dict[int, StoredPlaces] = {}
         self._sampler: Sampler | None = None
-        self._slice, self._soon, self._dealt_at = 1, 0, -float("inf")
 
     def begin(self, *, restored: bool) -> None:
         """Read everything that is open; begin a new life, if the storage was put back; do what is due."""
         self._look()
         if restored:
-            self._do(lambda connection, cells: begin_new_life(self.engine.state, connection, cells))
+            self._assigner.do(lambda connection, cells: begin_new_life(self.engine.state, connection, cells))
         self._tend()
-
-    def _do(self, change: Callable[[Connection, CellTable], Value]) -> Value:
-        """Carry out a change in a transaction that holds the lock of all evaluations."""
-        value: Value = self.engine.submit(lambda connection: change(connection, self.engine.cells(connection)))
-        return value
 
     def _look(self) -> None:
         """Bring what is known up to what is stored."""
@@ -132,7 +121,7 @@ class StoredBooks:
     def make(self, events: int) -> StoredPlaces:
         """Begin an evaluation."""
         self.setting.check_events(events)
-        number = self._do(lambda connection, cells: self.engine.state.open(connection, events))
+        number = self._assigner.do(lambda connection, cells: self.engine.state.open(connection, events))
         return self.places(number, events)
 
     def places(self, number: int, size: int) -> StoredPlaces:
@@ -151,100 +140,19 @@ class StoredBooks:
 
     def assign(self) -> tuple[StoredPlaces, str]:
         """Hand out the next id, for the evaluation whose turn it is."""
-        engine = self.engine
-        engine.check_usable()
-        ended: list[int] = []
-        with engine.at_rest():
-            if not engine.hand or engine.age >= _FRESH:
-                self._resize()
-                ended = self._do(self._deal)
-            while not engine.hand:  # another thread's call, in the same transaction, has taken it
-                ended += self._do(self._deal)
-            number, slot = engine.hand.popleft()
-            (one,) = sign(self._key, engine.state.counters.generation, number, (slot,))
-            mine = self.places(number, engine.state.sizes[number])
-        self._tend_quietly(ended)
-        return mine, one
+        number, person = self._assigner.one()
+        return self._placed(number), person
 
-    def _resize(self) -> None:
-        """Reserve more at a time, or less: so much as is used up soon."""
-        now = time.monotonic()
-        if now - self._dealt_at >= _SOON:
-            self._slice, self._soon = max(1, self._slice // 2), 0
-        elif self._soon < _OFTEN:
-            self._soon += 1
-        else:
-            self._slice = min(2 * self._slice, _LARGEST_SLICE)
-        self._dealt_at = now
-
-    def _deal(self, connection: Connection, cells: CellTable) -> list[int]:
-        """See to it that there is a place in hand; return the evaluations that were out of patience."""
-        engine, state = self.engine, self.engine.state
-        hand = self._hand().without({number for number, _ in self._hand() if number not in state.rounds})
-        if hand:
-            engine.next_hand = hand
-            return []
-        room = sum(live.room for live in state.rounds.values())
-        if not room:
-            raise Refusal(
-                HorizonReached("no evaluation has a place left for another person; open one: open(events=...)")
-            )
-        ended = self._give_up(connection, cells)
-        patience = [self.setting.patience_of(live.size) for live in state.rounds.values()]
-        # What is in hand of a process that dies is lost, and what is in hand for long may be given up by the others.
-        most = min([room // 8, *(one // 8 for one in patience if one is not None)])
-        engine.next_hand = Hand(state.deal(connection, cells, max(1, min(self._slice, most))))
-        return ended
-
-    def _hand(self) -> Hand:
-        """What is in hand, by what this transaction has changed of it so far."""
-        return self.engine.hand if self.engine.next_hand is None else self.engine.next_hand
+    def assign_several(self, size: int) -> list[tuple[StoredPlaces, str]]:
+        """Hand out the next ids by turns, all of them or none."""
+        return [(self._placed(number), person) for number, person in self._assigner.several(size)]
 
     def assign_to(self, one: StoredPlaces, size: int) -> list[str]:
         """Hand out the next ids, all for one evaluation."""
+        return self._assigner.to(one.number, size)
 
-        def take(connection: Connection, cells: CellTable) -> tuple[list[str], list[int]]:
-            live = self._with_room(connection, cells, one.number, size)
-            ended = self._give_up(connection, cells)
-            taken = self.engine.state.take(connection, cells, live, size)
-            slots = [slot for cell in taken for slot in range(cell.first, cell.end)]
-            return sign(self._key, self.engine.state.counters.generation, one.number, slots), ended
-
-        ids, ended = self._do(take)
-        self._tend_quietly(ended)
-        return ids
-
-    def _with_room(self, connection: Connection, cells: CellTable, number: int, size: int) -> OpenEvaluation:
-        """Return an evaluation that has so many places left, those that are in hand here among them; or refuse."""
-        state, mine = self.engine.state, self._hand().slots_of(number)
-        live = state.rounds.get(number)
-        room = 0 if live is None else live.room + len(mine)
-        if live is None or size > room:
-            left = "" if live is None else f"has {room} of {live.size} places left"
-            left = left or ("was abandoned" if state.outcomes[number].mean is None else "is closed")
-            refused = HorizonReached(
-                f"evaluation {number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; {UNRECORDED}. "
-                "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
-            )
-            raise Refusal(refused)
-        if size > live.room:
-            self._give_back(connection, cells, {number})
-        return live
-
-    def _give_back(self, connection: Connection, cells: CellTable, numbers: set[int]) -> None:
-        """Give back what is in hand of some evaluations."""
-        hand = self._hand()
-        for number in numbers:
-            self.engine.state.give_back(connection, cells, number, hand.slots_of(number))
-        self.engine.next_hand = hand.without(numbers)
-
-    def _give_up(self, connection: Connection, cells: CellTable) -> list[int]:
-        """Count losses as missing of evaluations that are out of patience; return these."""
-        state = self.engine.state
-        overdue = state.overdue(state.counters.asked - len(self._hand()))
-        for live in overdue:
-            forget_waiting(cells, live)
-        return [live.number for live in overdue]
+    def _placed(self, number: int) -> StoredPlaces:
+        return self.places(number, self.engine.state.sizes[number])
 
     # ------------------------------------------------------------------ telling
 
@@ -264,8 +172,8 @@ class StoredBooks:
             return
 
         def fill(connection: Connection, cells: CellTable) -> list[int]:
-            live = self._with_room(connection, cells, one.number, len(integers))
-            ended, at = self._give_up(connection, cells), 0
+            live = self._assigner.with_room(connection, cells, one.number, len(integers))
+            ended, at = self._assigner.give_up(connection, cells), 0
             last = cells.last_of(live.number, _TOLD_CELL - len(integers))
             for cell in self.engine.state.take(connection, cells, live, len(integers)):
                 cell.fill(np.arange(cell.first, cell.end), integers[at : at + cell.size])
@@ -276,11 +184,20 @@ class StoredBooks:
                 at += cell.size
             return [*ended, one.number] if live.whole else ended
 
-        self._tend_quietly(self._do(fill))
+        self._tend_quietly(self._assigner.do(fill))
 
-    def forget(self, one: StoredPlaces, ids: Any) -> int:
-        """Close places without their losses; return how many."""
-        return self._record(_EvaluationTelling(self._places_of(one, ids), None, repeat="ignore", late="drop"))
+    def tell_ids(self, ids: Any, losses: NDArray[Any], late: str) -> Recorded:
+        """Take in losses by their ids, of whichever evaluations; return what became of them."""
+        places = places_of(self._key, ids)
+        if losses.size != len(places):
+            raise InvalidLoss(f"there must be a loss for each of {len(places)} ids; {UNRECORDED}")
+        told = self._record(_EvaluationTelling(places, losses.ravel(), repeat=self._repeat, late=late))
+        return Recorded(told.stored, told.already, told.dropped)
+
+    def forget(self, one: StoredPlaces | None, ids: Any) -> int:
+        """Close places without their losses, of one evaluation or of whichever; return how many."""
+        places = places_of(self._key, ids) if one is None else self._places_of(one, ids)
+        return self._record(_EvaluationTelling(places, None, repeat="ignore", late="drop")).stored
 
     def _places_of(self, one: StoredPlaces, ids: Any) -> list[Place]:
         places = places_of(self._key, ids)
@@ -289,12 +206,12 @@ class StoredBooks:
                 raise UnknownAction(f"an id was not handed out for evaluation {one.number}", UNRECORDED)
         return places
 
-    def _record(self, telling: Telling) -> int:
+    def _record(self, telling: Telling) -> Told:
         told = self.engine.tell(telling)
         if isinstance(told, StudyBehind):
             raise told
         self._tend_quietly(told.filled)
-        return told.stored
+        return told
 
     # ------------------------------------------------------------------ closing
 
@@ -308,18 +225,18 @@ class StoredBooks:
                 return
             if live is None:
                 raise Refusal(ValueError(f"evaluation {one.number} cannot be closed: it was abandoned"))
-            if not live.reserved - live.returned - len(self._hand().slots_of(one.number)):
+            if not live.reserved - live.returned - len(self._assigner.hand().slots_of(one.number)):
                 raise Refusal(
                     ValueError(
                         f"evaluation {one.number} cannot be closed: nobody was assigned to it, so it has no mean"
                     )
                 )
-            self._give_back(connection, cells, {one.number})
+            self._assigner.give_back(connection, cells, {one.number})
             if not live.whole:
                 state.end(connection, cells, live)
             forget_waiting(cells, live)
 
-        self._do(end)
+        self._assigner.do(end)
         self._tend_to([one.number])
 
     def abandon(self, one: StoredPlaces) -> None:
@@ -329,12 +246,12 @@ class StoredBooks:
             state = self.engine.state
             live = state.rounds.get(one.number)
             if live is not None:
-                self.engine.next_hand = self._hand().without({one.number})
+                self.engine.next_hand = self._assigner.hand().without({one.number})
                 abandon(state, connection, cells, live)
                 if not self.engine.storage.is_sqlite:
                     state.counters.erased = state.counters.closed
 
-        self._do(drop)
+        self._assigner.do(drop)
         self._tend_quietly(())
 
     def _tend(self) -> None:
@@ -406,11 +323,11 @@ class StoredBooks:
 
         def look(connection: Connection, cells: CellTable) -> list[int]:
             found = [cell for cell in cells.waiting() if cell.round == one.number]
-            in_hand = set(self._hand().slots_of(one.number))
+            in_hand = set(self._assigner.hand().slots_of(one.number))
             return [slot for cell in found for slot in cell.pending().tolist() if slot not in in_hand]
 
         with self.engine.at_rest():
-            slots = self._do(look)
+            slots = self._assigner.do(look)
             generation = self.engine.state.counters.generation
         return np.array(sign(self._key, generation, one.number, slots), dtype=str)
 
@@ -448,8 +365,7 @@ class StoredBooks:
             if not engine.closed:
                 with suppress(StorageError):
                     if engine.hand:
-                        numbers = {number for number, _ in engine.hand}
-                        self._do(lambda connection, cells: self._give_back(connection, cells, numbers))
+                        self._assigner.give_all_back()
                     engine.note_erasure()
                 engine.closed = True
                 engine.storage.close()

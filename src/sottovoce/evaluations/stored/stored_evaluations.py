@@ -1,15 +1,17 @@
 """Evaluations in a storage: `open_evaluations`, and what it returns."""
 
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from sottovoce._checks import choice, whole
+from sottovoce._losses import as_array
 from sottovoce.errors import UnknownAction
 from sottovoce.evaluations.evaluation import Evaluation
-from sottovoce.evaluations.private_evaluations import PrivateEvaluations
+from sottovoce.evaluations.private_evaluations import Assignment, PrivateEvaluations
 from sottovoce.evaluations.stored._books import StoredBooks
 from sottovoce.evaluations.stored._opening import Found, Wish, create_or_resume
 from sottovoce.learning.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.studies import Recorded
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.opening.names import study_name
 from sottovoce.studies.session.rights import refuse_without_ledger
@@ -52,6 +54,27 @@ class StoredEvaluations(PrivateEvaluations):
         handle: Evaluation = self._books.make(whole("events", events)).handle
         return handle
 
+    @overload
+    def assign(self, size: None = None) -> Assignment: ...
+
+    @overload
+    def assign(self, size: int) -> list[Assignment]: ...
+
+    def assign(self, size: int | None = None) -> Assignment | list[Assignment]:
+        """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
+
+        In blocks, as `PrivateEvaluations.assign` does, over all processes: each takes up where the last one left off.
+
+        Parameters
+        ----------
+        size
+            How many people, all of them or none; None for one, whose assignment is returned by itself.
+        """
+        if size is None:
+            positions, person = self._books.assign()
+            return Assignment(positions.handle, person)
+        return [Assignment(one.handle, person) for one, person in self._books.assign_several(whole("size", size))]
+
     def evaluation(self, number: int) -> Evaluation:
         """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
 
@@ -65,6 +88,35 @@ class StoredEvaluations(PrivateEvaluations):
             raise UnknownAction(f"there is no evaluation {number}")
         handle: Evaluation = found.handle
         return handle
+
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Recorded:
+        """Report losses by their ids, whichever evaluations these are of; return what became of them.
+
+        As `Evaluation.tell`, for whoever has the ids and nothing else.
+
+        Parameters
+        ----------
+        ids
+            What `assign` returned, one or an array of them.
+        losses
+            A number for each id.
+        report
+            In place of losses under `LocalDP`.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
+        """
+        choice("late", late, ("error", "drop"))
+        return self._books.tell_ids(ids, as_array(self._books.setting.told(losses, report)), late)
+
+    def forget(self, ids: Any) -> int:
+        """Close places whose loss will never come, whichever evaluations these are of; return how many were closed.
+
+        Parameters
+        ----------
+        ids
+            What `assign` returned, one or an array of them.
+        """
+        return self._books.forget(None, ids)
 
     @property
     def privacy(self) -> PrivacyStatement:
@@ -80,6 +132,8 @@ class StoredEvaluations(PrivateEvaluations):
             "version": 1,
             "name": self.name,
             "loss_range": list(self.loss_range),
+            "guarantee": self._books.setting.privacy.to_dict(),
+            "channel": None if self.channel is None else self.channel.to_dict(),
             "privacy": str(self.privacy),
             "patience": self.patience,
             "released": [one.to_dict() for one in released],

@@ -92,6 +92,13 @@ def open_study(settings: Settings, name: str) -> tuple[Study, StateRefused | Non
         name = ""
     if not name:
         raise StudyNotFound("no study can have this name")
+    try:
+        return _open(settings, name)
+    except ConfigurationMismatch:  # it is the name of evaluations
+        raise StudyNotFound("there are evaluations of this name, and no study") from None
+
+
+def _open(settings: Settings, name: str) -> tuple[Study, StateRefused | None]:
     if settings.simulated is not None:
         with suppress(ConfigurationMismatch):  # its noise is real
             return Study.open(settings.storage, name=name, noise=SimulatedNoise(settings.simulated)), None

@@ -3,6 +3,7 @@
 from sottovoce.service.endpoints._documented import documented_app
 from sottovoce.service.endpoints.asking import asking_routes
 from sottovoce.service.endpoints.creating import creating_routes
+from sottovoce.service.endpoints.evaluating import evaluating_routes
 from sottovoce.service.endpoints.health import health_routes
 from sottovoce.service.endpoints.looking import looking_routes
 from sottovoce.service.endpoints.measuring import metrics_routes
@@ -13,6 +14,7 @@ __all__ = [
     "asking_routes",
     "creating_routes",
     "documented_app",
+    "evaluating_routes",
     "health_routes",
     "looking_routes",
     "metrics_routes",

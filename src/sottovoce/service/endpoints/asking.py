@@ -14,9 +14,9 @@ from sottovoce.service.endpoints._documented import NAME, documented, parameter
 from sottovoce.service.endpoints._reading import Body, let_in, read_body, study_of
 from sottovoce.service.problem_documents import Problem
 
-__all__ = ["asking_routes"]
+__all__ = ["HEADER", "KEY", "asking_routes", "repeatable"]
 
-_KEY = "Idempotency-Key"
+KEY = "Idempotency-Key"
 _LONGEST_KEY = 200
 _ACTION = {
     "type": "object",
@@ -41,8 +41,8 @@ class Ask(Body):
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
 _ONE = Ask()
-_HEADER = parameter(
-    _KEY,
+HEADER = parameter(
+    KEY,
     "header",
     {"type": "string", "minLength": 1, "maxLength": _LONGEST_KEY},
     "A repeated request, the same action.",
@@ -68,7 +68,7 @@ def asking_routes(context: Context) -> APIRouter:
         needed=False,
         answers=_ANSWERS,
         problems=("study-not-found", "horizon-reached", "state-refused", "malformed", "idempotency-key-reused"),
-        parameters=(NAME, _HEADER),
+        parameters=(NAME, HEADER),
     )
 
     @router.post("/studies/{name:path}/ask", name="ask", **about)
@@ -79,8 +79,8 @@ def asking_routes(context: Context) -> APIRouter:
         if wanted.size is not None and wanted.size > context.settings.largest_block:
             raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
         order = AskOrder(wanted.size, wanted.x)
-        if (key := request.headers.get(_KEY)) is not None:
-            order = AskOrder(wanted.size, wanted.x, _repeatable(name, client, key, order))
+        if (key := request.headers.get(KEY)) is not None:
+            order = AskOrder(wanted.size, wanted.x, repeatable(name, client, key, order.asks))
         desk = await context.desks.desk(name)
         answer = await desk.ask(order)
         context.metrics.count_events("asked", 0 if answer.replayed else wanted.size or 1)
@@ -90,7 +90,8 @@ def asking_routes(context: Context) -> APIRouter:
     return router
 
 
-def _repeatable(name: str, client: Any, key: str, order: AskOrder) -> Repeatable:
+def repeatable(name: str, client: Any, key: str, asks: str) -> Repeatable:
+    """Return a request that may be repeated, under the key that it came with."""
     if not (0 < len(key) <= _LONGEST_KEY and key.isascii() and key.isprintable()):
-        raise Problem("malformed", f"{_KEY} must be 1 to {_LONGEST_KEY} printable characters of ASCII.")
-    return Repeatable.of(name, client.id, key, order.asks)
+        raise Problem("malformed", f"{KEY} must be 1 to {_LONGEST_KEY} printable characters of ASCII.")
+    return Repeatable.of(name, client.id, key, asks)

@@ -24,7 +24,7 @@ from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
 
-__all__ = ["creating_routes"]
+__all__ = ["Privacy", "creating_routes", "flat", "guarantee_in", "unsaid"]
 
 _LARGEST = 1_000_000  # of the numbers that a domain is written with
 
@@ -71,7 +71,7 @@ def creating_routes(context: Context) -> APIRouter:
     router = APIRouter()
     about = documented(
         "Create a study; if it exists and was created alike, nothing changes, and the status is 200.",
-        reads={"application/json": _flat(Create.model_json_schema())},
+        reads={"application/json": flat(Create.model_json_schema())},
         answers={"type": "object", "required": ["study", "created", "privacy", "remaining"]},
         status=201,
         problems=("configuration-mismatch", "state-refused", "malformed"),
@@ -85,7 +85,8 @@ def creating_routes(context: Context) -> APIRouter:
         try:
             found = await asyncio.to_thread(_created, context.settings, wish)
         except (ValueError, TypeError) as error:
-            refused = _unsaid(problem_for(error, words=True), wish)
+            sent = [wish.name, wish.domain, wish.labels, wish.plan, wish.exploration, wish.mechanism, wish.choices]
+            refused = unsaid(problem_for(error, words=True), sent, Create)
         else:
             body = json.dumps(found).encode()
             return Response(body, 201 if found["created"] else 200, media_type="application/json")
@@ -102,7 +103,7 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
         "domain": _domain(wish),
         "horizon": wish.horizon,
         "loss_range": (wish.loss_range[0], wish.loss_range[1]),
-        "privacy": _guarantee(wish.privacy),
+        "privacy": guarantee_in(wish.privacy),
         "seed": wish.seed,
         "noise": None if settings.simulated is None else SimulatedNoise(settings.simulated),
         **facts,
@@ -121,10 +122,9 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
         }
 
 
-def _unsaid(problem: Problem, wish: Create) -> Problem:
+def unsaid(problem: Problem, sent: list[Any], kind: type[Body]) -> Problem:
     """Return a problem without texts of the request: names of its members may be said, and nothing else."""
-    members = {*Create.model_fields, *Privacy.model_fields}
-    sent = [wish.name, wish.domain, wish.labels, wish.plan, wish.exploration, wish.mechanism, wish.choices]
+    members = {*kind.model_fields, *Privacy.model_fields}
     for text in sorted({*_texts(sent)} - members, key=len, reverse=True):
         problem.detail = (problem.detail or "").replace(text, "...")
     return problem
@@ -141,7 +141,8 @@ def _texts(sent: Any) -> Iterator[str]:
             yield from _texts(one)
 
 
-def _guarantee(wish: Privacy) -> Any:
+def guarantee_in(wish: Privacy) -> Any:
+    """Return the promise that was wished for."""
     given = wish.model_dump()
     return guarantee_of(no_privacy=given.pop("none"), spelled="{}", **given)
 
@@ -160,7 +161,7 @@ def _domain(wish: Create) -> Domain:
     return found if wish.labels is None else labelled(found, wish.labels)
 
 
-def _flat(schema: dict[str, Any]) -> dict[str, Any]:
+def flat(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema with what it refers to in place."""
     parts = schema.pop("$defs", {})
     text = json.dumps(schema)

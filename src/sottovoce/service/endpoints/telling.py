@@ -18,7 +18,17 @@ from sottovoce.service.endpoints._reading import AT_ONCE, Body, let_in, parsed, 
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.studies import Recorded, TellCall
 
-__all__ = ["STREAM", "telling_routes"]
+__all__ = [
+    "COUNTS",
+    "FORGET",
+    "STREAM",
+    "TELL",
+    "Forget",
+    "check_block",
+    "counted",
+    "shapes",
+    "telling_routes",
+]
 
 STREAM = "application/x-ndjson"
 _BLOCK = 256  # lines of a stream that are recorded together
@@ -64,10 +74,10 @@ class Forget(Body):
     ids: Annotated[list[str], Field(min_length=1)]
 
 
-_TELL: TypeAdapter[Tell] = TypeAdapter(Tell)
-_FORGET: TypeAdapter[Forget] = TypeAdapter(Forget)
+TELL: TypeAdapter[Tell] = TypeAdapter(Tell)
+FORGET: TypeAdapter[Forget] = TypeAdapter(Forget)
 _LATE = {"enum": ["error", "drop"], "default": "error"}
-_COUNTS = {
+COUNTS = {
     "type": "object",
     "required": ["recorded", "already", "dropped"],
     "properties": {name: {"type": "integer", "minimum": 0} for name in ("recorded", "already", "dropped")},
@@ -88,8 +98,8 @@ def telling_routes(context: Context) -> APIRouter:
     router = APIRouter()
     telling = documented(
         "Record a loss, or a block or a stream of them. One that is on record already is no failure: `already`.",
-        reads={"application/json": {"oneOf": _shapes()}, STREAM: {"type": "string"}},
-        answers=_COUNTS,
+        reads={"application/json": {"oneOf": shapes()}, STREAM: {"type": "string"}},
+        answers=COUNTS,
         problems=(*_PROBLEMS, "malformed"),
         parameters=(NAME,),
     )
@@ -106,21 +116,21 @@ def telling_routes(context: Context) -> APIRouter:
         name = study_of(request)
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() == STREAM:
             await context.gate(request, "tell", name)
-            return _counted(await _stream(context, request, name))
+            return counted(await _stream(context, request, name))
         await let_in(context, request, "tell", name)
-        call = (await read_body(request, _TELL)).call
-        _check_block(context, call.ids)
+        call = (await read_body(request, TELL)).call
+        check_block(context, call.ids)
         desk = await context.desks.desk(name)
         told = await desk.tell(call)
         context.metrics.count_told(told.recorded, told.already, told.dropped)
-        return _counted(told)
+        return counted(told)
 
     @router.post("/studies/{name:path}/forget", name="forget", **forgetting)
     async def forget(request: Request) -> Response:
         name = study_of(request)
         await let_in(context, request, "tell", name)
-        wanted = await read_body(request, _FORGET)
-        _check_block(context, wanted.ids)
+        wanted = await read_body(request, FORGET)
+        check_block(context, wanted.ids)
         closed = await context.look(name, lambda study: study.forget(wanted.ids))
         context.metrics.count_events("forgotten", closed)
         return Response(b'{"closed":%d}' % closed, media_type="application/json")
@@ -128,12 +138,14 @@ def telling_routes(context: Context) -> APIRouter:
     return router
 
 
-def _check_block(context: Context, ids: Any) -> None:
+def check_block(context: Context, ids: Any) -> None:
+    """Refuse a block that is too large."""
     if not isinstance(ids, str) and len(ids) > context.settings.largest_block:
         raise Problem("too-large", f"ids must be at most {context.settings.largest_block}.")
 
 
-def _counted(told: Recorded) -> Response:
+def counted(told: Recorded) -> Response:
+    """Answer what became of losses."""
     body = b'{"recorded":%d,"already":%d,"dropped":%d}' % (told.recorded, told.already, told.dropped)
     return Response(body, media_type="application/json")
 
@@ -169,7 +181,7 @@ async def _still_let_in(context: Context, request: Request, name: str, looked: f
 def _line(line: bytes, number: int, total: Recorded) -> TellCall:
     """Return what a line tells; say which line is to blame, and how many losses before it are on record."""
     facts: dict[str, Any] = {"line": number, "recorded": total.recorded}
-    tell = parsed(line, _TELL, **facts)
+    tell = parsed(line, TELL, **facts)
     if tell.id is None:
         raise Problem("malformed", "A line of a stream has id, and loss or report.", **facts)
     return tell.call
@@ -203,7 +215,7 @@ async def _lines(request: Request) -> AsyncIterator[bytes]:
     yield rest
 
 
-def _shapes() -> list[dict[str, Any]]:
+def shapes() -> list[dict[str, Any]]:
     """Return what a tell may look like."""
     single = {"loss": {"type": "number"}, "report": {"type": "integer"}}
     several = {
