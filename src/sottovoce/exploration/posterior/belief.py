@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,8 @@ __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
 
 
 _ENOUGH_REPEATS = 20  # numbers of decisions that were released before, to tell whether the world changes
+_AMPLE = 22.0  # events of a number, over the deviation of its noise in B: 32/epsilon, if that is Laplace's
+_EARLY = 0.1  # of the events that were asked, those of numbers under way, about
 _CROWD = 20  # segments from which each has fewer rounds than it would have alone
 _PLAINLY_WRONG = 1e-4  # probability of what was released, under the model
 
@@ -66,6 +68,27 @@ class Settings:
     heavy: bool = True
     sentinel: bool = False
     segments: int = 0
+
+    def among(self, segments: int, asked: int, share: float) -> "Settings":
+        """Return what holds for one of several segments.
+
+        What others have found out makes it less urgent to know a little soon. So numbers are of as many events as it
+        takes for the noise of privacy not to be the larger part, as soon as all segments' first rounds are a small part
+        of what was asked.
+
+        Parameters
+        ----------
+        segments
+            How many there are.
+        asked
+            Events that were asked, of all segments.
+        share
+            Of all events that the segment is expected to have.
+        """
+        ample = _AMPLE * self.noise / self.width
+        least = max(self.least, int(min(ample, _EARLY * asked / segments)))
+        horizon = max(1, round(share * self.horizon))
+        return replace(self, segments=segments, least=least, horizon=horizon)
 
 
 @dataclass(frozen=True)
@@ -408,13 +431,15 @@ class Belief(ABC):
         """Return a belief of another segment: of the same set, and knowing nothing."""
 
     @abstractmethod
-    def lean_on(self, prior: "Prior") -> None:
+    def lean_on(self, prior: "Prior", settings: Settings) -> None:
         """Begin with what other segments say of this one, in place of nothing.
 
         Parameters
         ----------
         prior
             What they say.
+        settings
+            What is known of the segment's place among them: see `Settings.among`.
         """
 
     @abstractmethod

@@ -46,6 +46,8 @@ class Evidence:
         Released numbers behind it.
     era
         How often all was forgotten: segments of another era are of another world.
+    scores
+        How well choices of a belief have predicted, if they are the same for all segments.
     """
 
     precision: Floats
@@ -55,6 +57,7 @@ class Evidence:
     place: float = 0.0
     numbers: int = 0
     era: int = 0
+    scores: tuple[Floats, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +70,8 @@ class Prior:
         Of a Gaussian, in place of what is believed of one segment alone.
     squares, weight, place
         As in `Evidence`, summed over the others.
-    horizon
-        Events that the segment is expected to have in all.
-    segments
-        How many there are.
+    scores
+        What all others have found to predict best, summed; empty if beliefs choose nothing in this way.
     """
 
     precision: Floats
@@ -78,8 +79,7 @@ class Prior:
     squares: float
     weight: float
     place: float
-    horizon: int
-    segments: int
+    scores: tuple[Floats, ...] = ()
 
 
 class Kin(Protocol):
@@ -210,15 +210,13 @@ class Kinship:
 
     # ------------------------------------------------------------------ what others say
 
-    def prior(self, place: int, horizon: int, row: Floats | None = None) -> Prior:
+    def prior(self, place: int, row: Floats | None = None) -> Prior:
         """Return what all other segments say of one.
 
         Parameters
         ----------
         place
             Of the segment; -1 for one that is not there yet, with its `row`.
-        horizon
-            Events that it is expected to have in all.
         row
             What it shares with others, if it is not there yet.
         """
@@ -235,7 +233,9 @@ class Kinship:
         precision = (precision + precision.T) / 2
         squares, weight, place_ = (float(one) for one in others @ heard.repeats)
         pull = precision @ (self._mean + self._root @ mean)
-        return Prior(precision, pull, squares, weight, place_, horizon, len(others) + (place < 0))
+        scores = [one for one, other in zip(heard.scores, others, strict=True) if other and one]
+        summed = tuple(np.sum(choice, axis=0) for choice in zip(*scores, strict=True))
+        return Prior(precision, pull, squares, weight, place_, summed)
 
     def _common(self, heard: "_Heard", others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
@@ -356,6 +356,7 @@ class Kinship:
         heard.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
         heard.repeats[place] = said.squares, said.weight, said.place
         heard.numbers[place], heard.eras[place], heard.stale[place] = said.numbers, said.era, True
+        heard.scores[place] = said.scores
         heard.known[place] = known  # last: what is cut short before is heard again
 
 
@@ -372,6 +373,7 @@ class _Heard:
     stale: NDArray[np.bool_]  # where the following are out of date
     informs: Floats  # (S, p, p)
     says: Floats  # (S, p)
+    scores: list[tuple[Floats, ...]]
     likeness: Likeness | None = None  # of the last two
 
     @classmethod
@@ -387,6 +389,7 @@ class _Heard:
             np.ones(count, dtype=bool),
             np.zeros(square),
             np.zeros(row),
+            [()] * count,
         )
 
     def longer(self, count: int) -> "_Heard":
@@ -394,7 +397,7 @@ class _Heard:
         other = _Heard.of(count, self.pulls.shape[1])
         for one in ("precisions", "pulls", "repeats", "numbers", "eras", "stale", "informs", "says"):
             getattr(other, one)[: len(self.known)] = getattr(self, one)
-        other.known[: len(self.known)] = self.known
+        other.known[: len(self.known)], other.scores[: len(self.known)] = self.known, self.scores
         other.likeness = self.likeness
         return other
 

@@ -151,12 +151,10 @@ class LinearBelief(Belief):
         other._leaned = other._fits = other._counted = other._led = other._gram = None
         return other
 
-    def lean_on(self, prior: Prior) -> None:
+    def lean_on(self, prior: Prior, settings: Settings) -> None:
         """Begin with what other segments say of this one, in place of nothing."""
         self._fits = self._led = None  # first: what follows from the old one must not outlive it
-        self._leaned = prior
-        if (prior.horizon, prior.segments) != (self.settings.horizon, self.settings.segments):
-            self.settings = replace(self.settings, horizon=prior.horizon, segments=prior.segments)
+        self._leaned, self.settings = prior, settings
 
     @cached_property
     def prior_mean(self) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.decisions import Decisions, Menu
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
-from sottovoce.exploration.posterior.belief import Belief
+from sottovoce.exploration.posterior.belief import Belief, Settings
 from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
 from sottovoce.exploration.posterior.kinship import Prior
 from sottovoce.exploration.stage import Stage
@@ -38,7 +38,8 @@ class PosteriorProbes(Explorer):
 
     def __init__(self, stage: Stage, belief: Belief) -> None:
         self.stage, self.belief = stage, belief
-        self.ask_others: Callable[[], Prior] | None = None  # what other segments say, if this is one of several
+        # What other segments say, if this is one of several, and what holds for it among them:
+        self.ask_others: Callable[[], tuple[Prior, Settings]] | None = None
 
     def sibling(self) -> "PosteriorProbes":
         """Return the same for another segment, knowing nothing."""
@@ -47,7 +48,7 @@ class PosteriorProbes(Explorer):
     def prepare(self) -> None:
         """Let other segments say what they know, before a round begins."""
         if self.ask_others is not None:
-            self.belief.lean_on(self.ask_others())
+            self.belief.lean_on(*self.ask_others())
 
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""

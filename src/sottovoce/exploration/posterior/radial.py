@@ -139,12 +139,10 @@ class RadialBelief(Belief):
         other._leaned = other._fits = other._led = None
         return other
 
-    def lean_on(self, prior: Prior) -> None:
+    def lean_on(self, prior: Prior, settings: Settings) -> None:
         """Begin with what other segments say of this one, in place of nothing."""
         self._fits = self._led = None  # first: what follows from the old one must not outlive it
-        self._leaned = prior
-        if (prior.horizon, prior.segments) != (self.settings.horizon, self.settings.segments):
-            self.settings = replace(self.settings, horizon=prior.horizon, segments=prior.segments)
+        self._leaned, self.settings = prior, settings
 
     @property
     def prior_mean(self) -> Floats:
@@ -167,7 +165,8 @@ class RadialBelief(Belief):
         rows, far = self.features(places), self._far(places)[self.history.index]
         weights, pulls = next(self._weighed(self.setting, [far]))
         precision = (rows * weights[:, None]).T @ rows
-        return Evidence(precision, rows.T @ pulls, numbers=len(self.history), era=self.resets)
+        scores = self.known.scores
+        return Evidence(precision, rows.T @ pulls, numbers=len(self.history), era=self.resets, scores=scores)
 
     def coefficients(self) -> Floats:
         """Return the posterior mean of level, slopes and curvature."""
@@ -202,8 +201,11 @@ class RadialBelief(Belief):
 
     @property
     def setting(self) -> Setting:
-        """Which misfit, variance and memory are in use."""
-        return self.known.setting
+        """Which misfit, variance and memory are in use: those that predicted best, here and in other segments."""
+        if self._leaned is None or not self._leaned.scores:
+            return self.known.setting
+        pairs = zip(self.known.scores, self._leaned.scores, strict=True)
+        return tuple(_best(choice, own + others) for choice, (own, others) in enumerate(pairs))
 
     @property
     def pace(self) -> Pace:
@@ -367,18 +369,19 @@ class RadialBelief(Belief):
         """Take in what a round has released: judge the settings by it, then learn from it."""
         known, leader = self.known, self.leader
         centred = replace(numbers, means=numbers.means - self.settings.middle)
-        scores, setting = list(known.scores), list(known.setting)
+        now = self.setting
+        scores, setting = list(known.scores), list(now)
         places = self.shape.place(numbers.probes)
         rows, far = self.features(places), self._far(places)
-        told = {known.setting: self._evidence(known.setting, centred, rows, far)}
+        told = {now: self._evidence(now, centred, rows, far)}
+        fade = _FADE if not self.settings.segments else _FADE ** (len(centred.means) / self.settings.probes)
         for choice in self._judged():
-            row = neighbours(known.setting, choice)
+            row = neighbours(now, choice)
             told |= {one: self._evidence(one, centred, rows, far) for one in row if one not in told}
-            score = _FADE * known.scores[choice] + np.array([told[one].likelihood for one in row])
+            score = fade * known.scores[choice] + np.array([told[one].likelihood for one in row])
             scores[choice] = score - score.max()
-            handicap = np.where(np.arange(len(row)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
-            setting[choice] = int(np.argmax(scores[choice] - handicap))
-        outcome = told[known.setting]
+            setting[choice] = _best(choice, scores[choice])
+        outcome = told[now]
         if self.remembers_earlier:
             cold = self._cold_evidence(centred, rows, far)
             known = replace(known, trust=known.trust + outcome.likelihood - cold.likelihood)
@@ -552,3 +555,9 @@ class RadialBelief(Belief):
         """Begin with what another belief knows, `events` before this one's first."""
         known = earlier.known
         self.known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
+
+
+def _best(choice: int, scores: Floats) -> int:
+    """Return what has predicted best; a memory that forgets must be better by far."""
+    handicap = np.where(np.arange(len(scores)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
+    return int(np.argmax(scores - handicap))

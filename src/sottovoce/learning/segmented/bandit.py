@@ -35,6 +35,7 @@ from sottovoce.exploration.posterior import (
     Prior,
     Segment,
     Segments,
+    Settings,
 )
 from sottovoce.learning.bandit import saved_state
 from sottovoce.learning.bandit._life import Life, resume_life
@@ -139,18 +140,17 @@ class SegmentedBandit(PrivateBandit):
             self._kinship.replace(number, epoch.explorer.belief)
         return epoch
 
-    def _said_of(self, number: int, length: int) -> Prior:
-        """Return what other lanes say of one, and how many events it may have in all."""
-        lane = self._lanes[number] if number < len(self._lanes) else None
-        expected = length
-        if self.horizon is not None:
-            asked = 0 if lane is None else lane.asked
-            share = (asked + _BEFORE) / (self._clock() + _BEFORE * max(1, len(self._lanes)))
-            expected = min(length, max(1, round(length * share)))
-        if lane is None:
-            key = self._opening
-            return self._kinship.prior(-1, expected, self.segments.row(key))
-        return self._kinship.prior(number, expected)
+    def _said_of(self, number: int, length: int) -> tuple[Prior, Settings]:
+        """Return what other lanes say of one, and what holds for it among them."""
+        explorer: Any = self._templates[length].explorer
+        settings: Settings = explorer.belief.settings
+        asked, count = self._clock(), max(number + 1, len(self._lanes))
+        if number == len(self._lanes):
+            mine, prior = 0, self._kinship.prior(-1, self.segments.row(self._opening))
+        else:
+            mine, prior = self._lanes[number].asked, self._kinship.prior(number)
+        share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
+        return prior, settings.among(count, asked, share)
 
     def _clock(self) -> int:
         """Positions that were asked, of all segments: what patience counts."""
@@ -389,7 +389,7 @@ class SegmentedBandit(PrivateBandit):
             return lane.informed_belief()
         explorer: Any = self._epoch.explorer
         unseen: Belief = explorer.belief.sibling()
-        unseen.lean_on(self._kinship.prior(-1, unseen.settings.horizon, self.segments.row(key)))
+        unseen.lean_on(self._kinship.prior(-1, self.segments.row(key)), unseen.settings)
         return unseen
 
     def _recommended_for(self, segment: Any) -> Recommendation:
