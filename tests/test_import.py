@@ -29,6 +29,7 @@ HEAVY = (
     "filelock",
     "httpx",
     "fastapi",
+    "optuna",
 )
 
 

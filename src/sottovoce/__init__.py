@@ -7,7 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # what is written here for readers and type checkers happens below, when it is first used
-    from sottovoce import domains, errors, experiments, problems, projection, simulation
+    from sottovoce import domains, errors, experiments, integrations, problems, projection, simulation
     from sottovoce.auditing import audit
     from sottovoce.client import connect
     from sottovoce.comparisons import compare_arms, events_needed
@@ -82,6 +82,7 @@ __all__ = [
     "errors",
     "events_needed",
     "experiments",
+    "integrations",
     "local",
     "minimize",
     "open_evaluations",
@@ -102,6 +103,7 @@ _PACKAGES = (
     "evaluations",
     "experiments",
     "exploration",
+    "integrations",
     "learning",
     "privacy",
     "problems",

@@ -1,0 +1,479 @@
+"""Optuna with private values: every sampler, any direction, batches, budgets, callbacks, errors, Ctrl-C."""
+
+import logging
+import pickle
+import threading
+import traceback
+
+import numpy as np
+import optuna
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import InvalidLoss, LedgerExceeded, RefusedCall
+from sottovoce.integrations.optuna import estimates, private_optimize
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+SECRET = 0.7362514
+
+
+def plain(**options):
+    """Evaluations without noise, so that what is released can be counted."""
+    return sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy(), **options)
+
+
+def simulated(epsilon=1.0, **options):
+    return sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(epsilon), noise=sv.SimulatedNoise(2), **options)
+
+
+def study_of(sampler=None, **options):
+    return optuna.create_study(sampler=sampler or optuna.samplers.RandomSampler(seed=0), **options)
+
+
+def bowl(trial):
+    return (trial.suggest_float("x", 0.0, 1.0, step=0.25) - 0.3) ** 2
+
+
+def states(study):
+    return [trial.state.name for trial in study.trials]
+
+
+SAMPLERS = {
+    "random": lambda: optuna.samplers.RandomSampler(seed=0),
+    "tpe": lambda: optuna.samplers.TPESampler(seed=0, n_startup_trials=3),
+    "tpe, joint": lambda: optuna.samplers.TPESampler(seed=0, multivariate=True, constant_liar=True),
+    "cma-es": lambda: optuna.samplers.CmaEsSampler(seed=0, n_startup_trials=2),
+    "nsga-ii": lambda: optuna.samplers.NSGAIISampler(seed=0, population_size=4),
+    "nsga-iii": lambda: optuna.samplers.NSGAIIISampler(seed=0, population_size=4),
+    "qmc": lambda: optuna.samplers.QMCSampler(seed=0),
+    "grid": lambda: optuna.samplers.GridSampler({"x": [0.0, 0.25, 0.5, 0.75, 1.0]}, seed=0),
+    "brute force": lambda: optuna.samplers.BruteForceSampler(seed=0),
+    "partly fixed": lambda: optuna.samplers.PartialFixedSampler({"y": 1}, optuna.samplers.RandomSampler(seed=0)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+@pytest.mark.filterwarnings("ignore:.*:UserWarning")
+@pytest.mark.parametrize("name", SAMPLERS)
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_every_sampler_is_told_the_mean_of_its_trials_people(name, at_once):
+    """Against a recount, whatever order people come in; grids end by themselves when they are done."""
+    study, met = study_of(SAMPLERS[name]()), {}
+
+    def serve(trial):
+        loss = bowl(trial) + 0.01 * trial.number
+        met.setdefault(trial.number, []).append(loss)
+        return loss
+
+    outcome = private_optimize(study, serve, plain(), events_per_trial=7, trials=8, at_once=at_once)
+    finite = name in ("grid", "brute force")
+    assert set(states(study)) == {"COMPLETE"}
+    assert len(study.trials) == 8 if not finite else 5 <= len(study.trials) <= 8
+    assert outcome.trials == len(study.trials)
+    assert outcome.events == 7 * len(study.trials) == sum(map(len, met.values()))
+    for trial in study.trials:
+        assert trial.value == pytest.approx(np.mean(met[trial.number]), abs=1e-5)
+        assert len(met[trial.number]) == 7
+
+
+def test_trials_that_are_open_together_take_turns():
+    order = []
+
+    def serve(trial):
+        order.append(trial.number)
+        return bowl(trial)
+
+    private_optimize(study_of(), serve, plain(), events_per_trial=10, trials=6, at_once=3, seed=1)
+    turns = [order[start : start + 3] for start in range(0, 60, 3)]
+    assert [sorted(turn) for turn in turns] == [[0, 1, 2]] * 10 + [[3, 4, 5]] * 10
+    assert len({tuple(turn) for turn in turns}) > 4  # in an order of their own
+
+
+def test_blocks_of_people_give_the_same_as_one_by_one():
+    sizes = []
+
+    def serve(trial, size):
+        sizes.append(size)
+        return np.full(size, bowl(trial))
+
+    one, many = study_of(), study_of()
+    private_optimize(one, bowl, plain(), events_per_trial=10, trials=3)
+    private_optimize(many, serve, plain(), events_per_trial=10, trials=3, block=4)
+    assert sizes == [4, 4, 2] * 3
+    assert [trial.value for trial in one.trials] == [trial.value for trial in many.trials]
+
+
+def test_nothing_that_was_heard_counts_as_the_middle():
+    def serve_block(trial, size):
+        trial.suggest_float("x", 0, 1)
+        return [None, 0.0, None, 1.0][:size]
+
+    for serve, block in ((lambda trial: None, None), (serve_block, 4)):
+        study = study_of()
+        private_optimize(study, serve, plain(), events_per_trial=4, trials=1, block=block)
+        assert study.trials[0].value == pytest.approx(0.5, abs=1e-5)
+
+
+def test_values_carry_their_noise_and_the_promise():
+    study, evaluations = study_of(), simulated()
+    private_optimize(study, bowl, evaluations, events_per_trial=50, trials=2)
+    for trial, result in zip(study.trials, evaluations.results, strict=True):
+        assert trial.value == result.mean
+        assert trial.user_attrs == {
+            "private_events": 50,
+            "private_standard_error": result.standard_error,
+            "private_noise": result.noise_error,
+            "private_interval": [*result.interval(0.95)],
+            "private_guarantee": "epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+        }
+
+
+def test_a_study_that_maximises_is_told_gains():
+    study = study_of(direction="maximize")
+    outcome = private_optimize(
+        study, lambda trial: 1 - bowl(trial), plain(), events_per_trial=5, trials=8, catch=ValueError
+    )
+    assert outcome.best.number == study.best_trial.number
+    assert outcome.best_params == study.best_params
+
+    def fails(trial):
+        trial.suggest_float("x", 0, 1)
+        raise ValueError(SECRET)
+
+    private_optimize(study, fails, plain(), events_per_trial=5, trials=1, catch=ValueError)
+    assert study.trials[-1].value == 0.0  # the worst there is
+
+
+# ---------------------------------------------------------------------- budgets
+
+
+def test_two_numbers_give_the_third_and_no_more_people_are_served_than_there_are():
+    for numbers, trials, per_trial in [
+        ({"events": 100, "events_per_trial": 30}, 3, 30),
+        ({"events": 100, "trials": 3}, 3, 33),
+        ({"events": 100, "trials": 2, "events_per_trial": 30}, 2, 30),
+        ({"events": 100, "trials": 9, "events_per_trial": 30}, 3, 30),
+        ({"events": 100, "events_per_trial": 10, "finalists": 2}, 6, 10),
+        ({"events": 100, "events_per_trial": 10, "finalists": 2, "events_per_finalist": 15}, 7, 10),
+        ({"events": 100, "trials": 4, "finalists": 2}, 4, 12),
+    ]:
+        study = study_of()
+        outcome = private_optimize(study, bowl, plain(), **numbers)
+        assert (outcome.trials, outcome.events_per_trial) == (trials, per_trial), numbers
+        assert outcome.events <= 100
+    alone = private_optimize(study_of(), bowl, simulated(), events=600)
+    assert alone.events_per_trial == sv.integrations.events_per_trial(600, privacy=sv.PureDP(1.0))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ({}, "events_per_trial= and trials="),
+        ({"trials": 5}, "events_per_trial= and trials="),
+        ({"events": 10, "events_per_trial": 30}, "not enough"),
+        ({"events": 80, "events_per_trial": 30, "finalists": 1}, "not enough"),
+        ({"events": 3, "trials": 5}, "not enough"),
+        ({"events_per_trial": 0, "trials": 5}, "events_per_trial must be at least 1"),
+        ({"events_per_trial": 5, "trials": 5, "finalists": -1}, "finalists must be at least 0"),
+        ({"events_per_trial": 5, "trials": 5, "at_once": 0}, "at_once must be at least 1"),
+        ({"events_per_trial": 5, "trials": 5, "block": 0}, "block must be at least 1"),
+        ({"events_per_trial": 5, "trials": 5, "block": 3, "catch": (ValueError,)}, "more than one loss"),
+        ({"events_per_trial": 5, "trials": 5, "catch": (KeyboardInterrupt,)}, "kinds of exceptions"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_is_asked(numbers, words):
+    study = study_of()
+    with pytest.raises((TypeError, ValueError), match=words):
+        private_optimize(study, bowl, plain(), **numbers)
+    assert study.trials == []
+
+
+def test_wrong_arguments_say_what_is_wanted():
+    settings = {"events_per_trial": 5, "trials": 1}
+    with pytest.raises(ValueError, match="2 objectives"):
+        private_optimize(optuna.create_study(directions=["minimize"] * 2), bowl, plain(), **settings)
+    with pytest.raises(TypeError, match=r"sv\.PrivateEvaluations"):
+        private_optimize(study_of(), bowl, sv.PureDP(1.0), **settings)
+    with pytest.raises(TypeError, match="serve must be"):
+        private_optimize(study_of(), 0.5, plain(), **settings)
+    with pytest.raises(TypeError, match=r"optuna\.create_study"):
+        private_optimize(bowl, bowl, plain(), **settings)
+
+
+# ---------------------------------------------------------------------- parameters and persons
+
+
+def test_parameters_chosen_beforehand_reach_serve_in_place_of_the_trial():
+    def suggest(trial):
+        kind = trial.suggest_categorical("kind", ["a", "b"])
+        if kind == "b":
+            raise optuna.TrialPruned  # makes no sense: nobody is served
+        trial.set_user_attr("note", "seen")
+        return {"kind": kind, "x": trial.suggest_float("x", 0, 1)}
+
+    study, met = study_of(), []
+    outcome = private_optimize(
+        study,
+        lambda shown: met.append(shown["kind"]) or shown["x"],
+        plain(),
+        suggest=suggest,
+        events_per_trial=3,
+        trials=8,
+    )
+    assert set(met) == {"a"}
+    assert set(states(study)) == {"COMPLETE", "PRUNED"}
+    assert outcome.events == 3 * outcome.trials == len(met)
+    assert outcome.trials == states(study).count("COMPLETE")
+
+    def nothing(trial):
+        trial.suggest_float("x", 0, 1)
+
+    private_optimize(
+        study_of(), lambda shown: met.append(shown), plain(), suggest=nothing, events_per_trial=1, trials=1
+    )
+    assert list(met[-1]) == ["x"]
+
+
+def later(trial, people=[]):  # noqa: B006
+    people.append(0)
+    trial.suggest_float("x", 0, 1)
+    if len(people) == 3:
+        trial.suggest_float("theirs", 0, 1)
+    return 0.5
+
+
+def otherwise(trial, people=[]):  # noqa: B006
+    people.append(0)
+    return trial.suggest_float("x", 0, len(people))
+
+
+@pytest.mark.parametrize(
+    ("serve", "words"),
+    [
+        (later, "'theirs' was suggested after people"),
+        (otherwise, "'x' was suggested twice"),
+        (lambda trial: trial.report(SECRET, 1), "pruning is refused"),
+        (lambda trial: trial.should_prune(), "pruning is refused"),
+        (lambda trial: trial.set_user_attr("loss", SECRET), "cannot set attributes"),
+    ],
+)
+def test_what_would_store_something_of_a_person_is_refused_even_if_errors_are_caught(serve, words):
+    study = study_of()
+    with pytest.raises(RefusedCall, match=words):
+        private_optimize(study, serve, plain(), events_per_trial=9, trials=2, catch=(Exception,))
+    assert states(study) == ["FAIL"]
+    assert str(SECRET) not in repr(study.trials)
+
+
+def test_serve_reaches_neither_the_study_nor_what_is_stored():
+    with pytest.raises(AttributeError, match="no 'study'"):
+        private_optimize(study_of(), lambda trial: trial.study, plain(), events_per_trial=1, trials=1)
+
+
+def test_pruning_by_a_loss_is_refused_and_its_words_are_dropped():
+    def serve(trial):
+        raise optuna.TrialPruned(f"loss {SECRET}")
+
+    study = study_of()
+    with pytest.raises(RefusedCall, match="TrialPruned") as caught:
+        private_optimize(study, serve, plain(), events_per_trial=5, trials=1, catch=(Exception,))
+    assert str(SECRET) not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__context__ is None
+    assert states(study) == ["FAIL"]
+
+
+# ---------------------------------------------------------------------- errors
+
+
+def erased(evaluations):
+    return not evaluations.open_evaluations
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit, InvalidLoss])
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_an_error_fails_what_is_open_releases_nothing_of_it_and_is_the_callers_again(error, at_once, caplog):
+    """Nothing that Optuna stores or logs holds what the error says; the study and the evaluations can go on."""
+    study, evaluations, people = study_of(), simulated(), []
+
+    def serve(trial):
+        people.append(trial.suggest_float("x", 0, 1))
+        if len(people) == 8 * at_once:
+            if error is InvalidLoss:
+                return float("nan")
+            raise error(f"loss was {SECRET}")
+        return SECRET
+
+    with caplog.at_level(logging.DEBUG), pytest.raises(error):
+        private_optimize(study, serve, evaluations, events_per_trial=5, trials=6, at_once=at_once)
+    assert states(study) == ["COMPLETE"] * at_once + ["FAIL"] * at_once
+    assert len(evaluations.results) == at_once
+    assert evaluations.open_evaluations == ()
+    stored = repr([(one.user_attrs, one.system_attrs, one.values, one.intermediate_values) for one in study.trials])
+    assert "0.7362" not in stored + caplog.text
+    assert "erased" in caplog.text
+    outcome = private_optimize(study, bowl, evaluations, events_per_trial=5, trials=1)
+    assert (outcome.trials, outcome.events) == (1, 5)
+
+
+def test_errors_that_are_caught_count_as_the_worst_loss_of_that_person():
+    people = []
+
+    def serve(trial):
+        people.append(trial.suggest_float("x", 0, 1))
+        if len(people) % 4 == 0:
+            raise TimeoutError
+        return 0.0
+
+    study = study_of()
+    private_optimize(study, serve, plain(), events_per_trial=8, trials=1, catch=(TimeoutError,))
+    assert study.trials[0].value == pytest.approx(0.25, abs=1e-5)
+    with pytest.raises(ZeroDivisionError):
+        private_optimize(study, lambda trial: 1 / 0, plain(), events_per_trial=8, trials=1, catch=(TimeoutError,))
+
+
+def test_an_error_after_the_release_loses_no_mean():
+    """A callback, or a storage, that fails when some of a batch are told: what was released is told all the same."""
+
+    def callback(study, trial):
+        raise KeyError("mine")
+
+    study, evaluations = study_of(), simulated()
+    with pytest.raises(KeyError, match="mine"):
+        private_optimize(study, bowl, evaluations, events_per_trial=5, trials=6, at_once=3, callbacks=[callback])
+    assert states(study) == ["COMPLETE"] * 3
+    assert sorted(trial.value for trial in study.trials) == sorted(result.mean for result in evaluations.results)
+
+
+def test_a_storage_that_fails_does_not_hide_the_error_of_serve(monkeypatch, caplog):
+    study = study_of()
+
+    def serve(trial):
+        monkeypatch.setattr(study, "tell", lambda *_, **__: [][SECRET > 0])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        private_optimize(study, serve, plain(), events_per_trial=5, trials=1)
+    assert "could not be ended in the study: IndexError" in caplog.text
+
+
+def test_wrong_numbers_of_losses_are_refused():
+    study = study_of()
+    for wrong in (np.zeros(3), [0.5, None], 0.5):
+        with pytest.raises(ValueError, match="shape"):
+            private_optimize(study, lambda trial, size: wrong, plain(), events_per_trial=5, trials=1, block=9)  # noqa: B023
+    assert states(study) == ["FAIL"] * 3
+
+
+# ---------------------------------------------------------------------- callbacks, stopping, logs
+
+
+def test_callbacks_see_what_was_released_and_may_stop():
+    seen = []
+
+    def callback(study, trial):
+        seen.append((trial.number, trial.value))
+        if trial.number == 2:
+            study.stop()
+
+    study, evaluations = study_of(), simulated()
+    outcome = private_optimize(study, bowl, evaluations, events_per_trial=5, trials=9, callbacks=[callback])
+    assert seen == [(number, result.mean) for number, result in enumerate(evaluations.results)]
+    assert len(seen) == outcome.trials == 3
+    limit = optuna.study.MaxTrialsCallback(5)
+    private_optimize(study, bowl, evaluations, events_per_trial=5, trials=9, callbacks=[limit])
+    assert len(study.trials) == 5
+    assert "stop" not in vars(study)  # it is Optuna's own again
+    with pytest.raises(RuntimeError):
+        study.stop()
+    study.optimize(bowl, n_trials=1)
+
+
+def test_threads_may_share_a_study_and_its_evaluations():
+    """As with n_jobs: nobody's loss goes astray, and one stop ends all."""
+    study, evaluations = study_of(), plain(patience=3)
+    met, lock = {}, threading.Lock()
+
+    def serve(trial):
+        loss = bowl(trial) + 0.001 * trial.number
+        with lock:
+            met.setdefault(trial.number, []).append(loss)
+        return loss
+
+    def work():
+        private_optimize(study, serve, evaluations, events_per_trial=20, trials=5, at_once=2)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert states(study) == ["COMPLETE"] * 15
+    assert "stop" not in vars(study)
+    for trial in study.trials:
+        assert trial.value == pytest.approx(np.mean(met[trial.number]), abs=1e-5)
+
+
+def test_each_trial_is_logged_by_optunas_logger_with_its_noise(caplog, capsys):
+    optuna.logging.set_verbosity(optuna.logging.INFO)
+    try:
+        private_optimize(study_of(), bowl, simulated(), events_per_trial=5, trials=1, show_progress_bar=True)
+    finally:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+    printed = capsys.readouterr()
+    assert "Trial 0: " in caplog.text
+    assert "privacy noise" in caplog.text
+    assert "people served" in printed.err
+    assert printed.out == ""
+
+
+# ---------------------------------------------------------------------- guarantees, storages
+
+
+def test_a_ledger_is_charged_once_however_often_it_is_continued():
+    ledger = sv.Ledger(sv.PureDP(1.0))
+    evaluations = sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), ledger=ledger)
+    study = study_of()
+    for _ in range(3):
+        private_optimize(study, bowl, evaluations, events_per_trial=5, trials=2)
+    assert len(ledger.entries) == 1
+    with pytest.raises(LedgerExceeded):
+        sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), ledger=ledger)
+
+
+@pytest.mark.parametrize("block", [None, 5])
+def test_owners_may_privatise(block):
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.LocalDP(2.0))
+
+    def serve(trial, size=None):
+        return sv.local.privatise(bowl(trial) if size is None else np.full(size, bowl(trial)), evaluations.channel)
+
+    study = study_of()
+    private_optimize(study, serve, evaluations, events_per_trial=10, trials=2, block=block)
+    assert states(study) == ["COMPLETE"] * 2
+    with pytest.raises(InvalidLoss, match="raw loss"):
+        private_optimize(study, bowl, evaluations, events_per_trial=10, trials=1)
+    with pytest.raises(ValueError, match="LocalDP"):
+        private_optimize(study, serve, evaluations, events_per_trial=10, trials=1, catch=(KeyError,))
+
+
+@pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")
+def test_a_study_on_disk_is_continued_by_others_with_evaluations_of_their_own(tmp_path):
+    """Each worker has a guarantee of its own, for people of its own."""
+    backend = optuna.storages.journal.JournalFileBackend(str(tmp_path / "journal.log"))
+    storage = optuna.storages.JournalStorage(backend)
+    for seed in range(2):
+        study = optuna.create_study(
+            storage=storage, study_name="a", load_if_exists=True, sampler=optuna.samplers.RandomSampler(seed=seed)
+        )
+        evaluations = sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), noise=sv.SimulatedNoise(seed))
+        private_optimize(study, bowl, evaluations, events_per_trial=10, trials=2, finalists=1)
+    found = estimates(optuna.load_study(storage=storage, study_name="a"))
+    assert len(found) == 4
+    assert sum(one.confirmed is not None for one in found) in (1, 2)
+
+
+def test_an_outcome_can_be_pickled_and_printed():
+    outcome = private_optimize(study_of(), bowl, simulated(), events_per_trial=10, trials=3)
+    assert pickle.loads(pickle.dumps(outcome)) == outcome
+    assert "3 trials of 10 events, 30 people served" in str(outcome)
+    assert "NOT PRIVATE" in repr(outcome)
