@@ -1,6 +1,6 @@
 """Optuna on people's losses: what privacy costs where the library's own plans do not apply, and which splits are good.
 
-`python -m benchmarks.any_optimizer [price] [convex] [split] [finalists]` prints these tables, all of them in some four
+`python -m benchmarks.any_optimizer [price] [convex] [split] [finalists]` prints these tables, all of them in some five
 minutes on one core. Constants of the library (the spread by which events are split, the events of a finalist) were
 chosen on seeds 1 to 10; what is printed is of others.
 """
