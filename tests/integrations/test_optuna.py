@@ -472,6 +472,27 @@ def test_a_study_on_disk_is_continued_by_others_with_evaluations_of_their_own(tm
     assert sum(one.confirmed is not None for one in found) in (1, 2)
 
 
+def test_workers_may_share_evaluations_in_a_storage(tmp_path):
+    """One promise for all of them: every person is in one trial, and what breaks off is abandoned for everybody."""
+    url, study, met = f"sqlite:///{tmp_path}/people.db", study_of(), {}
+    facts = {"name": "a", "loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy()}
+
+    def serve(trial, size):
+        met[trial.number] = bowl(trial)
+        return [met[trial.number]] * (size - 1) + [None]
+
+    with sv.open_evaluations(url, **facts) as here, sv.open_evaluations(url, **facts) as there:
+        for evaluations in (here, there, here):
+            private_optimize(study, serve, evaluations, events_per_trial=8, trials=2, at_once=2, block=4)
+        with pytest.raises(ZeroDivisionError):
+            private_optimize(study, lambda trial: bowl(trial) / 0, there, events_per_trial=8, trials=2, at_once=2)
+        assert here.open_evaluations == ()
+        assert len(here.results) == 6
+    assert states(study) == ["COMPLETE"] * 6 + ["FAIL"] * 2
+    for trial in study.trials[:6]:
+        assert trial.value == pytest.approx(0.75 * met[trial.number] + 0.25 * 0.5, abs=1e-4)
+
+
 def test_an_outcome_can_be_pickled_and_printed():
     outcome = private_optimize(study_of(), bowl, simulated(), events_per_trial=10, trials=3)
     assert pickle.loads(pickle.dumps(outcome)) == outcome
