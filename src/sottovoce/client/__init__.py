@@ -3,8 +3,9 @@
 from sottovoce.client._answers import Facts
 from sottovoce.client._courier import Told
 from sottovoce.client.connecting import connect
+from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Refusal, TellQueue
 
-__all__ = ["Facts", "Refusal", "RemoteStudy", "Retries", "TellQueue", "Told", "connect"]
+__all__ = ["Facts", "Refusal", "RemoteEvaluations", "RemoteStudy", "Retries", "TellQueue", "Told", "connect"]

@@ -54,6 +54,10 @@ class Address:
         """Return the address of a call of a study."""
         return f"{self.base}/studies/{quote(study, safe='')}/{call}"
 
+    def of_evaluations(self, name: str, call: str) -> str:
+        """Return the address of a call of evaluations."""
+        return f"{self.base}/evaluations/{quote(name, safe='')}/{call}"
+
 
 def _is_loopback(host: str) -> bool:
     try:

@@ -32,7 +32,7 @@ from sottovoce.errors import (
     WrongReport,
 )
 
-__all__ = ["Courier", "Told", "send"]
+__all__ = ["Courier", "Told", "send", "send_to"]
 
 _log = logging.getLogger("sottovoce.client")
 _KINDS = {
@@ -67,7 +67,12 @@ class Told(NamedTuple):
 
 def send(service: Service, to: Destination, tell: Tell, retries: Retries) -> Told:
     """Send a tell; return what became of it, or raise why it was refused, or that the service is away."""
-    answer = service.call("POST", service.address.of_study(to.study, "tell"), tell.body(), retries=retries)
+    return send_to(service, service.address.of_study(to.study, "tell"), tell, retries)
+
+
+def send_to(service: Service, where: str, tell: Tell, retries: Retries) -> Told:
+    """Send a tell likewise, to an address of a service."""
+    answer = service.call("POST", where, tell.body(), retries=retries)
     counts = [answer.get(name, 0) for name in ("recorded", "already", "dropped")]
     if not all(type(count) is int and count >= 0 for count in counts) or sum(counts) != len(tell):
         # Erasing a loss takes an acknowledgement of every one of them.

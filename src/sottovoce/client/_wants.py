@@ -39,12 +39,21 @@ class Wants:
         What the caller insists on; or None.
     retries
         How often to ask.
+    where
+        The address of the channel; that of the study, unless it is another's.
     """
 
     def __init__(
-        self, service: Service, to: Destination, queue: TellQueue | None, privacy: LocalDP | None, retries: Retries
+        self,
+        service: Service,
+        to: Destination,
+        queue: TellQueue | None,
+        privacy: LocalDP | None,
+        retries: Retries,
+        where: str | None = None,
     ) -> None:
         self._service, self._to, self._queue, self._privacy, self._retries = service, to, queue, privacy, retries
+        self._where = service.address.of_study(to.study, "channel") if where is None else where
         self._known: _Known | None = None
 
     def channel(self, *, confirmed: bool = False) -> Channel | None:
@@ -79,7 +88,7 @@ class Wants:
 
     def _asked(self, retries: Retries) -> Any:
         try:
-            return self._service.call("GET", self._service.address.of_study(self._to.study, "channel"), retries=retries)
+            return self._service.call("GET", self._where, retries=retries)
         except ServiceError as problem:
             if problem.kind != NO_CHANNEL:
                 raise

@@ -1,11 +1,12 @@
 """Connecting to a service."""
 
 import os
-from typing import Any
+from typing import Any, overload
 
 from sottovoce._checks import number
 from sottovoce.client._addresses import Address
 from sottovoce.client._service import Service
+from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import TellQueue
@@ -15,10 +16,12 @@ from sottovoce.privacy import LocalDP
 __all__ = ["connect"]
 
 
+@overload
 def connect(
     url: str,
     *,
     study: str | None = None,
+    evaluations: None = None,
     key: str | None = None,
     queue: str | os.PathLike[str] | TellQueue | None = None,
     privacy: LocalDP | None = None,
@@ -26,8 +29,37 @@ def connect(
     timeout: float = 30.0,
     certificates: Any = None,
     insecure: bool = False,
-) -> RemoteStudy:
-    """Connect to a study that a service holds (`sottovoce serve`), and use it like a study.
+) -> RemoteStudy: ...
+
+
+@overload
+def connect(
+    url: str,
+    *,
+    evaluations: str,
+    key: str | None = None,
+    privacy: LocalDP | None = None,
+    retries: Retries | None = None,
+    timeout: float = 30.0,
+    certificates: Any = None,
+    insecure: bool = False,
+) -> RemoteEvaluations: ...
+
+
+def connect(
+    url: str,
+    *,
+    study: str | None = None,
+    evaluations: str | None = None,
+    key: str | None = None,
+    queue: str | os.PathLike[str] | TellQueue | None = None,
+    privacy: LocalDP | None = None,
+    retries: Retries | None = None,
+    timeout: float = 30.0,
+    certificates: Any = None,
+    insecure: bool = False,
+) -> RemoteStudy | RemoteEvaluations:
+    """Connect to a study, or to evaluations, that a service holds (`sottovoce serve`), and use them as such.
 
     Parameters
     ----------
@@ -36,6 +68,8 @@ def connect(
         except to this machine.
     study
         The name of the study; may be left out where the key can read just one.
+    evaluations
+        The name of evaluations, in place of a study: see `RemoteEvaluations`.
     key
         What `sottovoce serve key create` has shown; None for a service that was started with --dev.
     queue
@@ -61,12 +95,17 @@ def connect(
     RemoteStudy('spring' at 'https://decide.example')
     >>> remote.close()
     """
+    if evaluations is not None and (study is not None or queue is not None):
+        raise ValueError("evaluations= is in place of study=, and has no queue=: pass it without these")
     address = Address.of(url, insecure=insecure)
     retries = _checked_retries(retries)
     if privacy is not None and not isinstance(privacy, LocalDP):
         raise TypeError(f"privacy must be LocalDP: other guarantees are the service's to keep, got {privacy!r}")
     waiting = queue if queue is None or isinstance(queue, TellQueue) else TellQueue(queue)
     service = Service(address, key, number("timeout", timeout, above=0), certificates)
+    if evaluations is not None:
+        named = _checked_name(evaluations, "evaluations")
+        return RemoteEvaluations(service, named, retries=retries, privacy=privacy)
     try:
         name = _only_study(service, retries) if study is None else _checked_name(study)
     except BaseException:
@@ -83,10 +122,10 @@ def _checked_retries(retries: Any) -> Retries:
     return retries
 
 
-def _checked_name(study: Any) -> str:
-    if not isinstance(study, str) or not study or study in (".", ".."):  # dots would lead to another address
-        raise ValueError(f"study must be the name of a study, got {study!r}")
-    return study
+def _checked_name(name: Any, kind: str = "study") -> str:
+    if not isinstance(name, str) or not name or name in (".", ".."):  # dots would lead to another address
+        raise ValueError(f"{kind} must be the name of {'a study' if kind == 'study' else kind}, got {name!r}")
+    return name
 
 
 def _only_study(service: Service, retries: Retries) -> str:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations.released_mean import ReleasedMean
 
-__all__ = ["Keeping", "Places"]
+__all__ = ["Keeping", "KeepingHere", "Places", "Terms"]
 
 
 class Places(Protocol):
@@ -37,11 +37,18 @@ class Places(Protocol):
         """Whether nothing of it will ever be released."""
 
 
+class Terms(Protocol):
+    """What evaluations have in common, as far as a single one needs to know."""
+
+    def told(self, losses: Any, report: Any) -> Any:
+        """Return what a call has brought, losses or reports; refuse what is not for the guarantee."""
+
+
 class Keeping(Protocol):
     """Keeps evaluations: ids, losses, releases. Places are those that it has made itself."""
 
     @property
-    def setting(self) -> Setting:
+    def setting(self) -> Terms:
         """What all of them have in common."""
 
     @property
@@ -78,3 +85,11 @@ class Keeping(Protocol):
 
     def waiting(self, one: Any) -> NDArray[Any]:
         """Return the ids of an evaluation that were handed out, and have no loss."""
+
+
+class KeepingHere(Keeping, Protocol):
+    """Keeps evaluations in this process: the setting is all here."""
+
+    @property
+    def setting(self) -> Setting:
+        """What all of them have in common."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from sottovoce._checks import whole
 from sottovoce.evaluations._books import Books
-from sottovoce.evaluations._keeping import Keeping
+from sottovoce.evaluations._keeping import KeepingHere
 from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.released_mean import ReleasedMean
@@ -88,7 +88,7 @@ class PrivateEvaluations:
         )
         self._keep(Books(setting, entropy))
 
-    def _keep(self, books: Keeping) -> None:
+    def _keep(self, books: KeepingHere) -> None:
         self._books = books
 
     def open(self, events: int) -> Evaluation:

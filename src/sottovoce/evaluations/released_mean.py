@@ -32,6 +32,7 @@ Tests: tests/evaluations/test_released_mean.py, coverage by simulation included.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,31 @@ class Scale:
     ends: tuple[float, float]
     variance: float
     noise: Noise | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON; `from_dict` reads it back."""
+        plain = {"loss_range": list(self.loss_range), "low": self.low, "step": self.step, "ends": list(self.ends)}
+        noise = None if self.noise is None else {"family": self.noise.family, "scale": self.noise.scale}
+        return {**plain, "variance": self.variance, "noise": noise}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Scale":
+        """Return what `to_dict` wrote down.
+
+        Parameters
+        ----------
+        plain
+            Plain data, as for JSON.
+
+        Examples
+        --------
+        >>> scale = Scale((0.0, 1.0), 0.0, 0.25, (0.0, 1.0), 0.0, Noise("laplace", 4.0))
+        >>> Scale.from_dict(scale.to_dict()) == scale
+        True
+        """
+        (low, high), (least, most) = plain["loss_range"], plain["ends"]
+        noise = None if plain["noise"] is None else Noise(plain["noise"]["family"], plain["noise"]["scale"])
+        return cls((low, high), plain["low"], plain["step"], (least, most), plain["variance"], noise)
 
     def spread(self, means: Floats) -> Floats:
         """Return the largest variance that one place can have, for each mean that there may be.

@@ -25,7 +25,7 @@ WHO = {  # which roles a route wants, of which one will do; what is not here fai
     "create": {"admin"},
     **{name: {"read"} for name in READING},
     **{f"evaluations {name}": {"admin"} for name in ("create", "open", "close", "abandon")},
-    **{f"evaluations {name}": {"read"} for name in ("status", "results", "result")},
+    **{f"evaluations {name}": {"read"} for name in ("status", "results", "result", "evaluation")},
     "evaluations assign": {"ask"},
     "evaluations tell": {"tell"},
     "evaluations forget": {"tell"},

@@ -135,6 +135,7 @@ class StoredEvaluations(PrivateEvaluations):
             "guarantee": self._books.setting.privacy.to_dict(),
             "channel": None if self.channel is None else self.channel.to_dict(),
             "privacy": str(self.privacy),
+            "scale": self._books.setting.scale.to_dict(),
             "patience": self.patience,
             "released": [one.to_dict() for one in released],
             "open": [{"number": one.number, "events": one.events, "assigned": one.assigned} for one in opened],

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sottovoce.errors import HorizonReached
+from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
@@ -68,6 +69,8 @@ _ASSIGN: TypeAdapter[Assign] = TypeAdapter(Assign)
 _WHICH: TypeAdapter[Which] = TypeAdapter(Which)
 _NUMBER = parameter("number", "query", {"type": "integer", "minimum": 0}, "Of the evaluation.")
 _OBJECT = {"type": "object"}
+_SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "scale", "open")
+_MOST_IDS = 10_000  # of one answer
 _WRONG = ("study-not-found", "unknown-action", "study-behind", "state-refused", "malformed")
 
 
@@ -304,19 +307,28 @@ def _look(router: APIRouter, context: Context) -> None:
     }
     for what, (words, roles, look) in looks.items():
         _add_look(router, context, what, words, roles, look)
-    about = documented(
-        "What an evaluation has released.",
-        answers=_OBJECT,
-        problems=(*_WRONG, "not-released"),
-        parameters=(NAME, _NUMBER),
-    )
+    _look_at_one(router, context, "result", "What an evaluation has released.", lambda one: one.result.to_dict())
+    _look_at_one(router, context, "evaluation", "Where an evaluation stands, and who has no loss yet.", _stands)
 
-    @router.get("/evaluations/{name:path}/result", name="evaluations result", **about)
-    async def result(request: Request) -> Response:
+
+def _look_at_one(
+    router: APIRouter, context: Context, what: str, words: str, look: Callable[[Evaluation], dict[str, Any]]
+) -> None:
+    about = documented(words, answers=_OBJECT, problems=(*_WRONG, "not-released"), parameters=(NAME, _NUMBER))
+
+    @router.get("/evaluations/{name:path}/" + what, name=f"evaluations {what}", **about)
+    async def answer(request: Request) -> Response:
         name = study_of(request)
         await context.gate(request, "read", name)
         number = _number(request.query_params.get("number", ""))
-        return _json(await context.evaluations.use(name, lambda one: one.evaluation(number).result.to_dict()))
+        return _json(await context.evaluations.use(name, lambda all_of_them: look(all_of_them.evaluation(number))))
+
+
+def _stands(one: Evaluation) -> dict[str, Any]:
+    waiting = one.outstanding
+    counts = {"number": one.number, "events": one.events, "assigned": one.assigned, "remaining": one.remaining}
+    found = {"closed": one.closed, "abandoned": one.abandoned, "outstanding": len(waiting)}
+    return {**counts, **found, "ids": waiting[:_MOST_IDS].tolist()}
 
 
 def _add_look(
@@ -338,7 +350,7 @@ def _add_look(
 
 def _status(evaluations: StoredEvaluations) -> dict[str, Any]:
     found = evaluations.export()
-    return {name: found[name] for name in ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "open")}
+    return {name: found[name] for name in _SHOWN}
 
 
 def _results(evaluations: StoredEvaluations) -> dict[str, Any]:
