@@ -107,7 +107,7 @@ def test_memories_are_least_squares_with_faded_weights():
 def test_the_posterior_by_measurements_leads_where_that_by_coefficients_does():
     one, other = believing(), believing()
     other.many = True
-    other._known = replace(other._known, history=type(one.history).empty(8, many=True))
+    other.known = replace(other.known, history=type(one.history).empty(8, many=True))
     for numbers in some_rounds(2):
         one.learn(numbers)
         other.learn(numbers)

@@ -119,6 +119,14 @@ class Lane(AskTell):
         """Return the next actions, by one assignment after everything that can fail."""
         return self._hand_out(size)
 
+    def rewind(self, asked: int) -> None:
+        """Hand out again what was handed out since so many events were asked: nobody got it."""
+        if self.asked == asked:
+            return
+        (block,) = self._rounds.blocks_from(self._origin + asked, self._origin + asked + 1)
+        block.stop = block.asked = self._origin + asked - block.first
+        self._current = block
+
     def left_of_round(self) -> int:
         """How many actions the current round has left; a new one is begun if there are none."""
         self._settle_if_needed()
