@@ -14,7 +14,7 @@ Tests: tests/exploration/test_kinship.py compares it with the joint Gaussian, wr
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,6 +150,13 @@ class Likeness:
         return own / whole, tuple(one / whole for one in (common, *effects))
 
 
+class _Family(NamedTuple):
+    """The segments: what each shares with others, and what it has to say. Replaced as a whole."""
+
+    rows: Floats
+    members: tuple[Kin, ...]
+
+
 class Kinship:
     """What segments know of each other.
 
@@ -167,12 +174,11 @@ class Kinship:
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
         self.likeness = Likeness(effects=(_FIRST,) * (len(self._groups) - 1))
-        self._members: list[Kin] = []
-        self._rows = np.empty((0, sum(size for _, size in self._groups)))
+        self._family = _Family(np.empty((0, sum(size for _, size in self._groups))), ())
         self._learned = 0  # numbers that there were when the likeness was learned
         self._heard = _Heard.of(0, self._size)
 
-    def join(self, row: Floats, member: Kin) -> None:
+    def join(self, row: Floats, member: Kin, place: int | None = None) -> None:
         """Take in a segment.
 
         Parameters
@@ -181,9 +187,12 @@ class Kinship:
             What it shares with others, as `Segments.row` says it.
         member
             What it has to say.
+        place
+            Of the segment, if a call that was cut short may have seated one there; the next one by default.
         """
-        self._rows = np.vstack([self._rows[: len(self._members)], row])
-        self._members = [*self._members, member]
+        rows, members = self._family
+        place = len(members) if place is None else place
+        self._family = _Family(np.vstack([rows[:place], row]), (*members[:place], member))
 
     def replace(self, place: int, member: Kin) -> None:
         """Let another speak for a segment.
@@ -195,12 +204,13 @@ class Kinship:
         member
             What it has to say.
         """
-        self._members = [*self._members[:place], member, *self._members[place + 1 :]]
+        rows, members = self._family
+        self._family = _Family(rows, (*members[:place], member, *members[place + 1 :]))
 
     @property
     def count(self) -> int:
         """How many segments there are."""
-        return len(self._members)
+        return len(self._family.members)
 
     def shares(self) -> dict[str, float]:
         """Return how alike segments are: what each part of their coefficients has of the prior variance."""
@@ -227,7 +237,7 @@ class Kinship:
         others = (heard.eras == era).astype(np.float64)
         if place >= 0:
             others[place] = 0.0
-        mean, covariance = self._common(heard, others, self._rows[place] if row is None else row)
+        mean, covariance = self._common(heard, others, self._family.rows[place] if row is None else row)
         covariance[np.diag_indices_from(covariance)] += self._own_shares(self.likeness)
         precision = self._inverse.T @ np.linalg.inv(covariance) @ self._inverse
         precision = (precision + precision.T) / 2
@@ -250,7 +260,7 @@ class Kinship:
 
     def _added_up(self, informs: Floats, says: Floats, others: Floats) -> tuple[Floats, Floats]:
         """What segments, each so many times, say of all common parts together: a precision and a pull."""
-        rows, size = self._rows, self._size
+        rows, size = self._family.rows, self._size
         if rows.shape[1] == 1:
             return (others @ informs.reshape(len(rows), size * size)).reshape(size, size), others @ says
         width, weighed = rows.shape[1], others[:, None] * rows
@@ -319,7 +329,7 @@ class Kinship:
     def _learn(self, heard: "_Heard") -> None:
         """Take steps of each share to where what was released is more likely; now and then."""
         numbers = int(heard.numbers.sum())
-        if len(self._members) < 2 or numbers < max(2.0, _AGAIN * self._learned):
+        if len(self._family.members) < 2 or numbers < max(2.0, _AGAIN * self._learned):
             return
         best = self.likeness
         value = self._posterior_of(best)
@@ -339,10 +349,10 @@ class Kinship:
 
     def _listen(self) -> "_Heard":
         """Return what all segments have to say; of those alone that have learned something is it asked again."""
-        known = [one.known for one in self._members]
+        known = [one.known for one in self._family.members]
         heard = self._heard
-        if len(heard.known) < len(known):
-            heard = self._heard = heard.longer(len(known))
+        if len(heard.known) != len(known):
+            heard = self._heard = heard.of_length(len(known))
         if heard.known == known:  # the same objects
             return heard
         for place, (before, now) in enumerate(zip(heard.known, known, strict=True)):
@@ -351,7 +361,7 @@ class Kinship:
         return heard
 
     def _hear(self, heard: "_Heard", place: int, known: object) -> None:
-        said = self._members[place].evidence()
+        said = self._family.members[place].evidence()
         heard.precisions[place] = self._root.T @ said.precision @ self._root
         heard.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
         heard.repeats[place] = said.squares, said.weight, said.place
@@ -392,12 +402,12 @@ class _Heard:
             [()] * count,
         )
 
-    def longer(self, count: int) -> "_Heard":
-        """Return the same with room for more segments."""
-        other = _Heard.of(count, self.pulls.shape[1])
+    def of_length(self, count: int) -> "_Heard":
+        """Return the same with room for more segments, or for fewer."""
+        other, kept = _Heard.of(count, self.pulls.shape[1]), min(count, len(self.known))
         for one in ("precisions", "pulls", "repeats", "numbers", "eras", "stale", "informs", "says"):
-            getattr(other, one)[: len(self.known)] = getattr(self, one)
-        other.known[: len(self.known)], other.scores[: len(self.known)] = self.known, self.scores
+            getattr(other, one)[:kept] = getattr(self, one)[:kept]
+        other.known[:kept], other.scores[:kept] = self.known[:kept], self.scores[:kept]
         other.likeness = self.likeness
         return other
 

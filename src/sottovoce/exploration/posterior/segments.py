@@ -122,7 +122,7 @@ class Segments:
             A name; where there are factors, a level of each, in their order or by name.
         """
         kind = type(segment)
-        if (kind is str or kind is int or kind is tuple) and segment in self._known:
+        if (kind is str or kind is int) and segment in self._known:
             named: Segment = segment
             return named
         if self.factors:

@@ -77,9 +77,7 @@ class SegmentedBooks(PrivateBandit):
         return self._by_segment.get(key) or self._open_lane(key)
 
     def _open_lane(self, key: Segment) -> Lane:
-        number = len(self._lanes)
-        if number == self.segments.most:
-            raise self._too_many(key)
+        self._check_room([key])
         lane = self._new_lane(key)
         lane.charge(self._life)
         self._admit(lane)
@@ -95,18 +93,20 @@ class SegmentedBooks(PrivateBandit):
 
     def _admit(self, lane: Lane) -> None:
         """Let a lane take part."""
-        if self._kinship.count == lane.number:  # a call that was cut short may have come so far
-            self._kinship.join(self.segments.row(lane.segment), lane.speaker)
-        else:
-            self._kinship.replace(lane.number, lane.speaker)
+        self._kinship.join(self.segments.row(lane.segment), lane.speaker, lane.number)
         self._lanes = [*self._lanes, lane]
         self._by_segment = {one.segment: one for one in self._lanes}
 
-    def _too_many(self, key: Segment) -> UnknownSegment:
-        return UnknownSegment(
-            f"segment {key!r} would be one more than the {self.segments.most} that there may be: raise limit=, or put "
-            "rare ones together under one name"
-        )
+    def _check_room(self, keys: list[Segment]) -> None:
+        """Refuse segments that were not named, beyond the limit; those that were have their room."""
+        named = set(self.segments.names)
+        room = self.segments.most - len(named) - sum(lane.segment not in named for lane in self._lanes)
+        unnamed = [key for key in keys if key not in named]
+        if len(unnamed) > room:
+            raise UnknownSegment(
+                f"segment {unnamed[room]!r} would be one more than the {self.segments.most} that there may be: raise "
+                "limit=, or put rare ones together under one name"
+            )
 
     def _pass_on(self, first: int, number: int, numbers: Floats) -> None:
         if self._on_release is not None:
@@ -213,9 +213,7 @@ class SegmentedBooks(PrivateBandit):
             raise ValueError(f"segment must be one, or one for each of the size={size} actions, got {len(given)}")
         places: dict[Segment, int] = {}
         index = np.array([places.setdefault(self.segments.key(one), len(places)) for one in given], dtype=np.int64)
-        fresh = [one for one in places if one not in self._by_segment]
-        if len(self._lanes) + len(fresh) > self.segments.most:
-            raise self._too_many(fresh[self.segments.most - len(self._lanes)])
+        self._check_room([one for one in places if one not in self._by_segment])
         return list(places), index
 
     def _look_around_for(self, size: int) -> None:

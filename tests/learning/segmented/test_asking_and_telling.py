@@ -1,0 +1,190 @@
+"""Actions for segments: whose they are, in which order they come, and that every loss finds its way home."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from families import PEOPLE, SLATE, family, play
+
+import sottovoce as sv
+from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, UnknownAction, UnknownSegment
+
+
+def test_segments_make_another_kind_of_optimizer_and_none_the_usual_one():
+    assert type(family(segments=None)) is sv.PrivateBandit
+    optimizer = family()
+    assert isinstance(optimizer, sv.PrivateBandit) and type(optimizer) is not sv.PrivateBandit
+    assert "segments=Segments(['phone', 'desktop', 'tablet'])" in repr(optimizer)
+
+
+def test_one_action_for_a_segment():
+    optimizer = family()
+    action = optimizer.ask(segment="phone")
+    assert len(action.chosen) == 2 and action.wants_loss
+    optimizer.tell(action.id, 0.5)
+    assert optimizer.sizes == {"phone": 1} and optimizer.remaining == 1999
+
+
+@pytest.mark.parametrize(
+    "size, segment, counts",
+    [
+        (6, "phone", {"phone": 6}),
+        (None, ["desktop", "phone", "desktop"], {"desktop": 2, "phone": 1}),
+        (3, np.array(["phone", "phone", "tablet"]), {"phone": 2, "tablet": 1}),
+    ],
+)
+def test_a_block_for_one_or_for_each(size, segment, counts):
+    optimizer = family()
+    actions = optimizer.ask(size, segment=segment)
+    assert optimizer.sizes == counts and len(actions) == sum(counts.values()) == len(set(actions.ids.tolist()))
+    assert actions.x.sum(axis=1).tolist() == [2.0] * len(actions)
+
+
+def test_events_of_a_block_stand_in_the_order_in_which_they_were_asked_for():
+    came = ["phone", "tablet", "phone", "desktop", "tablet", "phone"]
+    block = family().ask(segment=came)
+    numbers = [list(dict.fromkeys(came)).index(name) for name in came]
+    assert ((block.ids >> 36) == numbers).all()
+    ids = {name: block.ids[[place for place, one in enumerate(came) if one == name]] for name in came}
+    assert all((np.diff(mine) == 1).all() for mine in ids.values())
+
+
+def test_factors_and_columns_of_levels():
+    optimizer = family(segments={"device": ["phone", "desktop"], "country": ["it", "de"]})
+    optimizer.ask(segment=("phone", "it"))
+    optimizer.ask(segment={"country": "it", "device": "phone"})
+    optimizer.ask(segment=[("phone", "it"), {"device": "desktop", "country": "de"}])
+    optimizer.ask(2, segment={"device": ["phone", "desktop"], "country": np.array(["it", "de"])})
+    assert optimizer.sizes == {("phone", "it"): 4, ("desktop", "de"): 2}
+    with pytest.raises(ValueError, match="as many levels of each factor"):
+        optimizer.ask(2, segment={"device": ["phone", "desktop"], "country": ["it"]})
+
+
+def test_whom_it_is_for_has_to_be_said_and_be_known():
+    optimizer = family()
+    for call in (optimizer.ask, lambda: optimizer.ask(3), optimizer.ask_round, optimizer.posterior):
+        with pytest.raises(TypeError, match="segment is missing"):
+            call()
+    with pytest.raises(UnknownSegment, match="did you mean 'phone'"):
+        optimizer.ask(segment="fone")
+    with pytest.raises(UnknownSegment):
+        optimizer.ask(segment=["phone", "fone"])
+    with pytest.raises(ValueError, match="size=3"):
+        optimizer.ask(3, segment=["phone", "desktop"])
+    assert optimizer.sizes == {} and optimizer.remaining == 2000
+    for call in (lambda one: one.ask(segment="phone"), lambda one: one.recommend(segment="phone")):
+        with pytest.raises(TypeError, match="pass segments="):
+            call(family(segments=None))
+
+
+def test_segments_that_were_not_named_are_opened_until_there_are_so_many():
+    optimizer = family(segments=sv.Segments(["phone"], limit=3))
+    optimizer.ask(segment="tv")
+    with pytest.raises(UnknownSegment, match="one more than the 3"):
+        optimizer.ask(segment=["a", "b", "tv"])
+    assert optimizer.sizes == {"tv": 1}, "nothing of it was done"
+    optimizer.ask(segment=["a", "phone"])
+    with pytest.raises(UnknownSegment, match="one more than the 3"):
+        optimizer.ask(segment="b")
+    assert optimizer.recommend(segment="b").rounds == 0, "looking opens nothing"
+    assert len(optimizer.sizes) == 3
+
+
+def test_the_horizon_is_that_of_all_segments_together():
+    optimizer = family(horizon=100)
+    optimizer.ask(60, segment="phone")
+    with pytest.raises(HorizonReached, match="40 of horizon=100"):
+        optimizer.ask(41, segment="desktop")
+    optimizer.ask(39, segment="desktop")
+    optimizer.ask(segment="tablet")
+    for ask in (lambda: optimizer.ask(segment="phone"), lambda: optimizer.ask_round(segment="phone")):
+        with pytest.raises(HorizonReached):
+            ask()
+    assert optimizer.remaining == 0
+
+
+def test_an_unknown_horizon_lets_every_segment_double_by_itself():
+    optimizer = family(horizon=None)
+    costs = {name: np.array([0.1, 0.1, 0.4, 0.4]) for name in PEOPLE}
+    play(optimizer, costs, 3000)
+    assert optimizer.remaining is None and optimizer.recommend(segment="phone").chosen == ["tea", "coffee"]
+
+
+def test_tells_of_several_segments_in_any_order_all_or_nothing():
+    optimizer = family()
+    actions = optimizer.ask(segment=PEOPLE * 10)
+    ids = np.random.default_rng(0).permutation(actions.ids)
+    for wrong in (
+        np.append(ids, 17),
+        np.append(ids, 5 << 36),
+        np.append(ids, -1),
+        np.append(ids, ids[:1]),
+        np.append(ids, actions.ids.max() + 1),
+    ):
+        with pytest.raises((UnknownAction, AlreadyTold)):
+            optimizer.tell(wrong, np.full(len(wrong), 0.5))
+    with pytest.raises(sv.errors.InvalidLoss):
+        optimizer.tell(ids, np.where(np.arange(len(ids)) == 7, np.nan, 0.5))
+    assert len(optimizer.outstanding()) == len(ids), "nothing was recorded"
+    optimizer.tell(ids, np.full(len(ids), 0.5))
+    assert len(optimizer.outstanding()) == 0
+    with pytest.raises(AlreadyTold):
+        optimizer.tell(int(ids[0]), 0.5)
+
+
+def test_forgetting_and_what_is_outstanding_names_the_segment():
+    optimizer = family()
+    actions = optimizer.ask(segment=["phone", "desktop", "phone"])
+    assert "of 'desktop' waits for 1 losses" in str(optimizer.outstanding())
+    assert optimizer.forget(actions.ids) == 3 and optimizer.forget(actions.ids) == 0
+    with pytest.raises(RoundClosed):
+        optimizer.tell(actions.ids, np.zeros(3))
+    optimizer.tell(actions.ids, np.zeros(3), late="drop")
+
+
+def test_patience_counts_positions_of_all_segments():
+    """A small segment's round is closed while large ones are asked, though it is never asked again."""
+    optimizer = family(patience=30)
+    small = optimizer.ask_round(segment="tablet")
+    optimizer.tell(small.ids[1:], np.zeros(len(small) - 1))
+    told = optimizer.ask(29, segment="phone")
+    optimizer.tell(told.ids, np.zeros(29))
+    optimizer.ask(segment="phone")
+    assert small.ids[0] in optimizer.outstanding().ids, "30 later positions, and no call after them"
+    optimizer.ask(segment="phone")
+    assert small.ids[0] not in optimizer.outstanding().ids
+    with pytest.raises(RoundClosed):
+        optimizer.tell(int(small.ids[0]), 0.0)
+
+
+def test_the_same_by_single_actions_and_by_blocks():
+    """How they are asked for changes nothing: the same coins, the same decisions, the same rounds."""
+    coins = np.random.default_rng(4)
+    came = [PEOPLE[one] for one in coins.integers(3, size=600)]
+    one, other = family(probes=2), family(probes=2)
+    for name in came:
+        action = one.ask(segment=name)
+        one.tell(action.id, float(action.x[0]))
+        actions = other.ask(1, segment=name)
+        other.tell(actions.ids, actions.x[:, 0])
+        assert action.id == actions.ids[0] and np.array_equal(action.x, actions.x[0])
+    assert one.round == other.round > 20 and one.sizes == other.sizes
+
+
+def test_real_noise_is_not_copied_and_simulated_noise_may_be():
+    with pytest.raises(sv.errors.CopyRefused):
+        copy.copy(family(noise=None))
+    optimizer = family()
+    optimizer.ask(10, segment="phone")
+    for again in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
+        assert again.ask(segment="phone").id == 10 and again.sizes == {"phone": 11}
+    assert optimizer.sizes == {"phone": 10}
+
+
+@pytest.mark.parametrize("plan", ["worst-case", "paper"])
+def test_plans_without_a_model_refuse_segments(plan):
+    with pytest.raises(ValueError, match="segments is of no use to this plan"):
+        sv.PrivateBandit(
+            SLATE, horizon=1000, loss_range=(0, 1), privacy=sv.PureDP(1.0), losses="linear", plan=plan, segments=PEOPLE
+        )

@@ -1,0 +1,128 @@
+"""Segments that are alike learn from each other, those that are not go their own way, and states go on with it."""
+
+import numpy as np
+import pytest
+from families import PEOPLE, family, play
+
+import sottovoce as sv
+
+ALIKE = {name: np.array([0.05, 0.1, 0.4, 0.45]) for name in PEOPLE}
+APART = {"phone": np.array([0.05, 0.1, 0.4, 0.45]), "desktop": np.array([0.4, 0.05, 0.1, 0.45])}
+APART["tablet"] = np.array([0.45, 0.4, 0.05, 0.1])
+BEST = {"phone": ["tea", "coffee"], "desktop": ["coffee", "cocoa"], "tablet": ["cocoa", "milk"]}
+
+
+def grown(costs, events=12_000, **options):
+    optimizer = family(horizon=2 * events, least_events=None, probes=None, **options)
+    play(optimizer, costs, events, seed=2)
+    return optimizer
+
+
+def test_every_segment_gets_its_own_best_decision():
+    optimizer = grown(APART)
+    found = optimizer.recommend()
+    assert {name: found[name].chosen for name in PEOPLE} == BEST
+    assert found.helps and found.verdict.startswith("segments help") and len(found) == 3
+    assert {name: optimizer.recommend(segment=name).chosen for name in PEOPLE} == BEST
+
+
+def test_a_segment_with_few_events_takes_over_what_those_like_it_know():
+    optimizer = family(horizon=50_000, least_events=None, probes=None)
+    play(optimizer, {name: ALIKE[name] for name in ("phone", "desktop")}, 12_000)
+    new = optimizer.recommend(segment="tablet")
+    assert new.chosen == ["tea", "coffee"] and new.rounds == 0 and new.share > 0.8
+    alone = family(horizon=50_000, least_events=None, probes=None).recommend(segment="tablet")
+    assert alone.share < 0.5
+
+
+def test_where_segments_do_not_help_it_is_said():
+    found = grown(ALIKE).recommend()
+    assert "segments do not help" in found.verdict and not found.helps
+    assert found.likeness["own"] < 0.05
+    assert "segments do not help" in str(found) and found.to_dict()["helps"] is False
+
+
+def test_factors_carry_over_to_pairs_that_were_never_seen():
+    costs = {"phone": APART["phone"], "desktop": APART["tablet"]}
+    optimizer = family(
+        segments={"device": ["phone", "desktop"], "country": ["it", "de", "fr"]},
+        horizon=40_000, least_events=None, probes=None,
+    )  # fmt: skip
+    seen = [("phone", "it"), ("phone", "de"), ("desktop", "it"), ("desktop", "fr")]
+    play(optimizer, {pair: costs[pair[0]] for pair in seen}, 16_000)
+    assert optimizer.recommend(segment=("desktop", "de")).chosen == BEST["tablet"]
+    assert optimizer.recommend(segment=("phone", "fr")).chosen == BEST["phone"]
+    likeness = optimizer.recommend().likeness
+    assert likeness["device"] > 10 * likeness["country"]
+
+
+def test_features_carry_over_to_hours_between():
+    hours = list(range(12))
+    angles = 2 * np.pi * np.array(hours) / 12
+    segments = sv.Segments(hours, features=np.column_stack([np.sin(angles), np.cos(angles)]))
+    lean = np.array([1.0, 1.0, -1.0, -1.0])
+    costs = {hour: 0.25 + 0.15 * np.cos(angles[hour]) * lean for hour in hours}
+    optimizer = family(segments=segments, horizon=60_000, least_events=None, probes=None)
+    play(optimizer, {hour: costs[hour] for hour in (0, 2, 4, 6, 8, 10)}, 18_000)
+    assert optimizer.recommend(segment=1).chosen == ["cocoa", "milk"]
+    assert optimizer.recommend(segment=7).chosen == ["tea", "coffee"]
+
+
+def test_alike_segments_lose_less_together_than_alone():
+    together, _ = play(family(horizon=8000, least_events=None, probes=None), ALIKE, 8000, seed=5)
+    apart = [
+        play(family(horizon=2666, segments=["one"], least_events=None, probes=None), {"one": ALIKE["phone"]}, 2650, seed)[0]
+        for seed in (5, 6, 7)
+    ]  # fmt: skip
+    assert together < 0.8 * np.mean(apart)
+
+
+def test_convex_losses_learn_by_segment_too():
+    ball = sv.domains.Ball(2)
+    aims = {"phone": np.array([0.5, 0.0]), "desktop": np.array([0.5, 0.3]), "tablet": np.array([0.4, -0.3])}
+    optimizer = family(ball, horizon=60_000, losses="convex", least_events=None, probes=None)
+    coins = np.random.default_rng(0)
+    for _ in range(300):
+        came = [PEOPLE[one] for one in coins.integers(3, size=100)]
+        actions = optimizer.ask(segment=came)
+        optimizer.tell(actions.ids, ((actions.x - [aims[name] for name in came]) ** 2).sum(axis=1) / 4)
+    found = optimizer.recommend()
+    for name, aim in aims.items():
+        assert np.linalg.norm(found[name].x - aim) < 0.15, name
+    assert optimizer.posterior(segment="phone").model == "radial"
+
+
+def test_a_world_that_changes_for_all_is_followed():
+    optimizer = family(horizon=60_000, least_events=None, probes=None)
+    play(optimizer, ALIKE, 20_000, seed=1)
+    turned = {name: cost[::-1].copy() for name, cost in ALIKE.items()}
+    play(optimizer, turned, 20_000, seed=2)
+    found = optimizer.recommend()
+    assert all(found[name].chosen == ["cocoa", "milk"] for name in PEOPLE)
+
+
+@pytest.mark.parametrize("horizon", [20_000, None])
+def test_a_state_goes_on_where_it_was_taken(horizon):
+    optimizer = family(horizon=horizon, least_events=None, probes=None)
+    play(optimizer, APART, 9_000)
+    again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(9))
+    assert type(again) is type(optimizer) and again.sizes == optimizer.sizes and again.round == optimizer.round
+    assert again.remaining == optimizer.remaining
+    one, other = optimizer.recommend(), again.recommend()
+    assert one.likeness == other.likeness
+    for name in PEOPLE:
+        assert one[name].chosen == other[name].chosen
+        # How noisy numbers are is judged by what others say at that moment, and so in the last digits.
+        assert one[name].loss == pytest.approx(other[name].loss, rel=5e-3)
+    with pytest.raises(sv.errors.UnknownAction):
+        again.tell(0, 0.5)
+    play(again, APART, 2_000)
+    assert again.recommend()["phone"].chosen == BEST["phone"]
+
+
+def test_what_is_believed_of_a_segment_can_begin_another_run():
+    optimizer = grown(APART)
+    posterior = optimizer.posterior(segment="desktop")
+    later = family(segments=None, prior=posterior)
+    assert later.recommend().x.shape == (4,)
+    assert posterior.predict([0.0, 1.0, 1.0, 0.0])[0] == pytest.approx(0.15, abs=0.05)

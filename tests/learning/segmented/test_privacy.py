@@ -1,0 +1,115 @@
+"""What is promised with segments: every loss in one number, one charge, no copy in a fork, and what is public."""
+
+import os
+
+import numpy as np
+import pytest
+from families import PEOPLE, family
+from interrupting import NoNoise
+
+import sottovoce as sv
+
+
+def released_by(losses, segments=PEOPLE, **options):
+    """What a run releases, without noise, whose losses are these, by event."""
+    optimizer = family(noise=NoNoise(), segments=segments, **options)
+    seen = {}
+    optimizer._on_release = lambda number, numbers: seen.setdefault(number, numbers.copy())
+    coins = np.random.default_rng(1)
+    for start in range(0, len(losses), 40):
+        came = [PEOPLE[one] for one in coins.integers(3, size=40)]
+        actions = optimizer.ask(segment=came)
+        optimizer.tell(actions.ids, losses[start : start + 40])
+    return seen
+
+
+@pytest.mark.parametrize("event", [0, 13, 399, 777])
+def test_another_loss_moves_one_number_of_one_round_until_decisions_change(event):
+    losses = np.random.default_rng(0).random(800)
+    other = losses.copy()
+    other[event] = 1.0 - round(losses[event])  # as far as it goes
+    one, two = released_by(losses), released_by(other)
+    changed = [number for number in one if not np.array_equal(one[number], two.get(number))]
+    if changed:  # what comes later follows from what was released, and may be anything
+        first = [number for number in one if number in changed][0]
+        difference = np.abs(one[first] - two[first])
+        assert np.count_nonzero(difference) == 1
+        assert difference.max() <= 2 ** family().plan.bits
+
+
+def test_rounds_of_segments_are_numbered_so_that_none_is_another():
+    seen = released_by(np.random.default_rng(0).random(1200))
+    assert {number >> 36 for number in seen} == {0, 1, 2}
+
+
+def test_the_ledger_is_charged_once_whatever_the_number_of_segments(tmp_path):
+    ledger = sv.Ledger(sv.PureDP(1.5), path=tmp_path / "ledger.json")
+    optimizer = family(noise=None, ledger=ledger, name="shop")
+    for name in PEOPLE:
+        optimizer.tell(optimizer.ask(segment=name).id, 0.5)
+    assert len(ledger.entries) == 1
+    with pytest.raises(sv.errors.LedgerExceeded):
+        family(noise=None, ledger=ledger, name="another")
+
+
+def test_noise_is_that_of_one_optimizer():
+    alone, together = family(segments=None), family()
+    assert together.plan.noise == alone.plan.noise
+
+
+def test_the_statement_says_that_the_segment_is_public():
+    text = " ".join(str(family(noise=None).privacy).split())
+    assert "which segment an event belongs to: it is public" in text
+    assert "the budget is spent once for all of them" in text
+    assert "segment" not in str(family(segments=None, noise=None).privacy)
+
+
+def test_no_loss_is_shown_anywhere():
+    optimizer = family()
+    actions = optimizer.ask(segment=PEOPLE)
+    optimizer.tell(actions.ids, [0.123456789] * 3)
+    lane = optimizer._lanes[0]
+    for one in (optimizer, lane, lane._rounds, lane._current, optimizer.outstanding(), optimizer._kinship):
+        assert "123456789" not in repr(one)
+    with pytest.raises(sv.errors.InvalidLoss) as caught:
+        optimizer.tell(optimizer.ask(segment="phone").id, float("inf"))
+    assert "inf" not in str(caught.value).replace("infin", "")
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_is_refused():
+    optimizer = family(noise=None)
+    actions = optimizer.ask(segment=PEOPLE * 30)
+    optimizer.tell(actions.ids, np.full(90, 0.5))
+    calls = [
+        lambda: optimizer.ask(segment="phone"),
+        lambda: optimizer.ask(segment=["phone", "desktop"]),
+        lambda: optimizer.tell(int(actions.ids[0]), 0.5),
+        lambda: optimizer.tell(actions.ids, np.full(90, 0.5)),
+        lambda: optimizer.forget(actions.ids),
+        optimizer.recommend,
+        lambda: optimizer.recommend(segment="phone"),
+        optimizer.state,
+        optimizer.outstanding,
+    ]
+    child = os.fork()
+    if not child:
+        refused = 0
+        for call in calls:
+            try:
+                call()
+            except sv.errors.ForkRefused:
+                refused += 1
+            except BaseException:
+                pass
+        os._exit(refused)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == len(calls)
+
+
+def test_local_privacy_takes_reports_by_segment():
+    optimizer = family(privacy=sv.LocalDP(1.0), noise=None)
+    actions = optimizer.ask(segment=PEOPLE * 40)
+    with pytest.raises(sv.errors.WrongReport):
+        optimizer.tell(actions.ids, np.zeros(120))
+    optimizer.tell(actions.ids, report=sv.local.privatise(np.zeros(120), optimizer.channel))
+    assert len(optimizer.outstanding()) == 0
