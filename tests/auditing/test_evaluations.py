@@ -47,7 +47,24 @@ def test_the_whole_audit_covers_them(mechanism):
 
 def test_all_that_can_be_aligned_is():
     assert {one.label for one in SHIPPED if everything._alignable(one)} == {one.label for one in ALIGNED}
-    assert len(ALIGNED) == 5
+    assert len(ALIGNED) == 7
+
+
+SQUARES = EvaluationConfiguration(sv.PureDP(1.0), variance=True)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda integers, steps: integers * integers // steps,  # around an end in place of the middle
+        lambda integers, steps: 4 * (integers - steps // 2) ** 2 // steps,  # as wide as the range
+    ],
+)
+def test_squares_that_move_further_than_their_noise_was_made_for_are_seen(monkeypatch, broken):
+    """Losses at the ends, and missing ones. What only others show is in tests/evaluations/test_second_moment.py."""
+    assert not misaligned(SQUARES)
+    monkeypatch.setattr(_positions, "squares_of", broken)
+    assert misaligned(SQUARES)
 
 
 def misaligned(subject=ONE, **options):

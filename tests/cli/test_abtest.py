@@ -112,6 +112,22 @@ def test_the_table_has_words_levels_and_the_promise(command, events):
     assert "kept in events.csv.released.json" in out
 
 
+def test_squares_are_released_and_kept_if_that_is_said(command, events, tmp_path):
+    coins = np.random.default_rng(2)
+    write(events, [("AB"[i % 2], 0.3 + 0.02 * coins.random()) for i in range(4000)])
+    real = (*RUN[:-2], "--epsilon", "0.5")
+    wide = found(command, *real)["differences"][0]
+    code, _, err = command(*real, "--variance")
+    assert code == 2
+    assert "another variance" in err
+    narrow = found(command, *real, "--variance", "--released", "squares.json")
+    assert found(command, *real, "--variance", "--released", "squares.json") == narrow
+    difference = narrow["differences"][0]
+    assert difference["high"] - difference["low"] < 0.4 * (wide["high"] - wide["low"])
+    kept = json.loads((tmp_path / "squares.json").read_text())["released"]
+    assert set(kept["A"][0]) == {"events", "total", "squares"}
+
+
 def test_json_lines_and_other_columns_will_do(command, tmp_path, events):
     first = found(command, *RUN)
     lines = [json.dumps({"who": i, "loss": loss, "arm": arm}) for i, (arm, loss) in enumerate(people(500))]

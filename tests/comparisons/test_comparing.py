@@ -134,6 +134,24 @@ def test_one_evaluation_is_not_two_arms(evaluations):
         sv.compare_arms({"A": one, "B": one})
 
 
+def test_nor_is_one_that_was_read_from_a_storage_twice(tmp_path):
+    url = f"sqlite:///{tmp_path}/tests.db"
+    with sv.open_evaluations(url, name="a", loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0)) as stored:
+        for mean in (0.2, 0.6):
+            stored.open(events=400).tell(np.arange(400) < mean * 400)
+    with sv.open_evaluations(url, name="a") as stored, sv.open_evaluations(url, name="a") as again:
+        found = sv.compare_arms({"A": stored.evaluation(0), "B": stored.evaluation(1)})
+        assert found.differences[0].low > 0
+        with pytest.raises(ValueError, match="'A' and 'B' hold the same evaluation"):
+            sv.compare_arms({"A": stored.evaluation(0), "B": again.evaluation(0)})
+
+
+def test_equal_numbers_without_noise_may_be_two_evaluations():
+    arms = {name: told(sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy()), 0.5, 50) for name in "AB"}
+    assert arms["A"].result == arms["B"].result
+    assert sv.compare_arms(arms).differences[0].estimate == 0.0
+
+
 def test_arms_may_have_guarantees_of_their_own(evaluations):
     """Each error is its own arm's: with the noise of the second gone, only the first one's is left."""
     plain = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())

@@ -68,6 +68,22 @@ def test_a_difference_is_shown_as_often_as_planned(privacy, settings):
     assert np.mean(used) == pytest.approx(plan.expected, rel=0.06)
 
 
+def test_with_squares_a_difference_of_narrow_losses_is_shown_as_often_as_planned():
+    """Beta losses around 0.3 and 0.27, of deviation 0.15; 200 tests: four deviations of luck are 0.11."""
+    mean, other, deviation = 0.3, 0.33, 0.15
+    plan = sv.events_needed(0.03, privacy=sv.PureDP(0.5), mean=mean, deviation=deviation)
+    assert plan.events < sv.events_needed(0.03, privacy=sv.PureDP(0.5), mean=mean).events / 4
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.5), noise=sv.SimulatedNoise(2), variance=True)
+    coins, shown = np.random.default_rng(3), []
+    for _ in range(200):
+        arms = {"A": evaluations.open(plan.events), "B": evaluations.open(plan.events)}
+        for one, at in zip(arms.values(), (mean, other), strict=True):
+            size = at * (1 - at) / deviation**2 - 1
+            one.tell(coins.beta(at * size, (1 - at) * size, plan.events))
+        shown.append(sv.compare_arms(arms).differences[0].low > 0)
+    assert np.mean(shown) == pytest.approx(0.8, abs=0.11)
+
+
 def tell(one, evaluations, coins, mean):
     losses = coins.random(one.events) < mean
     if evaluations.channel is None:
@@ -132,6 +148,9 @@ def test_it_is_plain_data():
         ({"difference": 0.1, "pairs": "none"}, "pairs must be"),
         ({"difference": 0.1, "privacy": 1.0}, "privacy must be a guarantee"),
         ({"difference": 1e-9}, "more than 1e"),
+        ({"difference": 0.1, "deviation": 0.0}, "deviation must be"),
+        ({"difference": 0.1, "mean": 0.1, "deviation": 0.4}, "deviation must be at most 0.3"),
+        ({"difference": 0.1, "deviation": 0.1, "privacy": sv.LocalDP(1.0)}, "which LocalDP cannot have"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(settings, message):

@@ -59,9 +59,11 @@ def loss(person):
     return (7 * person % 11) / 16  # on the grid
 
 
-def world():
+def world(*, variance=False):
     """Three evaluations: one that is full and overdue, one that lacks one loss, one that is half assigned."""
-    evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=Numbered(), seed=1, patience=5)
+    evaluations = sv.PrivateEvaluations(
+        (0.0, 1.0), sv.PureDP(1.0), noise=Numbered(), seed=1, patience=5, variance=variance
+    )
     overdue, almost, young = (evaluations.open(events) for events in (2, 3, 6))
     ids = overdue.assign(size=2)
     overdue.tell(loss(ids[0]), ids=ids[0])
@@ -120,9 +122,11 @@ def go_on(evaluations):
             one.tell(next_losses(evaluations, one.remaining))
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_every_call_can_be_cut_short_at_every_line(name):
-    original = world()
+@pytest.mark.parametrize(
+    ("name", "variance"), [*((one, False) for one in CALLS), ("tell the last", True), ("close", True)]
+)
+def test_every_call_can_be_cut_short_at_every_line(name, variance):
+    original = world(variance=variance)
     stop, came_so_far = 0, True
     while came_so_far:
         stop += 1
@@ -157,6 +161,9 @@ def check(evaluations, some):
         assert noise > 0
         assert noise % 10**9 == 0
         noises.append(noise)
+        if one.result.squares is not None:  # drawn together with it, once
+            squares = sum((round(value * 2**18) - 2**17) ** 2 // 2**18 for value in taken)
+            assert one.result.squares - squares == noise
         assert not any(positions.slots)
     assert len(set(noises)) == len(some)
     handed_out = sorted(int(person) for one in some for person in one._positions.ids)

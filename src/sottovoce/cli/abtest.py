@@ -56,6 +56,9 @@ def plan_command(
     confidence: Confidence = 0.95,
     power: Annotated[float, typer.Option(help="How likely the difference is to be shown.")] = 0.8,
     looks: Annotated[int, typer.Option(help="How often to look; each look needs noise of its own.")] = 1,
+    deviation: Annotated[
+        float | None, typer.Option(help="With `run --variance`: standard deviation of losses, if about known.")
+    ] = None,
     as_json: AsJson = None,
 ) -> None:
     """Say how many events each arm needs, privacy noise, several arms and early looks included; reads no data."""
@@ -70,6 +73,7 @@ def plan_command(
         confidence=confidence,
         power=power,
         looks=looks,
+        deviation=deviation,
         channel=options.channel or "one-bit",
     )
     show(as_json, found.to_dict(), str(found))
@@ -90,6 +94,9 @@ def run_command(
     released: Annotated[
         Path | None, typer.Option(help="Where what is released is kept; by default FILE.released.json.")
     ] = None,
+    variance: Annotated[
+        bool, typer.Option("--variance", help="Release squares, too: narrower intervals, at no cost in privacy.")
+    ] = False,
     ledger: Annotated[Path | None, typer.Option(help="A ledger that is charged, once for the whole test.")] = None,
     name: Annotated[str | None, typer.Option(help="Of the charge; by default the name of FILE.")] = None,
     report: Annotated[Path | None, typer.Option(help="A page to write, such as page.html.")] = None,
@@ -109,7 +116,7 @@ def run_command(
         raise ValueError(f"report must be a file in a folder that is there, got {report}")
     where = released or file.with_name(f"{file.name}.released.json")
     charge = None if ledger is None else name or file.name
-    settings = settings_of(names, options, planned, missing, simulated_noise, charge)
+    settings = settings_of(names, options, planned, missing, simulated_noise, charge, variance=variance)
     if planned is not None:  # looks are valid only if what is looked for is fixed before the first
         settings |= {"pairs": pairs, "confidence": confidence}
     releasing = Releasing(settings, options)
@@ -121,6 +128,7 @@ def run_command(
     facts = {**found.to_dict(), "privacy": releasing.privacy.headline, "released": str(where), "notes": notes}
     if report is not None:
         shown = {"arms": arms, **options.given(), "schedule": schedule, "pairs": pairs, "confidence": confidence}
+        shown["variance"] = variance or None
         facts["report"] = str(_write(report, found, releasing.privacy, file, shown))
     if as_json is True or (as_json is None and not sys.stdout.isatty()):
         show(True, facts, "")

@@ -85,9 +85,9 @@ class Released:
         try:
             plain = json.loads(text)
             settings, stages = plain["settings"], {name: plain["released"][name] for name in plain["settings"]["arms"]}
-            if not all(
-                type(one[key]) is int for found in stages.values() for one in found for key in ("events", "total")
-            ):
+            numbers = [value for found in stages.values() for one in found for value in one.values()]
+            complete = all({"events", "total"} <= set(one) for found in stages.values() for one in found)
+            if not complete or not all(type(one) is int for one in numbers):
                 raise TypeError
         except (ValueError, TypeError, KeyError):
             raise ValueError(f"{self.path} does not hold what an A/B test has released, or is damaged") from None

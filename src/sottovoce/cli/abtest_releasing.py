@@ -1,7 +1,7 @@
 """From rows of a file to what is released of them: one number for each arm and stage."""
 
+import itertools
 from collections.abc import Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,8 @@ def settings_of(
     missing: str,
     seed: int | None,
     charge: str | None,
+    *,
+    variance: bool,
 ) -> dict[str, Any]:
     """Return what a test is released with: public, and the same at every look."""
     return {
@@ -35,6 +37,7 @@ def settings_of(
         "missing": missing,
         "simulated_noise": seed,
         "charge": charge,
+        "variance": variance,
     }
 
 
@@ -68,8 +71,12 @@ class Releasing:
 
     def results(self, kept: Released) -> dict[str, Any]:
         """Return what was released, for `compare_arms`."""
+        numbers = itertools.count()
         found = {
-            name: [ReleasedMean(place, one["events"], one["total"], self._scale) for place, one in enumerate(stages)]
+            name: [
+                ReleasedMean(next(numbers), one["events"], one["total"], self._scale, one.get("squares"))
+                for one in stages
+            ]
             for name, stages in kept.stages.items()
         }
         return found if self._settings["schedule"] else {name: stages[0] for name, stages in found.items()}
@@ -136,7 +143,7 @@ class Releasing:
             arm.finish()
             if not all(one.closed for one in arm.stages):
                 raise ValueError("the file changed while it was read; nothing was released")
-            found[name] = [{"events": one.result.events, "total": one.result.total} for one in arm.stages]
+            found[name] = [_plain(one.result) for one in arm.stages]
         return found
 
     def _evaluations(self, ledger: Path | None, stage: int) -> PrivateEvaluations:
@@ -147,9 +154,15 @@ class Releasing:
             noise=None if seed is None else SimulatedNoise(seed + stage),
             patience=None,  # all that is there is told at once
             channel=self._kind,
+            variance=self._settings["variance"],
             ledger=None if ledger is None else Ledger(read_ledger(ledger).budget, ledger),
             name=self._settings["charge"],
         )
+
+
+def _plain(one: ReleasedMean) -> dict[str, int]:
+    squares = {} if one.squares is None else {"squares": one.squares}
+    return {"events": one.events, "total": one.total, **squares}
 
 
 class _Arm:
@@ -159,7 +172,7 @@ class _Arm:
         self.stages: list[Evaluation] = [evaluations.open(size) for size in sizes]
         self._report, self._waiting = report, list[Row]()
         ends = [0, *(sum(sizes[: place + 1]) for place in range(len(sizes)))]
-        self._ends, self._taken = list(pairwise(ends)), 0
+        self._ends, self._taken = list(itertools.pairwise(ends)), 0
 
     def take(self, row: Row) -> None:
         """Take in the next row; what lies beyond the last stage is dropped unread."""

@@ -4,6 +4,7 @@ The variance of a loss is not released. For a loss in [low, high] with mean mu i
 (Bhatia and Davis 2000); mu is taken where four more events in the middle of the range would have it (Agresti and Caffo
 2000), and one standard error, noise included, further towards the middle. Why that one standard error: at the released
 mean itself the bound is too small about as often as it is too large, and it is the former that lets intervals miss.
+Where a second number was released (`variance=True`), what it says is taken if that is less.
 
 A stage is compared within itself: D = sum of w_j (difference of stage j)/sum of w_j, with public weights w_j. So what
 changes with time from stage to stage meets both arms alike, and errors of stages are independent.
@@ -17,6 +18,7 @@ import numpy as np
 
 from sottovoce.comparisons._error_law import ErrorLaw
 from sottovoce.evaluations import ReleasedMean
+from sottovoce.evaluations.loss_variance import variance_of
 from sottovoce.evaluations.released_mean import Scale
 
 __all__ = ["Arm", "planned_error", "summed"]
@@ -67,25 +69,49 @@ class Arm:
 
     def errors(self) -> list[ErrorLaw]:
         """Return, for each stage, what its mean times its weight errs by."""
-        return self.errors_at(self._taken_at())
+        taken_at, at_most = self._taken_at(), self._at_most()
+        return [
+            _error(one.scale, one.events, min(float(one.scale.spread(np.array(taken_at))), at_most)).times(w)
+            for w, one in zip(self.weights, self.stages, strict=True)
+        ]
 
-    def errors_at(self, mean: float) -> list[ErrorLaw]:
-        """Return the same with the largest variance that losses of this mean can have.
+    def errors_at(self, mean: float, deviation: float | None = None) -> list[ErrorLaw]:
+        """Return the same with the largest variance that losses of this mean can have, or with what is supposed.
 
         Parameters
         ----------
         mean
             Of losses.
+        deviation
+            Of one loss, if it is supposed.
         """
         return [
-            _error(one.scale, one.events, float(one.scale.spread(np.array(mean)))).times(w)
+            _error(
+                one.scale,
+                one.events,
+                float(one.scale.spread(np.array(mean))) if deviation is None else deviation**2,
+            ).times(w)
             for w, one in zip(self.weights, self.stages, strict=True)
         ]
 
+    @property
+    def _worth(self) -> float:
+        """How many events of equal weight would be as good as its stages."""
+        whole = sum(self.weights)
+        return whole**2 / sum(w**2 / one.events for w, one in zip(self.weights, self.stages, strict=True))
+
+    def _at_most(self) -> float:
+        """What second numbers say of the variance; infinite if there are none."""
+        seconds = [one.second for one in self.stages]
+        if any(one is None for one in seconds):
+            return math.inf
+        second = sum(w * (one or 0.0) for w, one in zip(self.weights, seconds, strict=True)) / sum(self.weights)
+        found = variance_of(self.scale, mean=self.mean, second=second, events=self._worth, noise_error=self.noise_error)
+        return found.at_most
+
     def _taken_at(self) -> float:
         """The mean at which the bound of the variance is taken."""
-        scale, whole = self.scale, sum(self.weights)
-        worth = whole**2 / sum(w**2 / one.events for w, one in zip(self.weights, self.stages, strict=True))
+        scale, worth = self.scale, self._worth
         pulled, middle = scale.pulled(self.mean, worth, self.noise_error), sum(scale.loss_range) / 2
         step = math.sqrt(float(scale.spread(np.array(pulled))) / worth + self.noise_error**2)
         return min(pulled + step, middle) if pulled < middle else max(pulled - step, middle)

@@ -34,6 +34,8 @@ class ImaginedTest:
         How likely the difference is to be shown.
     looks
         How many.
+    deviation
+        Supposed, of a loss, whose squares are then released; None for the largest that there can be.
     """
 
     difference: float | None
@@ -42,6 +44,7 @@ class ImaginedTest:
     level: float
     power: float
     looks: int
+    deviation: float | None = None
 
     def least(self, scale: Scale) -> int:
         """Return the least number of events an arm that does."""
@@ -95,7 +98,9 @@ class ImaginedTest:
         levels = levels_for([scale, scale], self.level, self.stages(events))
         real = [
             one.plus(other)
-            for one, other in zip(*(arm.errors_at(m) for arm, m in zip(both, self.means, strict=True)), strict=True)
+            for one, other in zip(
+                *(arm.errors_at(m, self.deviation) for arm, m in zip(both, self.means, strict=True)), strict=True
+            )
         ]
         if len(levels) == 1:
             return [_upper(real[0], intervals[0].quantile(levels[0]) - drift * both[0].weights[0])]
@@ -105,7 +110,8 @@ class ImaginedTest:
     def _both(self, scale: Scale, events: int) -> list[Arm]:
         sizes = self.stages(events)
         return [
-            Arm("", tuple(_imagined(scale, n, mean) for n in sizes), tuple(map(float, sizes))) for mean in self.means
+            Arm("", tuple(_imagined(scale, n, mean, self.deviation) for n in sizes), tuple(map(float, sizes)))
+            for mean in self.means
         ]
 
     @staticmethod
@@ -113,9 +119,14 @@ class ImaginedTest:
         return summed([one for arm in both for one in arm.errors()])
 
 
-def _imagined(scale: Scale, events: int, mean: float) -> ReleasedMean:
+def _imagined(scale: Scale, events: int, mean: float, deviation: float | None) -> ReleasedMean:
     """Return a released mean as it would be without any luck."""
-    return ReleasedMean(0, events, round((mean - scale.low) / scale.step * events), scale)
+    total = round((mean - scale.low) / scale.step * events)
+    if deviation is None:
+        return ReleasedMean(0, events, total, scale)
+    low, high = scale.loss_range
+    moment = deviation**2 + (mean - (low + high) / 2) ** 2
+    return ReleasedMean(0, events, total, scale, round(moment / ((high - low) * scale.step) * events))
 
 
 def _upper(law: ErrorLaw, distance: float) -> float:

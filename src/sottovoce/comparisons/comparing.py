@@ -109,15 +109,21 @@ def _arms(arms: Any, planned: tuple[int, ...] | None) -> list[Arm]:
     if len(ranges) > 1:
         said = ", ".join(f"{name} {found}" for found, name in ranges.items())
         raise ValueError(f"arms must have one loss_range, or their means are not in one unit; there are {said}")
-    seen: dict[int, str] = {}
+    _check_each_once(every)
+    return every
+
+
+def _check_each_once(every: list[Arm]) -> None:
+    """Refuse an evaluation that stands twice; one read from a storage again is known by its noise."""
+    seen: list[tuple[ReleasedMean, str]] = []
     for arm in every:
         for one in arm.stages:
-            if id(one) in seen:
-                raise ValueError(
-                    f"arms {seen[id(one)]!r} and {arm.name!r} hold the same evaluation: an event is in one number only"
-                )
-            seen[id(one)] = arm.name
-    return every
+            for other, name in seen:
+                if one is other or (one == other and one.scale.noise is not None):
+                    raise ValueError(
+                        f"arms {name!r} and {arm.name!r} hold the same evaluation: an event is in one number only"
+                    )
+            seen.append((one, arm.name))
 
 
 def _arm(name: Any, given: Any, planned: tuple[int, ...] | None) -> Arm:

@@ -21,7 +21,7 @@ from typing import Any
 from sottovoce._checks import choice, number, whole
 from sottovoce.comparisons._imagined import ImaginedTest
 from sottovoce.evaluations.scales import scale_for
-from sottovoce.privacy import Guarantee, NoPrivacy
+from sottovoce.privacy import Guarantee, LocalDP, NoPrivacy
 
 __all__ = ["EventsNeeded", "events_needed"]
 
@@ -112,6 +112,7 @@ def events_needed(
     confidence: float = 0.95,
     power: float = 0.8,
     looks: int = 1,
+    deviation: float | None = None,
     channel: str = "one-bit",
 ) -> EventsNeeded:
     """Return how many events each arm of a test needs, privacy noise included.
@@ -138,6 +139,9 @@ def events_needed(
         How likely a difference of this size is to be shown.
     looks
         How often to look: after as many stages, of equal size.
+    deviation
+        Standard deviation of a loss, if it is about known, for evaluations with `variance=True`; otherwise the largest
+        that losses of such means can have, which those have that are one end of the range or the other.
     channel
         For `LocalDP`: "one-bit" or "laplace".
 
@@ -173,7 +177,9 @@ def events_needed(
         level=level / (count - 1 if pairs == "control" else count * (count - 1) // 2),
         power=number("power", power, above=0, at_most=math.nextafter(1, 0)),
         looks=whole("looks", looks, most=_MOST_LOOKS),
+        deviation=None if deviation is None else number("deviation", deviation, above=0),
     )
+    _check_deviation(deviation, test.means, (low, high), privacy)
     scale = scale_for(loss_range, privacy, channel=channel)
     events = test.least(scale)
     return EventsNeeded(
@@ -186,6 +192,18 @@ def events_needed(
         expected=None if difference is None else test.expected(scale, events),
         privacy=privacy,
     )
+
+
+def _check_deviation(
+    deviation: float | None, means: tuple[float, float], ends: tuple[float, float], privacy: Guarantee
+) -> None:
+    if deviation is None:
+        return
+    if isinstance(privacy, LocalDP):
+        raise ValueError("deviation is for evaluations with variance=True, which LocalDP cannot have")
+    largest = min(math.sqrt((ends[1] - one) * (one - ends[0])) for one in means)
+    if deviation > largest:
+        raise ValueError(f"deviation must be at most {largest:.3g}, for losses of such means, got {deviation!r}")
 
 
 def _means(low: float, high: float, mean: float | None, difference: float | None) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """The books behind `PrivateEvaluations`: which ids are out, which losses are in, and what is released.
 
-What is released: for every evaluation one noisy integer, the sum of the integer losses of its places.
+What is released: for every evaluation one noisy integer, the sum of the integer losses of its places; with
+`variance=True` a second one, of their squares, which moves so little that this costs nothing (_second_moment.py).
 
 Neighbours: one person's losses are replaced, in up to K events (`contributions`), in whichever evaluations these are.
 Which event is in which evaluation is public: ids are handed out by public coins, or as the caller says, before a loss
@@ -151,7 +152,8 @@ class Books:
         self._settle()
         number = self._made
         self._made = number + 1
-        return Positions(number, events, self.setting.grid, self.setting.stream(self._sampler))
+        stream, squared = self.setting.stream(self._sampler), self.setting.variance
+        return Positions(number, events, self.setting.grid, stream, squared=squared)
 
     def _assign(self) -> tuple[Positions, int]:
         self._settle()
@@ -270,7 +272,8 @@ class Books:
         if one.outstanding:
             return
         total = one.release()
-        self._results.setdefault(one.number, ReleasedMean(one.number, one.assigned, total, self.setting.scale))
+        found = ReleasedMean(one.number, one.assigned, total, self.setting.scale, one.squares)
+        self._results.setdefault(one.number, found)
         self._open.pop(one.number, None)
 
     def _settle(self) -> None:

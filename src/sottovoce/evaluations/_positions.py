@@ -12,6 +12,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce.errors import UNRECORDED, UnknownAction
+from sottovoce.evaluations._second_moment import squares_of
 from sottovoce.learning.bandit.open_losses import FORGOTTEN, Slots
 
 __all__ = ["Positions"]
@@ -29,7 +30,9 @@ class Positions(Slots):
     grid
         How losses, or reports, become integers.
     stream
-        What adds the noise of its one number.
+        What adds the noise of what it releases.
+    squared
+        Whether the sum of squares is released beside that of losses (_second_moment.py).
 
     Attributes
     ----------
@@ -39,15 +42,27 @@ class Positions(Slots):
         Whether nothing of it will ever be released.
     """
 
-    __slots__ = ("_ids", "abandoned", "assigned", "handle", "number", "numbers", "released", "slots", "stream")
+    __slots__ = (
+        "_ids",
+        "abandoned",
+        "assigned",
+        "handle",
+        "number",
+        "numbers",
+        "released",
+        "slots",
+        "squared",
+        "stream",
+    )
     _derived: ClassVar[tuple[str, ...]] = ("_ids", "_losses", "_states")
 
-    def __init__(self, number: int, events: int, grid: Any, stream: Any) -> None:
+    def __init__(self, number: int, events: int, grid: Any, stream: Any, *, squared: bool = False) -> None:
         self.slots = array("q", [0]) * events  # private, un-noised; zeros once it is released
         self.numbers = array("q", [0]) * events  # ids, in increasing order, as far as they are assigned
         super().__init__(0, range(events), grid)
         self.number = number
         self.stream = stream
+        self.squared = squared
         self.assigned = 0
         self.released: int | None = None
         self.handle: Any = None
@@ -109,11 +124,22 @@ class Positions(Slots):
     def release(self) -> int:
         """Release the sum: the noise is drawn once, whatever cuts this short, and the losses are erased."""
         if not self.stream.round:
-            self.stream.release(self._losses.sum(keepdims=True))
+            self.stream.release(self._sums())
         self._losses[:] = 0
         if self.released is None:  # or a signal handler was here in between: what it has released stays
             self.released = int(self.stream.last[0])
         return self.released
+
+    @property
+    def squares(self) -> int | None:
+        """The released sum of squares; None if there is none."""
+        return int(self.stream.last[1]) if self.squared and self.released is not None else None
+
+    def _sums(self) -> Integers:
+        """What is released, without its noise: places that nobody was assigned to are in neither."""
+        taken = self._losses[: self.assigned]
+        sums = [taken.sum()] if not self.squared else [taken.sum(), squares_of(taken, self.grid.steps).sum()]
+        return np.array(sums, dtype=np.int64)
 
     def erase(self) -> None:
         """Drop all losses, and wait for none; done twice it is the same."""

@@ -23,6 +23,7 @@ from sottovoce.privacy import (
     mechanism_for,
     state,
 )
+from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
 from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
 from sottovoce.privacy.statement import NO_NOISE
 
@@ -42,8 +43,10 @@ class Setting:
         patience: int | str | None,
         ledger: Ledger | None,
         name: str | None,
+        variance: bool = False,
     ) -> None:
         self.privacy = privacy
+        self.variance = _check_variance(variance, privacy)
         mechanism = _mechanism(privacy)
         self._source = noise_source(noise)
         self.patience = check_patience(patience)
@@ -52,8 +55,10 @@ class Setting:
         ends = (losses.low, losses.high)
         self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
         self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
-        self._moves = Moves(losses.steps, float(losses.steps), 1, 1)
+        self._moves = Moves(losses.steps, float(losses.steps), 1, 1 + self.variance)
         drawn = mechanism.noise(privacy, self._moves)
+        if self.variance and drawn is not None:  # one event is in two numbers, which together move as one does
+            drawn = least_probe_noise(privacy, losses.steps, reached=2)
         self.scale = Scale(ends, self.grid.low, self.grid.step, *_known_of(self.channel, ends), noise=drawn)
         # Last of all: what cannot be built is not charged.
         self._ledger, self._name = ledger, name or f"private-evaluations-{uuid.uuid4().hex}"
@@ -116,8 +121,13 @@ class Setting:
         if noise is None:
             return state(self.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
         people, laplace = self.privacy.contributions, noise.family == "laplace"
+        numbers = (
+            "two numbers that are released of it, sum and squares, together"
+            if self.variance
+            else "one number that is released of it"
+        )
         why = (
-            "every event is in one evaluation, and replacing its loss moves the one number that is released of it by "
+            f"every event is in one evaluation, and replacing its loss moves the {numbers} by "
             f"at most {self._moves.l1} steps of the grid, whatever the caller does; every number carries independent "
             f"discrete {noise.family.capitalize()} noise of scale {noise.scale:.6g}. Evaluations hold disjoint events, "
             f"so that the budget is spent once, however many there are. Hence {'epsilon' if laplace else 'mu'} = "
@@ -126,8 +136,17 @@ class Setting:
             + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
         )
         drawn = "noise SIMULATED from a seed" if simulated else "noise from OpenDP's exact samplers"
-        mechanism = f"evaluations, one probe sum each; integers until noised; {drawn}."
+        each = "two probe sums each, of losses and of their squares" if self.variance else "one probe sum each"
+        mechanism = f"evaluations, {each}; integers until noised; {drawn}."
         return state(self.privacy, mechanism=mechanism, why=why, noise=noise, simulated=simulated)
+
+
+def _check_variance(variance: Any, privacy: Any) -> bool:
+    if not isinstance(variance, bool):
+        raise TypeError(f"variance must be True or False, got {variance!r}")
+    if variance and isinstance(privacy, LocalDP):
+        raise ValueError("variance=True is not for LocalDP: owners send one report each, and nothing of its square")
+    return variance
 
 
 def _mechanism(privacy: Any) -> Mechanism:

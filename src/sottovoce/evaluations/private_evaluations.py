@@ -53,6 +53,10 @@ class PrivateEvaluations:
         1,000 at least), a whole number, or None to wait for ever. Nothing private decides when an evaluation closes.
     channel
         For `LocalDP`: how owners privatise their losses, "one-bit" or "laplace".
+    variance
+        Whether each evaluation releases a second number, the noisy sum of squares of its losses: for intervals that are
+        as narrow as losses vary, where those are not one end of the range or the other. It costs no privacy and no
+        noise. Not for `LocalDP`.
 
     Examples
     --------
@@ -80,11 +84,19 @@ class PrivateEvaluations:
         seed: int | None = None,
         patience: int | str | None = "auto",
         channel: str = "one-bit",
+        variance: bool = False,
     ) -> None:
         self.seed = None if seed is None else whole("seed", seed, least=0)
         entropy: Any = np.random.SeedSequence().entropy if self.seed is None else self.seed
         setting = Setting(
-            loss_range, privacy, noise=noise, channel=channel, patience=patience, ledger=ledger, name=name
+            loss_range,
+            privacy,
+            noise=noise,
+            channel=channel,
+            patience=patience,
+            ledger=ledger,
+            name=name,
+            variance=variance,
         )
         self._keep(Books(setting, entropy))
 

@@ -16,7 +16,7 @@ with variance (high - mu)(mu - low)/n. Z is taken as it is: Laplace noise has he
 of the same variance (95% of it lies within 2.12 standard deviations, not 1.96). The bound is taken at each mu, never at
 the noisy mean, so that a mean near the end of the range, or beyond it, does not pose as a certain one. What is
 approximate is that an average of n losses is normal; with some dozens of them it is near enough. Losses with little
-variance have intervals that are wider than need be.
+variance have intervals that are wider than need be, unless a second number says how little (loss_variance.py).
 
 The standard error is one number, so V is taken at one mu: the released mean, pulled towards the middle of the range as
 if four more events had told (Agresti and Coull 1998), the released number counting as the number of events that would
@@ -34,6 +34,7 @@ Tests: tests/evaluations/test_released_mean.py, coverage by simulation included.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -43,11 +44,12 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import number
 from sottovoce.privacy import Noise
 
-__all__ = ["ReleasedMean", "Scale"]
+__all__ = ["MORE_EVENTS", "ReleasedMean", "Scale"]
 
 _CANDIDATES = 257  # values of mu that are tried before the ends are refined
 _PRECISION = 1e-12  # of the ends of an interval, in units of the range
-_MORE_EVENTS = 4.0  # Agresti and Coull's
+MORE_EVENTS = 4.0
+"""Events that are taken to have told besides, one half at each end of the range: Agresti and Coull's."""
 _ALMOST_NORMAL = 1e4  # times more normal than Laplace: the difference is lost in rounding
 
 
@@ -128,7 +130,7 @@ class Scale:
         largest = float(self.spread(np.array(middle)))
         worth = largest / (largest / events + noise_error**2)  # events that are as accurate without noise
         within = min(max(mean, low), high)
-        return (worth * within + _MORE_EVENTS * middle) / (worth + _MORE_EVENTS)
+        return (worth * within + MORE_EVENTS * middle) / (worth + MORE_EVENTS)
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ class ReleasedMean:
         The released integer: the sum of all of them on the grid, with its noise.
     scale
         What the integers are worth.
+    squares
+        The released sum of squares, with its noise (_second_moment.py); None without `variance=True`.
 
     Examples
     --------
@@ -160,6 +164,7 @@ class ReleasedMean:
     events: int
     total: int
     scale: Scale
+    squares: int | None = None
 
     @property
     def mean(self) -> float:
@@ -176,7 +181,20 @@ class ReleasedMean:
     def standard_error(self) -> float:
         """Standard deviation of the mean around the truth: losses, of which a bound is taken, and noise."""
         pulled = self.scale.pulled(self.mean, self.events, self.noise_error)
-        return math.hypot(float(self._deviation(np.array(pulled))), self.noise_error)
+        variance = float(self.scale.spread(np.array(pulled)))
+        if self.variance is not None:
+            variance = min(variance, self.variance)
+        return math.hypot(math.sqrt(variance / self.events), self.noise_error)
+
+    @property
+    def variance(self) -> float | None:
+        """How much one loss varies, estimated from what was released; None without `variance=True`."""
+        return None if self._variance is None else self._variance.estimate
+
+    @property
+    def second(self) -> float | None:
+        """The mean square around the middle, over the width of the range; None without `variance=True`."""
+        return None if self.squares is None else self.scale.step * (self.squares / self.events + 0.5)
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return an interval for the mean loss, within the range; privacy noise and chance of people are both in it.
@@ -207,6 +225,7 @@ class ReleasedMean:
             "mean": self.mean,
             "standard_error": self.standard_error,
             "noise_error": self.noise_error,
+            **({} if self.squares is None else {"squares": self.squares, "variance": self.variance}),
             "loss_range": list(self.scale.loss_range),
             "noise": None if noise is None else {"family": noise.family, "scale": noise.scale},
         }
@@ -223,7 +242,20 @@ class ReleasedMean:
 
     def _deviation(self, means: Floats) -> Floats:
         """Largest standard deviation of an average without the noise of privacy, for each mean that there may be."""
-        return np.asarray(np.sqrt(self.scale.spread(means) / self.events))
+        spread = self.scale.spread(means)
+        if self._variance is not None:
+            spread = np.minimum(spread, self._variance.at_most)
+        return np.asarray(np.sqrt(spread / self.events))
+
+    @cached_property
+    def _variance(self) -> Any:
+        from sottovoce.evaluations.loss_variance import variance_of  # which knows scales
+
+        if self.second is None:
+            return None
+        return variance_of(
+            self.scale, mean=self.mean, second=self.second, events=self.events, noise_error=self.noise_error
+        )
 
     def _tail(self, means: Floats) -> Floats:
         """How likely the released mean, or one further away, is under each of these."""

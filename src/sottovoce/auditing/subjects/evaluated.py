@@ -50,6 +50,8 @@ class EvaluationConfiguration:
         How many times so many are opened.
     patience, channel
         As for `PrivateEvaluations`, but patience is for ever by default: audits tell late.
+    variance
+        Whether squares are released as well.
     label
         A name for tables.
 
@@ -67,6 +69,7 @@ class EvaluationConfiguration:
     batches: int = 3
     patience: int | str | None = None
     channel: str = "one-bit"
+    variance: bool = False
     label: str = "evaluations"
     kind = "evaluations"
 
@@ -108,6 +111,7 @@ class Evaluated:
             noise=source,
             patience=configuration.patience,
             channel=configuration.channel,
+            variance=configuration.variance,
         )
         self.released: list[Floats] = []
         self._met: dict[int, tuple[Evaluation, float]] = {}  # by id
@@ -198,7 +202,10 @@ class Evaluated:
         found = self._evaluations.results
         if self._configuration.together > 1:
             found = tuple(sorted(found, key=lambda one: one.number))
-        numbers = [np.array([one.total], dtype=np.float64) for one in found]
+        numbers = [
+            np.array([one.total] if one.squares is None else [one.total, one.squares], dtype=np.float64)
+            for one in found
+        ]
         self.released = numbers if self._evaluations.channel is None else self._reports
 
 
@@ -232,6 +239,9 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
                 ZCDP(epsilon**2 / 2, count), size, label=f"evaluations, probe-sums, zCDP{words}"
             )
         yield EvaluationConfiguration(central, size, 2, 2, label=f"evaluations, two at once, probe-sums{words}")
+        yield EvaluationConfiguration(
+            central, size, variance=True, label=f"evaluations with squares, probe-sums{words}"
+        )
     alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
     if not delta:  # owners keep pure privacy

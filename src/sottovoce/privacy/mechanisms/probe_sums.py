@@ -34,7 +34,7 @@ from sottovoce.privacy.noise import Noise, Sampler, add
 __all__ = ["PROBE_SUMS", "ProbeSums", "least_probe_noise", "probe_noise"]
 
 
-def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = None) -> Noise:
+def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = None, reached: int = 1) -> Noise:
     """Return the least noise per number that keeps the guarantee.
 
     Parameters
@@ -46,6 +46,9 @@ def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = Non
     per_round
         How many of one person's events can fall into one round (c), where that is known to be fewer than all of its
         contributions. Only Gaussian noise gains from it.
+    reached
+        How many numbers one event is in, where these move by `steps` at most all together, in l1 norm: what it is to be
+        discrete is charged to Gaussian noise for each of them.
 
     Examples
     --------
@@ -59,11 +62,11 @@ def probe_noise(guarantee: Guarantee, *, steps: int, per_round: int | None = Non
     contributions = guarantee.contributions
     most = contributions if per_round is None else min(whole("per_round", per_round), contributions)
     l2 = steps * math.sqrt(contributions * most)
-    return noise_for(guarantee, l1=contributions * steps, l2=l2, numbers=contributions)
+    return noise_for(guarantee, l1=contributions * steps, l2=l2, numbers=contributions * whole("reached", reached))
 
 
 @lru_cache(1024)
-def least_probe_noise(guarantee: Guarantee, steps: int) -> Noise:
+def least_probe_noise(guarantee: Guarantee, steps: int, reached: int = 1) -> Noise:
     """Return the least noise of either family: even where delta is allowed, Laplace noise may hide one number better.
 
     Pure privacy implies the approximate kind at the same epsilon.
@@ -75,10 +78,10 @@ def least_probe_noise(guarantee: Guarantee, steps: int) -> Noise:
     Noise(family='laplace', scale=1000.0)
     """
     if not isinstance(guarantee, ApproxDP):
-        return probe_noise(guarantee, steps=steps)
+        return probe_noise(guarantee, steps=steps, reached=reached)
     pure = probe_noise(PureDP(guarantee.epsilon, guarantee.contributions), steps=steps)
     try:
-        gaussian = probe_noise(guarantee, steps=steps)
+        gaussian = probe_noise(guarantee, steps=steps, reached=reached)
     except ValueError:  # a delta too small for the grid
         return pure
     return min(gaussian, pure, key=lambda one: one.standard_deviation)
