@@ -128,7 +128,7 @@ def test_a_segment_that_is_not_there_yet_hears_all_of_them():
     kinship, blank, speakers = family(PLAIN)
     five = sv.Segments([*PLAIN.names, "e"])
     covariance = joint_covariance(five, kinship.likeness, blank)
-    rows, weights, means = measured([*speakers, Speaker(np.random.default_rng(9), 1)], range(4))
+    rows, weights, _means = measured([*speakers, Speaker(np.random.default_rng(9), 1)], range(4))
     across = covariance @ rows.T
     gain = across @ np.linalg.inv(rows @ across + np.diag(1 / weights))
     said = kinship.prior(-1, five.row("e"))

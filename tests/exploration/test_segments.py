@@ -32,7 +32,7 @@ def test_segments_of_factors_are_named_by_level_in_order_or_by_name():
 
 
 @pytest.mark.parametrize(
-    "segments, segment, word",
+    ("segments", "segment", "word"),
     [
         (NAMES, "fone", "did you mean 'phone'"),
         (NAMES, 8, "must be one of"),
@@ -54,7 +54,8 @@ def test_an_unknown_segment_is_refused_with_what_was_meant(segments, segment, wo
 
 def test_whatever_was_not_named_may_be_opened_up_to_a_limit():
     segments = sv.Segments(["phone"], limit=3)
-    assert segments.key("tv") == "tv" and segments.most == 3
+    assert segments.key("tv") == "tv"
+    assert segments.most == 3
     with pytest.raises(ValueError, match="limit=1"):
         sv.Segments(["a", "b"], limit=1)
     with pytest.raises(ValueError, match="limit is for segments without factors"):
@@ -90,5 +91,7 @@ def test_features_that_are_of_no_use_are_refused(features):
 def test_segments_can_be_kept_and_pickled(segments):
     record = unpack(pack({f"segments.{name}": one for name, one in segments.to_record().items()}))
     for again in (sv.Segments.from_record(part(record, "segments")), pickle.loads(pickle.dumps(segments))):
-        assert again == segments and hash(again) == hash(segments) and repr(again) == repr(segments)
+        assert again == segments
+        assert hash(again) == hash(segments)
+        assert repr(again) == repr(segments)
         assert all(np.array_equal(again.row(name), segments.row(name)) for name in segments.names)

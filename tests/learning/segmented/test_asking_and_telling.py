@@ -14,20 +14,23 @@ from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, UnknownAc
 def test_segments_make_another_kind_of_optimizer_and_none_the_usual_one():
     assert type(family(segments=None)) is sv.PrivateBandit
     optimizer = family()
-    assert isinstance(optimizer, sv.PrivateBandit) and type(optimizer) is not sv.PrivateBandit
+    assert isinstance(optimizer, sv.PrivateBandit)
+    assert type(optimizer) is not sv.PrivateBandit
     assert "segments=Segments(['phone', 'desktop', 'tablet'])" in repr(optimizer)
 
 
 def test_one_action_for_a_segment():
     optimizer = family()
     action = optimizer.ask(segment="phone")
-    assert len(action.chosen) == 2 and action.wants_loss
+    assert len(action.chosen) == 2
+    assert action.wants_loss
     optimizer.tell(action.id, 0.5)
-    assert optimizer.sizes == {"phone": 1} and optimizer.remaining == 1999
+    assert optimizer.sizes == {"phone": 1}
+    assert optimizer.remaining == 1999
 
 
 @pytest.mark.parametrize(
-    "size, segment, counts",
+    ("size", "segment", "counts"),
     [
         (6, "phone", {"phone": 6}),
         (None, ["desktop", "phone", "desktop"], {"desktop": 2, "phone": 1}),
@@ -37,7 +40,8 @@ def test_one_action_for_a_segment():
 def test_a_block_for_one_or_for_each(size, segment, counts):
     optimizer = family()
     actions = optimizer.ask(size, segment=segment)
-    assert optimizer.sizes == counts and len(actions) == sum(counts.values()) == len(set(actions.ids.tolist()))
+    assert optimizer.sizes == counts
+    assert len(actions) == sum(counts.values()) == len(set(actions.ids.tolist()))
     assert actions.x.sum(axis=1).tolist() == [2.0] * len(actions)
 
 
@@ -72,7 +76,8 @@ def test_whom_it_is_for_has_to_be_said_and_be_known():
         optimizer.ask(segment=["phone", "fone"])
     with pytest.raises(ValueError, match="size=3"):
         optimizer.ask(3, segment=["phone", "desktop"])
-    assert optimizer.sizes == {} and optimizer.remaining == 2000
+    assert optimizer.sizes == {}
+    assert optimizer.remaining == 2000
     for call in (lambda one: one.ask(segment="phone"), lambda one: one.recommend(segment="phone")):
         with pytest.raises(TypeError, match="pass segments="):
             call(family(segments=None))
@@ -108,7 +113,8 @@ def test_an_unknown_horizon_lets_every_segment_double_by_itself():
     optimizer = family(horizon=None)
     costs = {name: np.array([0.1, 0.1, 0.4, 0.4]) for name in PEOPLE}
     play(optimizer, costs, 3000)
-    assert optimizer.remaining is None and optimizer.recommend(segment="phone").chosen == ["tea", "coffee"]
+    assert optimizer.remaining is None
+    assert optimizer.recommend(segment="phone").chosen == ["tea", "coffee"]
 
 
 def test_tells_of_several_segments_in_any_order_all_or_nothing():
@@ -137,7 +143,8 @@ def test_forgetting_and_what_is_outstanding_names_the_segment():
     optimizer = family()
     actions = optimizer.ask(segment=["phone", "desktop", "phone"])
     assert "of 'desktop' waits for 1 losses" in str(optimizer.outstanding())
-    assert optimizer.forget(actions.ids) == 3 and optimizer.forget(actions.ids) == 0
+    assert optimizer.forget(actions.ids) == 3
+    assert optimizer.forget(actions.ids) == 0
     with pytest.raises(RoundClosed):
         optimizer.tell(actions.ids, np.zeros(3))
     optimizer.tell(actions.ids, np.zeros(3), late="drop")
@@ -168,8 +175,10 @@ def test_the_same_by_single_actions_and_by_blocks():
         one.tell(action.id, float(action.x[0]))
         actions = other.ask(1, segment=name)
         other.tell(actions.ids, actions.x[:, 0])
-        assert action.id == actions.ids[0] and np.array_equal(action.x, actions.x[0])
-    assert one.round == other.round > 20 and one.sizes == other.sizes
+        assert action.id == actions.ids[0]
+        assert np.array_equal(action.x, actions.x[0])
+    assert one.round == other.round > 20
+    assert one.sizes == other.sizes
 
 
 def test_real_noise_is_not_copied_and_simulated_noise_may_be():
@@ -178,7 +187,8 @@ def test_real_noise_is_not_copied_and_simulated_noise_may_be():
     optimizer = family()
     optimizer.ask(10, segment="phone")
     for again in (copy.deepcopy(optimizer), pickle.loads(pickle.dumps(optimizer))):
-        assert again.ask(segment="phone").id == 10 and again.sizes == {"phone": 11}
+        assert again.ask(segment="phone").id == 10
+        assert again.sizes == {"phone": 11}
     assert optimizer.sizes == {"phone": 10}
 
 

@@ -81,7 +81,8 @@ class Player:
             if place in self.released:
                 integer = grid.middle if one in forgotten else int(grid.quantise(np.array([self.loss(one)]))[0])
                 sums.setdefault(place, np.zeros(len(self.released[place])))[index] += integer
-        assert sums.keys() == self.released.keys() and len(sums) > 10
+        assert sums.keys() == self.released.keys()
+        assert len(sums) > 10
         for place, numbers in self.released.items():
             assert np.array_equal(numbers, sums[place]), "a loss is lost, or in twice"
 

@@ -22,7 +22,9 @@ def test_every_segment_gets_its_own_best_decision():
     optimizer = grown(APART)
     found = optimizer.recommend()
     assert {name: found[name].chosen for name in PEOPLE} == BEST
-    assert found.helps and found.verdict.startswith("segments help") and len(found) == 3
+    assert found.helps
+    assert found.verdict.startswith("segments help")
+    assert len(found) == 3
     assert {name: optimizer.recommend(segment=name).chosen for name in PEOPLE} == BEST
 
 
@@ -30,16 +32,20 @@ def test_a_segment_with_few_events_takes_over_what_those_like_it_know():
     optimizer = family(horizon=50_000, least_events=None, probes=None)
     play(optimizer, {name: ALIKE[name] for name in ("phone", "desktop")}, 12_000)
     new = optimizer.recommend(segment="tablet")
-    assert new.chosen == ["tea", "coffee"] and new.rounds == 0 and new.share > 0.8
+    assert new.chosen == ["tea", "coffee"]
+    assert new.rounds == 0
+    assert new.share > 0.8
     alone = family(horizon=50_000, least_events=None, probes=None).recommend(segment="tablet")
     assert alone.share < 0.5
 
 
 def test_where_segments_do_not_help_it_is_said():
     found = grown(ALIKE).recommend()
-    assert "segments do not help" in found.verdict and not found.helps
+    assert "segments do not help" in found.verdict
+    assert not found.helps
     assert found.likeness["own"] < 0.05
-    assert "segments do not help" in str(found) and found.to_dict()["helps"] is False
+    assert "segments do not help" in str(found)
+    assert found.to_dict()["helps"] is False
 
 
 def test_factors_carry_over_to_pairs_that_were_never_seen():
@@ -70,9 +76,10 @@ def test_features_carry_over_to_hours_between():
 
 def test_alike_segments_lose_less_together_than_alone():
     together, _ = play(family(horizon=8000, least_events=None, probes=None), ALIKE, 8000, seed=5)
+    alone = {"one": ALIKE["phone"]}
     apart = [
-        play(family(horizon=2666, segments=["one"], least_events=None, probes=None), {"one": ALIKE["phone"]}, 2650, seed)[0]
-        for seed in (5, 6, 7)
+        play(family(horizon=2666, segments=["one"], least_events=None, probes=None), alone, 2650, one)[0]
+        for one in (5, 6, 7)
     ]  # fmt: skip
     assert together < 0.8 * np.mean(apart)
 
@@ -106,7 +113,9 @@ def test_a_state_goes_on_where_it_was_taken(horizon):
     optimizer = family(horizon=horizon, least_events=None, probes=None)
     play(optimizer, APART, 9_000)
     again = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(9))
-    assert type(again) is type(optimizer) and again.sizes == optimizer.sizes and again.round == optimizer.round
+    assert type(again) is type(optimizer)
+    assert again.sizes == optimizer.sizes
+    assert again.round == optimizer.round
     assert again.remaining == optimizer.remaining
     one, other = optimizer.recommend(), again.recommend()
     assert one.likeness == other.likeness

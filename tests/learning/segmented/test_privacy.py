@@ -30,11 +30,10 @@ def test_another_loss_moves_one_number_of_one_round_until_decisions_change(event
     other[event] = 1.0 - round(losses[event])  # as far as it goes
     one, two = released_by(losses), released_by(other)
     changed = [number for number in one if not np.array_equal(one[number], two.get(number))]
-    if changed:  # what comes later follows from what was released, and may be anything
-        first = [number for number in one if number in changed][0]
-        difference = np.abs(one[first] - two[first])
-        assert np.count_nonzero(difference) == 1
-        assert difference.max() <= 2 ** family().plan.bits
+    first = changed[0]  # what comes later follows from what was released, and may be anything
+    difference = np.abs(one[first] - two[first])
+    assert np.count_nonzero(difference) == 1
+    assert difference.max() <= 2 ** family().plan.bits
 
 
 def test_rounds_of_segments_are_numbered_so_that_none_is_another():
