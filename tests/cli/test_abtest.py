@@ -290,6 +290,30 @@ def test_killed_while_it_releases_it_leaves_nothing_half(events, tmp_path):
     assert (tmp_path / "events.csv.released.json.partial").exists()
 
 
+def test_a_file_that_changes_while_it_is_read_releases_nothing(command, events, tmp_path, monkeypatch):
+    """Counted, then cut in half before it is read again."""
+    intact, reads = Rows.read, []
+
+    def read(self, skip=()):
+        reads.append(1)
+        if len(reads) == 3:  # counted twice: before the file of what is released is held, and after
+            write(events, people(250))
+        return intact(self, skip)
+
+    monkeypatch.setattr(Rows, "read", read)
+    code, out, err = command(*RUN)
+    assert (code, out) == (2, "")
+    assert "the file changed while it was read; nothing was released" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["events.csv"]
+
+
+def test_names_of_arms_are_text(command, events):
+    write(events, people(50, {"[red]x": 0.5, "[/]": 0.2}))
+    code, out, err = command(*RUN[:3], "--arms", "[red]x,[/]", *RUN[-2:], "--text")
+    assert (code, err) == (0, "")
+    assert "[/] less [red]x" in out
+
+
 def test_a_damaged_record_is_refused(command, events, tmp_path):
     for text in (
         "",

@@ -53,7 +53,7 @@ def test_the_control_is_the_first_unless_it_is_named(evaluations):
     assert [(one.arm, one.against) for one in found.differences] == [("A", "B"), ("C", "B")]
     every = sv.compare_arms(arms, pairs="all")
     assert [(one.arm, one.against) for one in every.differences] == [("B", "A"), ("C", "A"), ("C", "B")]
-    assert "all 3 differences hold together at 95% (Bonferroni: each at 98.3333%)" in every.correction
+    assert "all 3 differences hold together at 95% (Bonferroni: each at 98.33%)" in every.correction
     assert "at most 5%" in every.correction
 
 
@@ -157,6 +157,22 @@ def test_arms_may_have_guarantees_of_their_own(evaluations):
     plain = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
     found = sv.compare_arms({"A": told(evaluations, 0.5, 100), "B": told(plain, 0.5, 100)})
     assert [one.noise_error > 0 for one in found.arms] == [True, False]
+
+
+def test_squares_narrow_an_arm_only_if_all_of_its_stages_have_them():
+    schedule, losses = (400, 400), np.tile([0.3, 0.32], 200)
+    arms = {}
+    for squares in ((False, False), (True, False), (True, True)):
+        stages = []
+        for variance in squares:
+            noise = sv.SimulatedNoise(10 * len(arms) + len(stages))
+            one = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=noise, variance=variance).open(400)
+            one.tell(losses)
+            stages.append(one)
+        arms[str(squares)] = stages
+    widths = [one.high - one.low for one in sv.compare_arms(arms, schedule=schedule).arms]
+    assert widths[0] == pytest.approx(widths[1], rel=0.02)
+    assert widths[2] < 0.5 * widths[1]
 
 
 def test_means_far_outside_of_the_range_give_intervals_within_it(evaluations):

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from sottovoce._checks import choice, number
@@ -167,15 +168,15 @@ def _print(found: Comparison, privacy: PrivacyStatement, facts: dict[str, Any]) 
         means.add_column(head, justify="right")
     for arm in found.arms:
         figures = (f"{value:.4f}" for value in (arm.mean, arm.low, arm.high, arm.noise_error))
-        means.add_row(arm.name, f"{arm.events:,}", *figures)
+        means.add_row(escape(arm.name), f"{arm.events:,}", *figures)
     differences = Table("difference", box=SIMPLE_HEAD, title="differences", title_justify="left")
     for head in ("estimate", "at least", "at most"):
         differences.add_column(head, justify="right")
     differences.add_column("shown")
     for one in found.differences:
         figures = (f"{value:+.4f}" for value in (one.estimate, one.low, one.high))
-        differences.add_row(f"{one.arm} less {one.against}", *figures, "yes" if one.shown else "no")
-    console.print(means, differences, markup=False)
+        differences.add_row(escape(f"{one.arm} less {one.against}"), *figures, "yes" if one.shown else "no")
+    console.print(means, differences)
     lines = [*(one.words + "." for one in found.differences), f"Levels: {found.correction}.", *facts["notes"]]
     lines += ["", str(privacy), f"kept in {facts['released']}"]
     if "report" in facts:

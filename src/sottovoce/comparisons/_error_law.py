@@ -18,6 +18,7 @@ Tests: tests/comparisons/test_error_law.py.
 """
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,8 +78,8 @@ class ErrorLaw:
     def transform(self, frequencies: Floats) -> Floats:
         """Return the characteristic function."""
         found = np.exp(-0.5 * (self.normal * frequencies) ** 2)
-        for scale in self.laplace:
-            found /= 1 + (scale * frequencies) ** 2
+        for scale, parts in Counter(self.laplace).items():  # stages of one size have one scale
+            found /= (1 + (scale * frequencies) ** 2) ** parts
         return np.asarray(found)
 
     def tail(self, distance: float) -> float:

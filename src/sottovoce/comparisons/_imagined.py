@@ -1,6 +1,6 @@
 """A test that has not begun: how far its intervals would reach, and what it would show, for any number of events."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 import numpy as np
@@ -10,6 +10,7 @@ from sottovoce.comparisons._arms import Arm, summed
 from sottovoce.comparisons._error_law import ErrorLaw
 from sottovoce.comparisons._looks import crossing_chances
 from sottovoce.comparisons.comparing import levels_for
+from sottovoce.comparisons.comparison import percent
 from sottovoce.evaluations import ReleasedMean
 from sottovoce.evaluations.released_mean import Scale
 
@@ -48,15 +49,18 @@ class ImaginedTest:
 
     def least(self, scale: Scale) -> int:
         """Return the least number of events an arm that does."""
-        enough = self.looks
+        start = self.looks
+        if self.looks > 1:  # several looks need more than one, which is quick to find
+            start = max(start, replace(self, looks=1).least(scale))
+        enough = start
         while not self._does(scale, enough):
             enough *= 2
             if enough > _MOST_EVENTS:
                 raise ValueError(f"more than {_MOST_EVENTS:.0e} events would be needed: wish for less, or promise less")
-        short = enough // 2 if enough > self.looks else 0
+        short = enough // 2 if enough > start else start - 1
         while enough - short > 1:
             middle = (short + enough) // 2
-            if middle >= self.looks and self._does(scale, middle):
+            if self._does(scale, middle):
                 enough = middle
             else:
                 short = middle
@@ -86,7 +90,7 @@ class ImaginedTest:
 
     def wish(self, confidence: float) -> str:
         """Return what is wished for."""
-        at = f"at {100 * confidence:.6g}%"
+        at = f"at {percent(confidence)}"
         if self.precision is not None:
             return f"for intervals that reach {self.precision:g} to either side, {at}"
         return f"to show a difference of {self.difference:g}, {at}, with a probability of {self.power:g}"

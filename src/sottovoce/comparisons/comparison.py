@@ -1,17 +1,27 @@
 """What a comparison of arms says: values that explain themselves."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ArmMean", "Comparison", "Difference", "Look"]
+__all__ = ["ArmMean", "Comparison", "Difference", "Look", "percent"]
 
 
 def _figures(value: float, digits: int = 3) -> str:
     return f"{value:.{digits}g}"
 
 
-def _percent(confidence: float) -> str:
-    return f"{100 * confidence:.6g}%"
+def percent(confidence: float) -> str:
+    """Write a probability in percent: near 100 with as many digits as it takes to be told from it.
+
+    Examples
+    --------
+    >>> [percent(one) for one in (0.95, 1 - 0.05 / 3, 1 - 1e-7)]
+    ['95%', '98.33%', '99.99999%']
+    """
+    rest = 100 * (1 - confidence)
+    places = max(0, 2 - math.floor(math.log10(rest))) if rest > 0 else 6
+    return f"{100 * confidence:.{places}f}".rstrip("0").rstrip(".") + "%"
 
 
 @dataclass(frozen=True)
@@ -122,10 +132,10 @@ class Difference:
             size, side = _figures(abs(self.estimate)), "more" if self.low > 0 else "less"
             return (
                 f"{self.arm} loses {size} {side} than {self.against}, "
-                f"between {_figures(near)} and {_figures(far)}, at {_percent(self.confidence)}"
+                f"between {_figures(near)} and {_figures(far)}, at {percent(self.confidence)}"
             )
         return (
-            f"{self.arm} against {self.against}: no difference is shown at {_percent(self.confidence)}; {self.arm} "
+            f"{self.arm} against {self.against}: no difference is shown at {percent(self.confidence)}; {self.arm} "
             f"may lose up to {_figures(-self.low)} less and up to {_figures(self.high)} more"
         )
 
@@ -177,14 +187,14 @@ class Comparison:
     @property
     def correction(self) -> str:
         """At which level what holds, and by which correction, in words."""
-        count, wanted = len(self.differences), _percent(self.confidence)
+        count, wanted = len(self.differences), percent(self.confidence)
         if count == 1:
             words = f"the interval of the difference holds at {wanted}"
         else:
-            each, every = _percent(1 - (1 - self.confidence) / count), "both" if count == 2 else f"all {count}"
+            each, every = percent(1 - (1 - self.confidence) / count), "both" if count == 2 else f"all {count}"
             words = (
                 f"{every} differences hold together at {wanted} (Bonferroni: each at {each}), so the chance that any "
-                f"difference is shown where there is none is at most {_percent(1 - self.confidence)}"
+                f"difference is shown where there is none is at most {percent(1 - self.confidence)}"
             )
         if self.schedule:
             words += (
