@@ -267,7 +267,8 @@ def test_an_optimizer_takes_the_settings_and_plays_feasible_actions(name):
     optimizer = problem.optimizer(horizon=600, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
     run = sv.simulate(optimizer, problem.environment, events=500)
     assert run.events_finished == 500
-    action = optimizer.ask().x
+    segments = problem.environment.segments
+    action = (optimizer.ask() if segments is None else optimizer.ask(segment=segments.names[0])).x
     if problem.settings().get("play", "inside") == "inside":
         assert problem.domain.contains(action, 1e-6)
     if problem.integral:

@@ -15,7 +15,8 @@ def test_every_problem_has_names_and_its_decisions_are_said_in_them(name, number
     assert problem.domain.labels is not None
     assert len(set(problem.domain.labels)) == problem.domain.dimension
     optimizer = problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1)
-    action = optimizer.ask()
+    segments = problem.environment.segments
+    action = optimizer.ask() if segments is None else optimizer.ask(segment=segments.names[-1])
     said = action.chosen
     assert said == problem.domain.chosen(action.x)
     assert said

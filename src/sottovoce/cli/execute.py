@@ -16,6 +16,7 @@ from sottovoce.experiments.algorithms import LocalReports
 from sottovoce.experiments.seeding import streams
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan, PrivateBandit
+from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 from sottovoce.problems import DecisionProblem
 from sottovoce.simulation import Environment, Run, simulate
@@ -37,12 +38,16 @@ _NOT_COUNTED = (*PRIVACY, "simulated_noise", "also", "beside")
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a run left behind: its record, its plan, its last point, and what is believed if the plan has a model."""
+    """What a run left behind: its record, its plan, its last point, and what is believed if the plan has a model.
+
+    An optimizer with segments leaves behind what it recommends for each.
+    """
 
     run: Run
     plan: Plan
     point: Vector
     posterior: Posterior | None = None
+    segments: SegmentedRecommendation | None = None
 
 
 def all_settings(settings: Settings) -> list[Settings]:
@@ -63,6 +68,9 @@ def _what_counts(settings: Settings) -> tuple[Guarantee, bool, str]:
 def carry_out(optimizer: Any, environment: Environment, progress: Progress | None = None) -> Played:
     """Simulate an optimizer that was built."""
     run = simulate(optimizer, environment, progress=progress)
+    if getattr(optimizer, "segments", None) is not None:
+        found = optimizer.recommend()
+        return Played(run, optimizer.plan, found.x, segments=found)
     believes = optimizer.misfit() is not None
     return Played(run, optimizer.plan, optimizer.point, optimizer.posterior() if believes else None)
 
@@ -72,6 +80,8 @@ def optimizer_of(settings: Settings, environment: Environment, problem: Decision
     known = {"loss_range": environment.loss_range, "lipschitz": environment.lipschitz}
     if problem is not None:
         known = problem.settings()
+        if settings.plan not in (None, "auto") or isinstance(settings.guarantee, LocalDP):
+            known["segments"] = None  # only posterior probes let segments inform each other: here is one for all
     if settings.clipping is not None:
         known["loss_range"] = settings.clipping
     optimizer = PrivateBandit(

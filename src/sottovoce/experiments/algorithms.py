@@ -12,6 +12,7 @@ from sottovoce._arrays import Vector
 from sottovoce.experiments.exploring_alone import ExploringAlone
 from sottovoce.experiments.naming import read
 from sottovoce.experiments.seeding import Streams
+from sottovoce.experiments.segment_rivals import OneEach, one_each, one_for_all
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.baselines import BASELINES
 from sottovoce.learning.explorations.paper import paper_draft
@@ -104,8 +105,15 @@ def _bandit(setting: Setting, privacy: Guarantee, **choices: Any) -> PrivateBand
         privacy=privacy,
         seed=setting.streams.coins,
         noise=SimulatedNoise(setting.streams.noise),
-        **{**choices, **setting.choices},
+        **_without_segments({**choices, **setting.choices}, privacy),
     )
+
+
+def _without_segments(choices: dict[str, Any], privacy: Guarantee) -> dict[str, Any]:
+    """Let no segments be told apart where segments cannot inform each other: by other plans, or from local reports."""
+    if choices.get("plan", "auto") != "auto" or isinstance(privacy, LocalDP):
+        return {**choices, "segments": None}
+    return choices
 
 
 def _pure(setting: Setting) -> Guarantee:
@@ -116,6 +124,28 @@ def _pure(setting: Setting) -> Guarantee:
 
 def _default(setting: Setting) -> PrivateBandit:
     return _bandit(setting, _pure(setting))
+
+
+def _one_for_all(setting: Setting) -> PrivateBandit:
+    return one_for_all(
+        setting.problem,
+        horizon=setting.horizon,
+        privacy=_pure(setting),
+        seed=setting.streams.coins,
+        noise=SimulatedNoise(setting.streams.noise),
+        **setting.choices,
+    )
+
+
+def _one_each(setting: Setting) -> OneEach:
+    return one_each(
+        setting.problem,
+        horizon=setting.horizon,
+        privacy=_pure(setting),
+        seed=setting.streams.coins,
+        noise_seed=setting.streams.noise,
+        **setting.choices,
+    )
 
 
 def _worst_case(setting: Setting) -> PrivateBandit:
@@ -142,7 +172,7 @@ def _paper_with_needed_noise(setting: Setting, privacy: Guarantee) -> PrivateBan
     """Algorithm 1 with the paper's radius, step and batches; the least noise on its tree that keeps the guarantee."""
     if setting.choices:
         raise ValueError(f"the paper's parameters with the needed noise have no setting {', '.join(setting.choices)}")
-    known = setting.problem.settings()
+    known = {**setting.problem.settings(), "segments": None}
     problem = Problem(setting.problem.domain, setting.horizon, known.pop("loss_range"), privacy, **known)
     return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
 
@@ -217,6 +247,8 @@ _HERE = (
         "worst-case", "the plan with the best bound against any losses, at pure epsilon-privacy", True, _worst_case
     ),
     Algorithm("no-privacy", "this library's choice without privacy", False, _no_privacy),
+    Algorithm("one-for-all", "this library's choice, telling no segments apart", True, _one_for_all),
+    Algorithm("one-each", "an optimizer for each segment, which learn nothing from each other", True, _one_each),
     Algorithm(
         "paper-laplace",
         "Algorithm 1 with the paper's Laplace noise",

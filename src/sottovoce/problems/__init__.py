@@ -3,6 +3,7 @@
 from sottovoce.problems.ball_tracking import BallTracking as BallTracking
 from sottovoce.problems.base import DecisionProblem as DecisionProblem
 from sottovoce.problems.base import catalogue as _catalogue
+from sottovoce.problems.editions import Editions as Editions
 from sottovoce.problems.pricing import Pricing as Pricing
 from sottovoce.problems.ranking import Ranking as Ranking
 from sottovoce.problems.routing import Routing as Routing

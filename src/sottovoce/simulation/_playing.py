@@ -7,19 +7,22 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from sottovoce._arrays import Integers, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import in_words
 from sottovoce.simulation.environment import BLOCK, Environment
 from sottovoce.simulation.run import Run, RunDetails
+from sottovoce.simulation.segment_scores import SegmentScores
+from sottovoce.simulation.segmented import SegmentedEnvironment
 
-__all__ = ["Optimizer", "Progress", "simulate"]
+__all__ = ["Optimizer", "Progress", "decision_of", "simulate"]
 
 Progress = Callable[[int, int, int], None]
 """Called with events done, events in all, rounds released."""
 
+_FEW = 16  # events whose segments are looked up at least
 _PAUSE = 0.05  # seconds between two calls of `progress`: often enough for an eye, too seldom to cost anything
 
 
@@ -51,6 +54,8 @@ class _Score(NamedTuple):
     events: int
     loss: float
     rounds: int
+    by_segment: Floats  # losses, of an environment that has segments
+    ahead: int  # events whose segments to look up at a time: about twice as many as were played together
 
 
 def simulate(
@@ -62,6 +67,9 @@ def simulate(
     record: int = 2000,
 ) -> Run:
     """Play `optimizer` against `environment` and return the regret curve.
+
+    In an environment with segments regret is against the best decision of each segment, and an optimizer with segments
+    is told whom each action is for; one without plays one decision for all.
 
     A keyboard interrupt ends the simulation, not the program: the run of what was finished is returned.
 
@@ -98,6 +106,8 @@ def simulate(
         raise ValueError(
             f"optimizer and environment must share a domain, got {optimizer.domain!r} and {environment.domain!r}"
         )
+    if getattr(optimizer, "segments", None) is not None and environment.segments is None:
+        raise ValueError(f"the optimizer has segments, and {environment!r} does not say which one an event is of")
     total = _events_to_play(optimizer, events)
     marks = _marks(total, whole("record", record, least=2))
     started = time.perf_counter()
@@ -150,7 +160,8 @@ def _play(
 ) -> list[_Score]:
     """Run the loop: Python once per round, numpy for its events."""
     ahead = iter(marks.tolist())
-    score, scores, mark, tick = _Score(0, 0.0, 0), [], next(ahead), 0.0
+    segments = 0 if environment.segments is None else len(environment.segments.names)
+    score, scores, mark, tick = _Score(0, 0.0, 0, np.zeros(segments), _FEW), [], next(ahead), 0.0
     try:
         while score.events < total:
             score = _play_round(optimizer, environment, score, total - score.events)
@@ -167,25 +178,64 @@ def _play(
     return scores
 
 
-def _play_round(optimizer: Optimizer, environment: Environment, score: _Score, left: int) -> _Score:
-    actions = optimizer.ask_round(most=min(BLOCK, left))
-    losses = environment.events(score.events, len(actions.ids)).losses(actions.x)
+def _play_round(optimizer: Any, environment: Environment, score: _Score, left: int) -> _Score:
+    events, lost, _, by_segment, ahead = score
+    most = min(BLOCK, left)
+    if isinstance(environment, SegmentedEnvironment) and getattr(optimizer, "segments", None) is not None:
+        actions = optimizer.ask_round(segment=environment.segments_of(events, min(ahead, most)))
+        ahead = min(BLOCK, 2 * len(actions.ids) + _FEW)
+    else:
+        actions = optimizer.ask_round(most=most)
+    losses = environment.events(events, len(actions.ids)).losses(actions.x)
     optimizer.tell(actions.ids, losses)
-    return _Score(score.events + len(losses), score.loss + float(losses.sum()), optimizer.round)
+    if isinstance(environment, SegmentedEnvironment):
+        places = environment.places(events, len(losses))
+        by_segment = by_segment + np.bincount(places, losses, minlength=len(by_segment))
+    return _Score(events + len(losses), lost + float(losses.sum()), optimizer.round, by_segment, ahead)
 
 
-def _decision(optimizer: Any) -> str:
+def decision_of(optimizer: Any) -> Vector | None:
+    """Return the last decision of an optimizer; of one with segments, that for all of them.
+
+    Parameters
+    ----------
+    optimizer
+        `PrivateBandit` or alike.
+    """
+    if getattr(optimizer, "segments", None) is not None:
+        return np.asarray(optimizer.recommend().x, dtype=np.float64)
+    return getattr(optimizer, "point", None)
+
+
+def _in_words(optimizer: Any) -> str:
     """Return the last decision in words, where the set has names."""
-    domain, point = optimizer.domain, getattr(optimizer, "point", None)
-    return "" if domain.labels is None or point is None else in_words(domain.chosen(point))
+    domain = optimizer.domain
+    point = None if domain.labels is None else decision_of(optimizer)
+    return "" if point is None else in_words(domain.chosen(point))
+
+
+def _best_loss(environment: Environment, events: Integers) -> tuple[Vector, float]:
+    """Return what the best fixed point has cost by each mark, and its certificate; that of each segment, if any."""
+    horizon = int(events[-1])
+    if isinstance(environment, SegmentedEnvironment):
+        certificates = [one.certificate for one in environment.comparators(horizon).values()]
+        return environment.cumulative_best_loss(horizon, events), max(certificates)
+    comparator = environment.comparator(horizon)
+    return environment.cumulative_loss(comparator.point, events), comparator.certificate
+
+
+def _segment_scores(environment: Environment, scores: list[_Score]) -> SegmentScores | None:
+    if not isinstance(environment, SegmentedEnvironment) or not scores:
+        return None
+    horizon = scores[-1].events
+    own, one_for_all = environment.losses_by_segment(horizon)
+    names, counts = environment.segments.names, environment.counts(horizon)
+    return SegmentScores(names, counts, scores[-1].by_segment, own, one_for_all)
 
 
 def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
     events = np.array([score.events for score in scores], dtype=np.int64)
-    best, certificate = np.zeros(len(events)), 0.0
-    if scores:
-        comparator = environment.comparator(scores[-1].events)
-        best, certificate = environment.cumulative_loss(comparator.point, events), comparator.certificate
+    best, certificate = _best_loss(environment, events) if scores else (np.zeros(0), 0.0)
     privacy, look = optimizer.privacy, getattr(optimizer, "misfit", None)
     misfit = None if look is None else look()
     return Run(
@@ -213,6 +263,7 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             caution="" if misfit is None else misfit.caution,
             plan_name=str(getattr(optimizer.plan, "name", "")),
             setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
-            decision=_decision(optimizer),
+            decision=_in_words(optimizer),
         ),
+        segments=_segment_scores(environment, scores),
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce.domains import Domain
+from sottovoce.exploration.posterior import Segments
 
 __all__ = ["Comparator", "Environment", "Events"]
 
@@ -61,6 +62,8 @@ class Environment(ABC):
         No loss changes faster than this along the affine hull of the domain.
     name : str
         As on the command line.
+    segments : Segments or None
+        Whom events are for, if that is known of each: see `SegmentedEnvironment`.
 
     Examples
     --------
@@ -89,6 +92,7 @@ class Environment(ABC):
     domain: Domain
     loss_range: tuple[float, float]
     lipschitz: float
+    segments: Segments | None = None
 
     def name_coordinates(self, labels: Any) -> None:
         """Give the domain's coordinates names, which may follow from what the environment has drawn.

@@ -93,11 +93,17 @@ class FiniteEnvironment(Environment):
 
     def comparator(self, horizon: int) -> Comparator:
         """Return the fixed point that is best over the first `horizon` events, from how often each loss occurs."""
-        horizon = whole("horizon", horizon)
-        counts = np.zeros(len(self.library))
+        return self._comparator(self._counts(whole("horizon", horizon)) / horizon)
+
+    def _counts(self, horizon: int) -> Integers:
+        """Return how often each loss occurs in the first events."""
+        counts = np.zeros(len(self.library), dtype=np.int64)
         for kinds in self._chunks_before(horizon):
             counts += np.bincount(kinds, minlength=len(counts))
-        weights = counts / horizon
+        return counts
+
+    def _comparator(self, weights: Vector) -> Comparator:
+        """Return the point that is best where losses have these weights, with its Frank-Wolfe gap."""
         point = self.library.best(self.domain, weights)
         slope = self.library.gradient(point, weights)
         gap = float(slope @ (point - self.domain.extreme_point(slope)))
@@ -105,8 +111,11 @@ class FiniteEnvironment(Environment):
 
     def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
         """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""
+        return self._cumulative(self.library.losses(point, np.arange(len(self.library))), marks)
+
+    def _cumulative(self, table: Vector, marks: Sequence[int] | Integers) -> Vector:
+        """Return what was lost after each number of events, where each loss of the library is as in a table."""
         marks = np.asarray(marks, dtype=np.int64)
-        table = self.library.losses(point, np.arange(len(self.library)))
         between = np.zeros(len(marks) + 1)  # what was lost between each mark and the one before it
         done = 0
         for start, kinds in zip(itertools.count(0, BLOCK), self._chunks_before(int(marks[-1]) if len(marks) else 0)):

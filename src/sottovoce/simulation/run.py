@@ -13,6 +13,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce.privacy import Guarantee, guarantee_from_dict
+from sottovoce.simulation.segment_scores import SegmentScores
 
 __all__ = ["Run", "RunDetails"]
 
@@ -147,6 +148,9 @@ class Run:
         Of playing the centre of the domain for ever: never learning.
     details : RunDetails
         What was run.
+    segments : SegmentScores or None
+        What was lost in each segment, where the environment has any: then the best loss is that of the decision that
+        is best for each segment, not of one for all.
 
     Examples
     --------
@@ -168,10 +172,11 @@ class Run:
     simulation_only_best_loss: Vector
     simulation_only_center_loss: Vector
     details: RunDetails
+    segments: SegmentScores | None = None
 
     @property
     def regret(self) -> Vector:
-        """Cumulative regret at each checkpoint, against the point that is best over the whole run."""
+        """Cumulative regret at each checkpoint, against the point that is best over the whole run; of each segment."""
         return self.simulation_only_loss - self.simulation_only_best_loss
 
     @property
@@ -224,7 +229,8 @@ class Run:
         share = 1.0 - self.final_regret / self.final_no_learning
         if share < 0:
             return f"nothing: {1 - share:.1f} times the regret of never learning"
-        return f"{share:.0%} of what a fixed point can gain over never learning"
+        best = "a fixed point" if self.segments is None else "the best decision of each segment"
+        return f"{share:.0%} of what {best} can gain over never learning"
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the run to one file (numpy's npz, no pickle) and return its path.
@@ -235,10 +241,14 @@ class Run:
             Of the file.
         """
         path = Path(path)
-        about = json.dumps({"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()})
+        facts = {"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        if self.segments is not None:
+            facts, arrays = {**facts, "segments": self.segments.names}, {**arrays, **self.segments.arrays()}
+        about = json.dumps(facts)
         partial = path.with_name(path.name + ".partial")
         with partial.open("wb") as file:
-            np.savez(file, about=np.array(about), **{name: getattr(self, name) for name in _ARRAYS})
+            np.savez(file, about=np.array(about), **arrays)
         partial.replace(path)  # a reader never sees half a file
         return path
 
@@ -258,7 +268,9 @@ class Run:
                     version = _version_of(about)
                     if version == VERSION:
                         curves = _checked({name: stored[name] for name in _ARRAYS})
-                        return cls(**curves, details=RunDetails.from_dict(about["details"]))
+                        names = about.get("segments")
+                        scores = None if names is None else SegmentScores.stored(names, stored)
+                        return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
             except _DAMAGE as problem:
                 raise ValueError(
                     f"{os.fspath(path)} is not a run saved by sottovoce, or is damaged: {problem}"
@@ -283,6 +295,7 @@ class Run:
                 f"  rounds          {details.rounds:,}",
                 f"  oracle calls    {details.oracle_calls:,}{setup}",
                 f"  time            {details.seconds:.2f} s",
+                *([] if self.segments is None else ["  by segment", *self.segments.lines()]),
                 *([f"  decision        {details.decision}"] if details.decision else []),
                 *([f"  caution         {details.caution}"] if details.caution else []),
             ]

@@ -15,7 +15,7 @@ from sottovoce.experiments.seeding import streams
 from sottovoce.experiments.sweeps.cell import Cell, Result
 from sottovoce.experiments.sweeps.records import write_atomically, write_record
 from sottovoce.experiments.sweeps.sweep import Sweep
-from sottovoce.simulation import Run, simulate
+from sottovoce.simulation import Run, decision_of, simulate
 from sottovoce.simulation.full_information import simulate_full_information
 
 __all__ = ["Outcome", "keep", "run_cell"]
@@ -70,7 +70,7 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Outco
         seconds=time.perf_counter() - started,
         privacy=run.details.privacy_headline,
     )
-    return Outcome(result, run, np.asarray(optimizer.point, dtype=np.float64))
+    return Outcome(result, run, np.asarray(decision_of(optimizer), dtype=np.float64))
 
 
 def keep(sweep: Sweep, outcome: Outcome) -> None:

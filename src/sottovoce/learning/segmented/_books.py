@@ -36,6 +36,7 @@ from sottovoce.learning.bandit.open_rounds import Filling, as_ids
 from sottovoce.learning.bandit.private_bandit import PrivateBandit
 from sottovoce.learning.bandit.rounds import Block
 from sottovoce.learning.segmented.lane import Lane, asked_of
+from sottovoce.learning.segmented.stretch import events_before_an_end
 
 __all__ = ["LIFE_BITS", "SegmentedBooks", "are_several", "missing", "several"]
 
@@ -201,6 +202,20 @@ class SegmentedBooks(PrivateBandit):
         actions = lane.hand_out(size)
         self._note_full([lane])
         return actions
+
+    def _ask_until_an_end(self, segments: Sequence[Any]) -> Actions:
+        self._tidy()
+        if not segments:
+            raise ValueError("segment is an empty list: name at least one event's")
+        keys, index = self._keys_of(len(segments), segments)
+        self._look_around_for(1)
+        size = len(index) if self.remaining is None else min(len(index), self.remaining)
+        index = index[:size]
+        keys = keys[: int(index.max()) + 1]  # in the order of their first events
+        known = [self._by_segment.get(key) for key in keys]
+        left = [0 if lane is None else lane.left_of_begun() for lane in known]
+        size = events_before_an_end(index, left, lambda place: self._lane_of(keys[place]).left_of_round())
+        return self._ask_for_each(size, segments[:size])
 
     def _keys_of(self, size: int, segment: Any) -> tuple[list[Segment], Integers]:
         """Return the segments of a block, in the order of their first events, and which one each event has."""

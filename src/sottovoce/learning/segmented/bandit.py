@@ -55,9 +55,13 @@ class SegmentedBandit(SegmentedBooks):
         most
             How many actions at most; None for all that are left of the round.
         segment
-            Whose.
+            Whose; or a list with one for each event that comes. Then actions are for the first of these, until one is
+            the last of its segment's round: whoever tells their losses before asking on plays as if one by one.
         """
         limit = None if most is None else whole("most", most)
+        if are_several(segment):
+            given = several(segment)[:limit]
+            with self._lock: return self._ask_until_an_end(given)  # noqa: E701  # fmt: skip
         with self._lock: return self._ask_round_of(segment, limit)  # noqa: E701  # fmt: skip
 
     # ------------------------------------------------------------------ looking

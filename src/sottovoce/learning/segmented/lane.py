@@ -133,6 +133,11 @@ class Lane(AskTell):
         asked = self._asked
         return self._blocks_from(asked, asked + 1)[0].round.end - asked
 
+    def left_of_begun(self) -> int:
+        """How many actions are left of a round that is begun: 0, if more must be drawn to know."""
+        self._settle_if_needed()
+        return self.left_of_round() if self._rounds.end > self._asked else 0
+
     def note_full(self, now: int) -> int:
         """Note that rounds are asked to their end; return when the first of these is out of patience."""
         self._rounds.note_full(self._asked, now)

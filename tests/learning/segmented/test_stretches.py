@@ -1,0 +1,93 @@
+"""Asking for the events that come, until a round is asked to its end."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.learning.segmented.stretch import events_before_an_end
+
+
+def made(horizon=400, **options):
+    return sv.PrivateBandit(
+        sv.domains.Hypersimplex(6, 2),
+        horizon=horizon,
+        loss_range=(0, 1),
+        privacy=sv.PureDP(1.0),
+        losses="linear",
+        segments=["a", "b", "c"],
+        seed=3,
+        noise=sv.SimulatedNoise(3),
+        **options,
+    )
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=30), st.lists(st.integers(0, 4), min_size=4, max_size=4))
+def test_a_stretch_ends_with_the_first_round_that_ends(events, rooms):
+    """Walk through the events one by one, and see."""
+    order = {}
+    index = np.array([order.setdefault(one, len(order)) for one in events])
+    left, begun = [rooms[one] for one in order], []
+
+    def begin(place):
+        begun.append(place)
+        return 2
+
+    found = events_before_an_end(index, list(left), begin)
+    fresh = []
+    walked = 0
+    for place in index.tolist():
+        walked += 1
+        if not left[place]:
+            left[place] = 2
+            fresh.append(place)
+        left[place] -= 1
+        if not left[place]:
+            break
+    assert found == walked
+    assert begun == fresh
+
+
+def test_a_list_gives_the_first_actions_of_each_in_the_order_of_the_events():
+    optimizer, coins, following = made(), np.random.default_rng(0), {}
+    while optimizer.remaining:
+        names = coins.choice(["a", "b", "c"], size=40, p=[0.6, 0.3, 0.1]).tolist()
+        before, rounds = optimizer.sizes, optimizer.round
+        actions = optimizer.ask_round(segment=names)
+        asked = names[: len(actions.ids)]
+        after = {name: before.get(name, 0) + asked.count(name) for name in {*before, *asked}}
+        assert optimizer.sizes == after
+        for one, name in zip(actions.ids.tolist(), asked, strict=True):  # ids of a segment are consecutive
+            assert following.get(name, one) == one
+            following[name] = one + 1
+        optimizer.tell(actions.ids, np.full(len(asked), 0.5))
+        assert optimizer.round <= rounds + 1
+    assert optimizer.round > 10
+
+
+def test_no_round_is_begun_for_a_segment_that_was_not_reached():
+    optimizer = made()
+    first = optimizer.ask_round(segment=["a"] * 400 + ["b"])
+    assert list(optimizer.sizes) == ["a"]
+    assert len(first.ids) == optimizer.sizes["a"] < 400
+
+
+def test_most_and_the_horizon_cut_a_list():
+    optimizer = made(horizon=5)
+    assert len(optimizer.ask_round(most=1, segment=["a", "b"]).ids) == 1
+    total = 1
+    while optimizer.remaining:
+        total += len(optimizer.ask_round(segment=["a", "b", "c", "a", "b", "c", "a"]).ids)
+    assert total == 5
+    with pytest.raises(sv.errors.HorizonReached):
+        optimizer.ask_round(segment=["a"])
+
+
+def test_an_unknown_segment_anywhere_in_a_list_changes_nothing():
+    optimizer = made()
+    with pytest.raises(sv.errors.UnknownSegment):
+        optimizer.ask_round(segment=["a", "b", "nobody"])
+    with pytest.raises(ValueError, match="empty"):
+        optimizer.ask_round(segment=[])
+    assert optimizer.sizes == {}

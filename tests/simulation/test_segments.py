@@ -1,0 +1,136 @@
+"""Simulations with segments: whose regret is counted, and that playing in blocks is playing one by one."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.experiments.segment_rivals import one_each, one_for_all
+from sottovoce.problems import Editions
+
+SMALL = {"items": 7, "slots": 2, "segments": 4, "differ": 0.6}
+ONE = {"privacy": sv.PureDP(1.0), "seed": 1}
+
+
+def segmented(problem, horizon, seed=1):
+    return problem.optimizer(horizon=horizon, privacy=sv.PureDP(1.0), seed=seed, noise=sv.SimulatedNoise(seed))
+
+
+def test_regret_is_against_the_best_decision_of_each_segment():
+    problem = Editions(**SMALL)
+    world, horizon = problem.environment, 3000
+    run = sv.simulate(segmented(problem, horizon), world)
+    best = world.comparators(horizon)
+    segments, events = world.segments_of(0, horizon), world.events(0, horizon)
+    each = {name: events.losses(one.point) for name, one in best.items()}
+    least = np.array([each[name][event] for event, name in enumerate(segments)])
+    assert run.simulation_only_best_loss[-1] == pytest.approx(least.sum())
+    np.testing.assert_allclose(run.simulation_only_best_loss, np.cumsum(least)[run.events - 1])
+    scores = run.segments
+    assert scores.regret.sum() == pytest.approx(run.final_regret)
+    assert (scores.one_for_all >= -1e-9).all()
+    for place, name in enumerate(scores.names):
+        mine = np.array([one == name for one in segments])
+        assert scores.events[place] == mine.sum()
+        assert scores.simulation_only_best_loss[place] == pytest.approx(least[mine].sum())
+        one_point = events.losses(world.comparator(horizon).point)[mine].sum()
+        assert scores.simulation_only_one_for_all_loss[place] == pytest.approx(one_point)
+    assert "by segment" in str(run)
+
+
+def test_a_run_with_segments_is_kept_and_read_back(tmp_path):
+    problem = Editions(items=6, slots=2, segments=4, by="factors")
+    run = sv.simulate(segmented(problem, 500), problem.environment)
+    again = sv.Run.load(run.save(tmp_path / "run.npz"))
+    assert again.segments.names == run.segments.names == problem.segments.names
+    np.testing.assert_array_equal(again.segments.regret, run.segments.regret)
+    assert "phone, it" in str(again)
+    other = sv.simulate(
+        sv.problems.Slate(items=8, slots=3, categories=2).optimizer(horizon=100, **ONE | {"privacy": sv.NoPrivacy()}),
+        sv.problems.Slate(items=8, slots=3, categories=2).environment,
+    )
+    assert sv.Run.load(other.save(tmp_path / "other.npz")).segments is None
+
+
+def test_playing_in_stretches_is_playing_one_by_one():
+    """With the losses of a stretch told before the next one is asked, nothing new could have been known in between."""
+    problem = Editions(**SMALL)
+    world, horizon = problem.environment, 1500
+    run = sv.simulate(segmented(problem, horizon), world)
+    slow, lost = segmented(problem, horizon), 0.0
+    for event, name in enumerate(world.segments_of(0, horizon)):
+        action = slow.ask(segment=name)
+        loss = float(world.events(event, 1).losses(action.x[None])[0])
+        slow.tell(action.id, loss)
+        lost += loss
+    # Coins are shared by all segments, and drawn a round at a time: what is drawn is the same where rounds begin in the
+    # same order.
+    assert run.simulation_only_loss[-1] == pytest.approx(lost)
+    assert run.details.rounds == slow.round
+
+
+def test_an_optimizer_without_segments_plays_one_for_all_and_is_measured_alike():
+    problem = Editions(**SMALL)
+    world, horizon = problem.environment, 2000
+    both = [
+        one_for_all(problem, horizon=horizon, noise=sv.SimulatedNoise(1), **ONE),
+        one_each(problem, horizon=horizon, **ONE),
+        segmented(problem, horizon),
+    ]
+    runs = [sv.simulate(one, world) for one in both]
+    for run in runs:
+        assert run.events_finished == horizon
+        np.testing.assert_array_equal(run.segments.events, world.counts(horizon))
+        assert run.simulation_only_best_loss[-1] == pytest.approx(runs[0].simulation_only_best_loss[-1])
+    assert len({float(run.final_regret) for run in runs}) == 3
+
+
+def test_one_each_learns_each_segment_from_its_own_events_alone():
+    problem = Editions(items=6, slots=2, segments=3, differ=1.0, power=0.0)
+    world, horizon = problem.environment, 6000
+    apart = one_each(problem, horizon=horizon, privacy=sv.NoPrivacy(), seed=1)
+    sv.simulate(apart, world)
+    assert all(apart.of(name).remaining == 0 for name in world.segments.names)
+    # The same events of one segment, by themselves, teach its optimizer the same.
+    alone = one_each(problem, horizon=horizon, privacy=sv.NoPrivacy(), seed=1).of("de")
+    mine = np.flatnonzero([one == "de" for one in world.segments_of(0, horizon)])
+    done = 0
+    while alone.remaining:
+        actions = alone.ask_round()
+        where = mine[done : done + len(actions.ids)]
+        kinds = world.kinds(0, horizon)[where]
+        alone.tell(actions.ids, world.library.losses(np.asarray(actions.x), kinds))
+        done += len(where)
+    np.testing.assert_array_equal(alone.posterior().slopes, apart.of("de").posterior().slopes)
+
+
+def test_rivals_are_for_problems_with_segments():
+    with pytest.raises(ValueError, match="slate has no segments"):
+        one_each(sv.problems.Slate(), horizon=100, **ONE)
+    with pytest.raises(ValueError, match="slate has no segments"):
+        one_for_all(sv.problems.Slate(), horizon=100, **ONE)
+
+
+def test_an_optimizer_with_segments_needs_events_that_have_them():
+    world = sv.simulation.NoisyLinear(sv.domains.Hypersimplex(6, 2))
+    optimizer = sv.PrivateBandit(
+        world.domain, horizon=100, loss_range=(0, 1), segments=["a", "b"], losses="linear", **ONE
+    )
+    with pytest.raises(ValueError, match="does not say which one an event is of"):
+        sv.simulate(optimizer, world)
+    assert optimizer.remaining == 100
+
+
+def test_shares_and_names_are_checked():
+    class Bare(sv.simulation.SegmentedEnvironment):
+        name = "bare"
+
+        def __repr__(self):
+            return "Bare()"
+
+    ball = sv.domains.Ball(2)
+    with pytest.raises(ValueError, match="shares must be 2 numbers"):
+        Bare(ball, sv.Segments(["a", "b"]), [1.0, -1.0], 4, 0)
+    with pytest.raises(ValueError, match="shares must be 2 numbers"):
+        Bare(ball, sv.Segments(["a", "b"]), [1.0, float("nan")], 4, 0)
+    with pytest.raises(ValueError, match="must be named"):
+        Bare(ball, sv.Segments(limit=3), [], 4, 0)
