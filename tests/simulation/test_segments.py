@@ -1,4 +1,4 @@
-"""Simulations with segments: whose regret is counted, and that playing in blocks is playing one by one."""
+"""Simulations with segments: whose regret is counted, and by what."""
 
 import numpy as np
 import pytest
@@ -49,23 +49,6 @@ def test_a_run_with_segments_is_kept_and_read_back(tmp_path):
         sv.problems.Slate(items=8, slots=3, categories=2).environment,
     )
     assert sv.Run.load(other.save(tmp_path / "other.npz")).segments is None
-
-
-def test_playing_in_stretches_is_playing_one_by_one():
-    """With the losses of a stretch told before the next one is asked, nothing new could have been known in between."""
-    problem = Editions(**SMALL)
-    world, horizon = problem.environment, 1500
-    run = sv.simulate(segmented(problem, horizon), world)
-    slow, lost = segmented(problem, horizon), 0.0
-    for event, name in enumerate(world.segments_of(0, horizon)):
-        action = slow.ask(segment=name)
-        loss = float(world.events(event, 1).losses(action.x[None])[0])
-        slow.tell(action.id, loss)
-        lost += loss
-    # Coins are shared by all segments, and drawn a round at a time: what is drawn is the same where rounds begin in the
-    # same order.
-    assert run.simulation_only_loss[-1] == pytest.approx(lost)
-    assert run.details.rounds == slow.round
 
 
 def test_an_optimizer_without_segments_plays_one_for_all_and_is_measured_alike():

@@ -61,6 +61,7 @@ def test_a_list_gives_the_first_actions_of_each_in_the_order_of_the_events():
         for one, name in zip(actions.ids.tolist(), asked, strict=True):  # ids of a segment are consecutive
             assert following.get(name, one) == one
             following[name] = one + 1
+        assert sum(one.asked == one.size for one in optimizer.outstanding().waiting) <= 1  # rounds that end with it
         optimizer.tell(actions.ids, np.full(len(asked), 0.5))
         assert optimizer.round <= rounds + 1
     assert optimizer.round > 10

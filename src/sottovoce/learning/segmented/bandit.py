@@ -56,7 +56,7 @@ class SegmentedBandit(SegmentedBooks):
             How many actions at most; None for all that are left of the round.
         segment
             Whose; or a list with one for each event that comes. Then actions are for the first of these, until one is
-            the last of its segment's round: whoever tells their losses before asking on plays as if one by one.
+            the last of its segment's round: whoever tells their losses before asking on loses nothing by blocks.
         """
         limit = None if most is None else whole("most", most)
         if are_several(segment):
