@@ -356,6 +356,16 @@ def test_a_storage_that_fails_does_not_hide_the_error_of_serve(monkeypatch, capl
     assert "could not be ended in the study: IndexError" in caplog.text
 
 
+def test_one_person_has_one_loss():
+    """Or somebody would count several times, for one guarantee."""
+    study = study_of()
+    for several in ([SECRET, SECRET], np.array([SECRET]), (SECRET, SECRET)):
+        with pytest.raises(InvalidLoss, match="several numbers for one person") as caught:
+            private_optimize(study, lambda trial: several, plain(), events_per_trial=4, trials=1)  # noqa: B023
+        assert str(SECRET) not in str(caught.value)
+    assert states(study) == ["FAIL"] * 3
+
+
 def test_wrong_numbers_of_losses_are_refused():
     study = study_of()
     for wrong in (np.zeros(3), [0.5, None], 0.5):
@@ -386,6 +396,21 @@ def test_callbacks_see_what_was_released_and_may_stop():
     with pytest.raises(RuntimeError):
         study.stop()
     study.optimize(bowl, n_trials=1)
+
+
+def test_a_study_can_be_saved_by_a_callback():
+    """As people do to be safe; the copy knows nothing of the loop."""
+    saved = []
+    callbacks = [lambda study, trial: saved.append(pickle.dumps(study))]
+    private_optimize(study_of(), bowl, plain(), events_per_trial=5, trials=2, callbacks=callbacks)
+    again = pickle.loads(saved[-1])
+    assert states(again) == ["COMPLETE"] * 2
+    with pytest.raises(RuntimeError, match="inside an objective"):
+        again.stop()
+    again.optimize(bowl, n_trials=5, callbacks=[optuna.study.MaxTrialsCallback(3)])
+    assert len(again.trials) == 3
+    private_optimize(again, bowl, plain(), events_per_trial=5, trials=9, callbacks=[optuna.study.MaxTrialsCallback(5)])
+    assert len(again.trials) == 5
 
 
 def test_threads_may_share_a_study_and_its_evaluations():

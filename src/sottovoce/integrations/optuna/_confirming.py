@@ -31,11 +31,12 @@ def confirm(
     try:
         for one in best:
             shown = shown_of(FixedTrial(one.params, number=one.number), suggest)
-            audiences.append(Audience(evaluations.open(events=events), shown))
+            audiences.append(Audience(shown))
+            audiences[-1].open(evaluations, events)
         in_turns(audiences, feedback, coins, display)
     except BaseException:  # Ctrl-C too
         for audience in audiences:
-            audience.evaluation.abandon()
+            audience.abandon()
         raise
     for one, audience in zip(best, audiences, strict=True):
         result = audience.evaluation.result

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import optuna
 
-from sottovoce.errors import RefusedCall
+from sottovoce._losses import as_array
+from sottovoce.errors import InvalidLoss, RefusedCall
 from sottovoce.evaluations import Evaluation
 from sottovoce.integrations.optuna._served_trial import ServedTrial
 from sottovoce.integrations.optuna._showing import Display
@@ -73,10 +74,17 @@ def _unpruned(serve: Callable[..., Any], *arguments: Any) -> Any:
 def _tell_one(evaluation: Evaluation, loss: Any, local: bool) -> None:
     if loss is None:
         evaluation.forget(evaluation.assign())
-    elif local:
-        evaluation.tell(report=loss)
+        return
+    told = as_array(loss)
+    if told.ndim:  # or a person would have as many places as they please
+        raise InvalidLoss(
+            "serve returned several numbers for one person, and none was recorded: return one, or pass block= and "
+            "return as many as were asked for"
+        )
+    if local:
+        evaluation.tell(report=told)
     else:
-        evaluation.tell(loss)
+        evaluation.tell(told)
 
 
 def _tell_block(evaluation: Evaluation, ids: Any, losses: Any, local: bool) -> None:
@@ -95,19 +103,33 @@ class Audience:
 
     Parameters
     ----------
-    evaluation
-        Of what they lose.
     shown
         What `serve` is called with.
     """
 
-    def __init__(self, evaluation: Evaluation, shown: Any) -> None:
-        self.evaluation, self._shown = evaluation, shown
+    def __init__(self, shown: Any) -> None:
+        self._shown = shown
+        self._evaluation: Evaluation | None = None
+
+    def open(self, evaluations: Any, events: int) -> None:
+        """Begin; in one line, so that nothing is open that nobody could abandon."""
+        self._evaluation = evaluations.open(events=events)
 
     @property
-    def waits(self) -> bool:
-        """Whether there are people to serve."""
-        return self.evaluation.remaining > 0
+    def evaluation(self) -> Evaluation:
+        """Of what they lose."""
+        assert self._evaluation is not None
+        return self._evaluation
+
+    @property
+    def released(self) -> bool:
+        """Whether there is a mean."""
+        return self._evaluation is not None and self._evaluation.closed
+
+    def abandon(self) -> None:
+        """Erase what they lost, unless a mean is released."""
+        if self._evaluation is not None:
+            self._evaluation.abandon()
 
     def take(self, feedback: Feedback) -> int:
         """Serve the next people; return how many."""
@@ -120,8 +142,8 @@ class Audience:
 
 def in_turns(audiences: Sequence[Audience], feedback: Feedback, coins: np.random.Generator, display: Display) -> None:
     """Serve people until all have been, some of each audience at a time, in an order that public coins decide."""
-    waiting = [one for one in audiences if one.waits]
+    waiting = [one for one in audiences if one.evaluation.remaining]
     while waiting:
         for index in coins.permutation(len(waiting)):
             display.served(waiting[index].take(feedback))
-        waiting = [one for one in waiting if one.waits]
+        waiting = [one for one in waiting if one.evaluation.remaining]

@@ -36,41 +36,49 @@ class RunningTrial:
 
     def __init__(self, study: optuna.Study, evaluations: Any) -> None:
         self._study, self._evaluations = study, evaluations
-        self._ended = False
-        self._trial = study.ask()
-        self.audience: Audience | None = None  # none if it was pruned
+        self._trial: optuna.Trial | None = None
+        self._pruned = False
+        self.audience: Audience | None = None
 
     def begin(self, suggest: Callable[[Any], Any] | None, events: int) -> None:
-        """Choose the parameters, and open an evaluation, unless `suggest` prunes."""
+        """Ask for a trial, choose its parameters, and open an evaluation, unless `suggest` prunes."""
+        self._trial = self._study.ask()
         try:
             shown = shown_of(self._trial, suggest)
         except optuna.TrialPruned:
+            self._pruned = True
             return
-        self.audience = Audience(self._evaluations.open(events=events), shown)
+        self.audience = Audience(shown)
+        self.audience.open(self._evaluations, events)
 
     def finish(self) -> FrozenTrial:
-        """Tell Optuna what was released."""
+        """Tell Optuna what was released, or that the trial was pruned."""
+        assert self._trial is not None
         if self.audience is None:
             told = self._study.tell(self._trial, state=TrialState.PRUNED)
             LOGGER.info(f"Trial {told.number} pruned, before anybody was served")
         else:
-            result = self.audience.evaluation.result
             told = tell(self._study, self._trial, self.audience.evaluation, self._evaluations)
-            LOGGER.info(f"Trial {told.number}: {result}, parameters {told.params}")
-        self._ended = True
+            LOGGER.info(f"Trial {told.number}: {self.audience.evaluation.result}, parameters {told.params}")
         return told
 
     def give_up(self) -> None:
         """Leave the study in order after an error: what was released is told, all else has failed, and is erased."""
-        if self._ended:
+        if self._trial is None:
             return
+        number = self._trial.number
         try:
-            if self.audience is not None and self.audience.evaluation.closed:
+            if self._is_finished(number):
+                return
+            if self._pruned or (self.audience is not None and self.audience.released):
                 self.finish()
                 return
             if self.audience is not None:
-                self.audience.evaluation.abandon()
+                self.audience.abandon()
             self._study.tell(self._trial, state=TrialState.FAIL)
-            LOGGER.warning(f"Trial {self._trial.number} failed; what its people lost is erased, and was not released")
+            LOGGER.warning(f"Trial {number} failed; what its people lost is erased, and was not released")
         except Exception as error:  # the first error is the one to be seen
-            LOGGER.warning(f"Trial {self._trial.number} could not be ended in the study: {type(error).__name__}")
+            LOGGER.warning(f"Trial {number} could not be ended in the study: {type(error).__name__}")
+
+    def _is_finished(self, number: int) -> bool:
+        return any(one.number == number and one.state.is_finished() for one in self._study.get_trials(deepcopy=False))
