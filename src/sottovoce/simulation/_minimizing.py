@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Unpack
 
+import numpy as np
+
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
@@ -13,6 +15,8 @@ from sottovoce.simulation.environment import BLOCK
 
 __all__ = ["Minimized", "minimize"]
 
+_AHEAD = 64  # events whose segments are known before they are played
+
 
 @dataclass(frozen=True, slots=True)
 class Minimized:
@@ -21,7 +25,8 @@ class Minimized:
     Parameters
     ----------
     point : array of shape (n,)
-        The last point of the optimizer; feasible, and as private as everything it showed.
+        The last point of the optimizer; feasible, and as private as everything it showed. With segments, the decision
+        for all of them: ``optimizer.recommend(segment=...)`` has that of each.
     optimizer : PrivateBandit
         With its plan; all of its events are used up.
     privacy : PrivacyStatement
@@ -49,13 +54,14 @@ class Minimized:
 
 @spelled_out
 def minimize(
-    loss: Callable[[Vector], Any],
+    loss: Callable[..., Any],
     domain: Domain,
     *,
     horizon: int,
     loss_range: tuple[float, float],
     privacy: Guarantee,
     vectorized: bool = False,
+    segment_of: Callable[[int], Any] | None = None,
     seed: int | None = None,
     noise: NoiseSource | None = None,
     patience: int | str | None = "auto",
@@ -78,6 +84,9 @@ def minimize(
         Such as ``sottovoce.PureDP(epsilon=1.0)``. There is no default: whoever calls must choose.
     vectorized : bool
         If True, `loss` takes actions of shape (k, n) and returns k losses.
+    segment_of : callable, optional
+        From the number of an event, from 0, to the segment that it is of, for ``segments=``. Then `loss` takes the
+        segment as its second argument; a list of them, if it is vectorised.
     seed, noise, patience, ledger, name, **options
         As for `PrivateBandit`.
 
@@ -102,9 +111,29 @@ def minimize(
     ... )
     >>> bool(np.linalg.norm(found.point - [0.5, 0.0]) < 0.3)
     True
+
+    With segments, each has a decision of its own.
+
+    >>> def misses(x, segment):
+    ...     return x[0] if segment == "phone" else x[1]
+    >>> found = sv.minimize(
+    ...     misses,
+    ...     sv.domains.Simplex(["news", "sport"]),
+    ...     horizon=2_000,
+    ...     loss_range=(0, 1),
+    ...     privacy=sv.NoPrivacy(),
+    ...     losses="linear",
+    ...     segments=["phone", "desktop"],
+    ...     segment_of=lambda event: ("phone", "desktop")[event % 2],
+    ...     seed=1,
+    ... )
+    >>> [found.optimizer.recommend(segment=one).words for one in ("phone", "desktop")]
+    ['sport', 'news']
     """
     if not callable(loss):
         raise TypeError(f"loss must be a function from an action to its loss, got {loss!r}")
+    if (options.get("segments") is None) != (segment_of is None):
+        raise TypeError("segments= and segment_of= go together: whom decisions are for, and whom each event is for")
     optimizer = PrivateBandit(
         domain,
         horizon=horizon,
@@ -117,8 +146,27 @@ def minimize(
         name=name,
         **options,
     )
+    if segment_of is not None:
+        _play_segments(optimizer, loss, segment_of, vectorized)
+        return Minimized(np.asarray(optimizer.recommend().x), optimizer, optimizer.privacy)
     while optimizer.remaining:
         actions = optimizer.ask_round(most=BLOCK)
         losses = loss(actions.x) if vectorized else [loss(action) for action in actions.x]
         optimizer.tell(actions.ids, losses)
     return Minimized(optimizer.point, optimizer, optimizer.privacy)
+
+
+def _play_segments(
+    optimizer: PrivateBandit, loss: Callable[..., Any], segment_of: Callable[[int], Any], vectorized: bool
+) -> None:
+    """Play all events, each for its segment; what was looked up and not played is looked up no second time."""
+    coming: list[Any] = []
+    done = 0
+    while optimizer.remaining:
+        known, last = done + len(coming), done + min(_AHEAD, optimizer.remaining)
+        coming += [segment_of(event) for event in range(known, last)]
+        actions = optimizer.ask_round(segment=coming)
+        size = len(actions.ids)
+        now, coming, done = coming[:size], coming[size:], done + size
+        losses = loss(actions.x, now) if vectorized else [loss(*one) for one in zip(actions.x, now, strict=True)]
+        optimizer.tell(actions.ids, losses)

@@ -1,8 +1,8 @@
 """The books behind an optimizer of several segments: a lane of rounds for each, all of them informing each other.
 
 Ids say whose an action is: (life, lane, event). A loss goes straight to its lane. What spans lanes is one assignment
-away from done, or from not begun, as in bandit/_ask_tell.py: losses of a call that was cut short are recorded by the next one,
-and actions that nobody got are handed out again.
+away from done, or from not begun, as in bandit/_ask_tell.py: losses of a call that was cut short are recorded by the
+next one, and actions that nobody got are handed out again.
 
 Tests: tests/learning/segmented/test_interrupts.py raises at every line of every call.
 """
