@@ -198,3 +198,10 @@ def test_plans_without_a_model_refuse_segments(plan):
         sv.PrivateBandit(
             SLATE, horizon=1000, loss_range=(0, 1), privacy=sv.PureDP(1.0), losses="linear", plan=plan, segments=PEOPLE
         )
+
+
+def test_more_coordinates_than_can_be_kept_by_segment_are_refused():
+    with pytest.raises(ValueError, match="up to 600 coordinates, and these have 601"):
+        family(sv.domains.Hypersimplex(601, 3))
+    with pytest.raises(ValueError, match="together more than 2,500"):
+        family(sv.domains.Hypersimplex(400, 3), segments={"device": list(range(4)), "country": list(range(4))})

@@ -3,7 +3,7 @@
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings
 from sottovoce.exploration.posterior.features import Features
 from sottovoce.exploration.posterior.history import History, Numbers
-from sottovoce.exploration.posterior.kinship import Evidence, Kinship, Likeness, Prior
+from sottovoce.exploration.posterior.kinship import Evidence, Kinship, Likeness, Prior, check_room
 from sottovoce.exploration.posterior.linear import LinearBelief
 from sottovoce.exploration.posterior.probes import PosteriorExploration, PosteriorProbes
 from sottovoce.exploration.posterior.published import Posterior
@@ -31,5 +31,6 @@ __all__ = [
     "Segment",
     "Segments",
     "Settings",
+    "check_room",
     "segment_text",
 ]

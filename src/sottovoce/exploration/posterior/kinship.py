@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.posterior.segments import Segments
 
-__all__ = ["SHARES", "Evidence", "Kin", "Kinship", "Likeness", "Prior"]
+__all__ = ["SHARES", "Evidence", "Kin", "Kinship", "Likeness", "Prior", "check_room"]
 
 SHARES = (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """What a part of the coefficients may have of their prior variance."""
+_MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
 _FIRST = 5  # of SHARES, before anything is known
 _DECADES = 1.0  # by which a share is expected to differ from the first one: the prior of the shares
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
@@ -416,3 +417,26 @@ def _stepped(likeness: Likeness, which: int, step: int) -> Likeness | None:
     places = list(likeness.places())
     places[which] += step
     return Likeness.at(places) if 0 <= places[which] < len(SHARES) else None
+
+
+def check_room(segments: Segments, dimension: int) -> None:
+    """Refuse more coefficients than can be kept by segment: what segments say of each other is a matrix of them.
+
+    Parameters
+    ----------
+    segments
+        Whom decisions are for.
+    dimension
+        Coordinates of a decision.
+    """
+    if dimension + 1 > _MOST_COEFFICIENTS:
+        raise ValueError(
+            f"segments are for decisions of up to {_MOST_COEFFICIENTS - 1} coordinates, and these have {dimension:,}: "
+            "leave segments out, or make one optimizer for each"
+        )
+    columns = sum(size for _, size in segments.groups)
+    if columns > 1 and columns * (dimension + 1) > _MOST_COMMON:
+        raise ValueError(
+            f"segments have {columns - 1} levels of factors and features, and decisions {dimension:,} coordinates: "
+            f"together more than {_MOST_COMMON:,}. Name the segments without factors, or use fewer levels"
+        )

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable
 
 from sottovoce.errors import DomainError
+from sottovoce.exploration.posterior import check_room
 from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
@@ -41,6 +42,8 @@ def check_knowledge(problem: Problem, plan: Plan) -> None:
     for name, wanted in _WANTED.items():
         if getattr(problem, name) is not None and name not in plan.options.begins_with:
             raise ValueError(f"{name} is of no use to this plan ({plan.what}): {wanted}; or leave {name} out")
+    if problem.segments is not None:
+        check_room(problem.segments, problem.domain.dimension)
 
 
 def check_plan(problem: Problem, plan: Plan) -> None:

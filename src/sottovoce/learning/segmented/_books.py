@@ -28,6 +28,7 @@ from sottovoce.exploration.posterior import (
     Segments,
     Settings,
 )
+from sottovoce.learning.bandit._ask_tell import BUSY
 from sottovoce.learning.bandit._life import Life
 from sottovoce.learning.bandit.actions import Action, Actions, gathered
 from sottovoce.learning.bandit.epoch import Epoch
@@ -153,6 +154,11 @@ class SegmentedBooks(PrivateBandit):
         """See to what is unusual: a process that has forked, or a call before this one that was cut short."""
         if self._generation != _fork.current:
             self._refuse_fork()
+        if self._unfinished:
+            self._finish(self._unfinished)
+        for lane, asked in self._handing:  # nobody got these
+            lane.rewind(asked)
+        self._handing = []
         self._settled = self._generation
 
     def _charge(self, life: Life) -> None:
@@ -163,7 +169,7 @@ class SegmentedBooks(PrivateBandit):
     # ------------------------------------------------------------------ asking
 
     def _ask_for(self, segment: Any) -> Action:
-        if self._settled != _fork.current or self._unfinished or self._handing:
+        if self._settled != _fork.current:
             self._tidy()
         lane = (self._by_segment.get(segment) if type(segment) is str else None) or self._lane_of(segment)
         left = self._left
@@ -186,9 +192,11 @@ class SegmentedBooks(PrivateBandit):
             lane.draw(count)  # all that can fail, before anything is handed out
         self._left -= size
         self._handing = [(lane, lane.asked) for lane in lanes]
+        self._settled = BUSY
         pieces = [lane.hand_out(count) for lane, count in zip(lanes, counts, strict=True)]
         actions = gathered(pieces, np.argsort(index, kind="stable"))
         self._handing = []
+        self._settled = self._generation
         self._note_full(lanes)
         return actions
 
@@ -248,7 +256,7 @@ class SegmentedBooks(PrivateBandit):
     # ------------------------------------------------------------------ telling
 
     def _tell_one(self, one: int, loss: Any, late: str) -> None:
-        if self._settled != _fork.current or self._unfinished or self._handing:
+        if self._settled != _fork.current:
             self._tidy()
         number, lanes = (one - self._base) >> _EVENT_BITS, self._lanes
         if not 0 <= number < len(lanes):
@@ -293,20 +301,17 @@ class SegmentedBooks(PrivateBandit):
 
     def _finish(self, fillings: list[tuple[Lane, list[Filling[Block]], int]]) -> None:
         """Record what a call brings, and see to all that follows from it: with the first line all of it is in."""
+        self._settled = BUSY
         self._unfinished = fillings
         for lane, filling, state in fillings:
             lane.fill(filling, state)
         self._unfinished = []
+        self._settled = self._generation
 
     def _tidy(self) -> None:
         """See to what is unusual, before a call begins."""
         if self._settled != _fork.current:
             self._settle()
-        if self._unfinished:
-            self._finish(self._unfinished)
-        for lane, asked in self._handing:  # nobody got these
-            lane.rewind(asked)
-        self._handing = []
 
 
 def _never(one: int) -> UnknownAction:
