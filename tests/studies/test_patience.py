@@ -358,3 +358,27 @@ def test_patience_is_kept_once_whenever_a_process_is_killed(late, url):
             assert status.told + status.forgotten + status.outstanding == status.asked
             assert status.outstanding <= 12 + 5 + 7  # of one round that has its patience, and what was asked after it
     assert dead > 3
+
+
+def test_what_was_given_up_is_not_given_back(url, opened, monkeypatch):
+    """A process that gave up on others' actions may be killed before it closes the round; theirs are not asked again."""
+    from sottovoce.studies.calls import asking
+
+    monkeypatch.setattr(asking, "_OFTEN", 0)
+    mine, yours = opened(url, **ball(patience=8, batch_size=64)), opened(url)
+    for _ in range(8):
+        action = yours.ask()
+        yours.tell(action.id, 0.5)
+    in_hand = yours._session.hand.count
+    assert in_hand > 3
+    mine.ask_round()
+    with monkeypatch.context() as patch:
+        for name in ("tend", "tend_to"):
+            patch.setattr(f"sottovoce.studies.study.{name}", lambda *_: None)
+        mine.ask(8)
+        mine.ask(1)  # out of patience: given up, and the round is not closed
+    yours.close()
+    study = opened(url)
+    assert study.status().round == 1
+    found = study.verify()
+    assert found.ok, str(found)

@@ -279,3 +279,24 @@ def test_a_forked_child_is_refused(url, opened, plain):
     assert Child(work).finish() == ([["refused", True]], False)
     evaluation.tell([0.5] * 4)
     assert evaluation.mean == 0.5
+
+
+def test_what_was_given_up_is_not_given_back(url, opened, plain, eager, monkeypatch):
+    """A process that gave up on others' places may be killed before it releases; theirs must not come back to life."""
+    making = plain | {"patience": 200}
+    mine, yours = opened(url, **making), opened(url)
+    evaluation = mine.open(events=200)
+    for _ in range(60):
+        one, person = yours.assign()
+        one.tell(0.0, ids=person)
+    in_hand = len(yours._books.engine.hand)
+    assert in_hand > 3
+    evaluation.tell([0.0] * evaluation.remaining)
+    with monkeypatch.context() as patch:
+        patch.setattr(_books.StoredBooks, "_tend_to", lambda self, numbers: None)
+        later = mine.open(events=1000)
+        later.assign(size=200)
+        later.assign()  # out of patience: given up, and nothing is released
+    assert not Look(url, "trials").head.closed
+    yours.close()
+    assert opened(url).evaluation(0).result.total == in_hand * (GRID // 2)
