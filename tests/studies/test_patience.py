@@ -16,6 +16,7 @@ from sottovoce.errors import (
     StudyDamaged,
     UnknownAction,
 )
+from sottovoce.studies.calls import asking
 from sottovoce.studies.database.storage import Storage
 
 PLANTED = 0.123456789
@@ -361,9 +362,7 @@ def test_patience_is_kept_once_whenever_a_process_is_killed(late, url):
 
 
 def test_what_was_given_up_is_not_given_back(url, opened, monkeypatch):
-    """A process that gave up on others' actions may be killed before it closes the round; theirs are not asked again."""
-    from sottovoce.studies.calls import asking
-
+    """A process that gave up on others' actions may be killed before it closes the round; they are not asked again."""
     monkeypatch.setattr(asking, "_OFTEN", 0)
     mine, yours = opened(url, **ball(patience=8, batch_size=64)), opened(url)
     for _ in range(8):

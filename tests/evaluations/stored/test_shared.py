@@ -119,6 +119,8 @@ def check_after_a_kill(url, name, numbers, told, said):
     asked = {one for kind, one in said if kind == "telling"}
     with sv.open_evaluations(url, name=name) as evaluations:
         before = {one.number: one.total for one in evaluations.results}
+        found = evaluations.verify()
+        assert found.ok, str(found)
         for number in numbers:
             evaluation = evaluations.evaluation(number)
             if not evaluation.closed:

@@ -83,15 +83,18 @@ def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain):
 
 
 def test_losses_that_are_told_one_by_one_share_rows(url, opened, plain):
-    evaluation = opened(url, **plain).open(events=200)
-    losses = np.random.default_rng(2).integers(0, 2**18, 200)
-    for loss in losses[:100]:
+    evaluation = opened(url, **plain).open(events=80)
+    losses = np.random.default_rng(2).integers(0, 2**18, 80)
+    for loss in losses[:5]:
+        evaluation.tell(loss / 2**18)
+    evaluation.tell(losses[5:60] / 2**18)
+    for loss in losses[60:70]:
         evaluation.tell(loss / 2**18)
     person = evaluation.assign()
-    for loss in losses[100:199]:
+    for loss in losses[70:79]:
         evaluation.tell(loss / 2**18)
-    assert [row.size for row in Look(url, "trials").cells] == [64, 36, 1, 64, 35]
-    evaluation.tell(losses[199] / 2**18, ids=person)
+    assert [row.size for row in Look(url, "trials").cells] == [64, 6, 1, 9]
+    evaluation.tell(losses[79] / 2**18, ids=person)
     assert evaluation.result.total == losses.sum()
 
 
@@ -207,6 +210,25 @@ def test_what_a_process_had_in_hand_goes_to_the_next(url, opened, plain, eager):
     assert Look(url, "trials").head.returned == 0
 
 
+def test_what_is_in_hand_here_can_be_taken_here(url, opened, plain, eager):
+    evaluations = opened(url, **plain)
+    evaluation = evaluations.open(events=100)
+    for _ in range(20):
+        one, person = evaluations.assign()
+        one.tell(0.0, ids=person)
+    assert len(evaluations._books.engine.hand) > 1
+    evaluation.tell([0.0] * 60)
+    with pytest.raises(HorizonReached, match="has 20 of 100 places left, and 21 more were wanted"):
+        evaluation.tell([0.0] * 21)
+    last = evaluation.assign(size=20)
+    assert evaluation.remaining == 0
+    with pytest.raises(HorizonReached):
+        evaluations.assign()
+    evaluation.tell([1.0] * 20, ids=last)
+    assert [row.state for row in Look(url, "trials").rounds] == ["released"]  # at once: nobody has looked yet
+    assert (evaluation.result.events, evaluation.mean) == (100, 0.2)
+
+
 def test_what_was_passed_is_compared_with_what_is_stored(url, opened, plain):
     opened(url, **plain)
     for change, words in (
@@ -262,7 +284,9 @@ def test_all_guarantees(privacy, url, opened):
 def test_a_ledger_is_charged_once(url, opened, tmp_path):
     ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
     making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
-    opened(url, **making, ledger=ledger).open(events=3).tell([0.5] * 3)
+    opened(url, **making, ledger=ledger)
+    assert len(ledger.entries) == 1
+    opened(url, ledger=ledger).open(events=3).tell([0.5] * 3)
     opened(url, ledger=ledger).open(events=3).tell([0.5] * 3)
     assert [(one.used, one.guarantee) for one in ledger.entries] == [(True, sv.PureDP(1.0))]
 

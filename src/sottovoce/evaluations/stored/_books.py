@@ -26,6 +26,7 @@ from sottovoce.errors import (
     CopyRefused,
     ForkRefused,
     InvalidLoss,
+    SottovoceError,
     StorageError,
     StudyBehind,
     UnknownAction,
@@ -37,6 +38,7 @@ from sottovoce.evaluations.stored._closing import abandon, begin_new_life, forge
 from sottovoce.evaluations.stored._engine import EvaluationsEngine
 from sottovoce.evaluations.stored._opening import Found
 from sottovoce.evaluations.stored._state import EvaluationsState
+from sottovoce.evaluations.stored.verifying import EvaluationsVerification, verify_evaluations
 from sottovoce.privacy.noise import Sampler
 from sottovoce.studies.calls.closing import erase
 from sottovoce.studies.calls.ids import Place, places_of, sign
@@ -356,6 +358,14 @@ class StoredBooks:
         counters = self.engine.state.counters
         return counters.asked - counters.returned - len(self.engine.hand)
 
+    def verify(self) -> EvaluationsVerification:
+        """Check all that is stored."""
+        engine = self.engine
+        with engine.at_rest():
+            engine.check_usable()
+            with engine.storage.transaction() as connection:
+                return verify_evaluations(connection, engine.study, self.setting)
+
     # ------------------------------------------------------------------ the end
 
     def leave(self) -> None:
@@ -363,7 +373,7 @@ class StoredBooks:
         engine = self.engine
         with suppress(ForkRefused), engine.at_rest():  # a child leaves alone what is its parent's
             if not engine.closed:
-                with suppress(StorageError):
+                with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
                     if engine.hand:
                         self._assigner.give_all_back()
                     engine.note_erasure()

@@ -139,7 +139,10 @@ class EvaluationsState:
             changed |= rounds.c.number.in_([*self.rounds][start : start + _MANY])
         mine = select(rounds).where(rounds.c.study == self.counters.id, changed)
         for row in connection.execute(mine.order_by(rounds.c.number)):
-            self._read(row)
+            try:
+                self._read(row)
+            except KeyError:
+                raise StudyDamaged(f"evaluation {row.number} lacks what it should hold: restore a backup") from None
         reserved = cells.reserved()
         for number, live in self.rounds.items():
             live.reserved, live.returned = reserved.get(number, (0, 0))

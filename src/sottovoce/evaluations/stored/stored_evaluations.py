@@ -9,6 +9,7 @@ from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.private_evaluations import Assignment, PrivateEvaluations
 from sottovoce.evaluations.stored._books import StoredBooks
 from sottovoce.evaluations.stored._opening import Found, Wish, create_or_resume
+from sottovoce.evaluations.stored.verifying import EvaluationsVerification
 from sottovoce.learning.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.studies import Recorded
@@ -122,6 +123,10 @@ class StoredEvaluations(PrivateEvaluations):
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         return as_stored(super().privacy, self._books.engine.storage)
+
+    def verify(self) -> EvaluationsVerification:
+        """Check every checksum of what is stored, and how all rows fit together; other processes wait meanwhile."""
+        return self._books.verify()
 
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold."""
