@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import InvalidLoss, LedgerExceeded, RefusedCall
-from sottovoce.integrations.optuna import estimates, private_optimize
+from sottovoce.integrations.optuna import estimates, private_optimize, tell
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 SECRET = 0.7362514
@@ -126,6 +126,18 @@ def test_values_carry_their_noise_and_the_promise():
             "private_interval": [*result.interval(0.95)],
             "private_guarantee": "epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
         }
+
+
+def test_a_loop_of_ones_own_tells_what_was_released_and_nothing_before():
+    study, evaluations = study_of(), simulated()
+    trial, evaluation = study.ask(), evaluations.open(events=3)
+    with pytest.raises(sv.errors.NotReleased):
+        tell(study, trial, evaluation, evaluations)
+    assert study.trials[0].user_attrs == {}
+    evaluation.tell([0.1, 0.2, 0.3])
+    told = tell(study, trial, evaluation, evaluations)
+    assert (told.state.name, told.value) == ("COMPLETE", evaluation.mean)
+    assert len(estimates(study)) == 1
 
 
 def test_a_study_that_maximises_is_told_gains():

@@ -53,8 +53,8 @@ def events_per_trial(
     privacy
         The guarantee, such as `sv.PureDP(epsilon=1.0)`.
     spread
-        By how much trials differ: the standard deviation of their true mean losses, roughly. A tenth of the range by
-        default; less for parameters of which all are nearly as good, and trials then get more events.
+        By how much trials differ: the standard deviation of their true mean losses, roughly. 0.07 of the range by
+        default; say less where all parameters are nearly as good, and trials get more events.
     variance
         Of one loss around its mean. The largest there is by default, that of losses at both ends of the range.
 

@@ -36,7 +36,7 @@ def private_optimize(
     finalists: int = 0,
     events_per_finalist: int | None = None,
     catch: Iterable[type[Exception]] | type[Exception] = (),
-    callbacks: Iterable[_Callback] | None = None,
+    callbacks: Iterable[Callable[[optuna.Study, FrozenTrial], None]] | None = None,
     show_progress_bar: bool = False,
     seed: int | None = None,
 ) -> PrivateOutcome:
