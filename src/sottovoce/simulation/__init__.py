@@ -11,6 +11,7 @@ from sottovoce.simulation.noisy_linear import NoisyLinear
 from sottovoce.simulation.run import Run, RunDetails
 from sottovoce.simulation.segment_scores import SegmentScores
 from sottovoce.simulation.segmented import SegmentedEnvironment, power_law
+from sottovoce.simulation.segmented_targets import SegmentedTargets
 from sottovoce.simulation.switching import Switching
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "RunDetails",
     "SegmentScores",
     "SegmentedEnvironment",
+    "SegmentedTargets",
     "Switching",
     "decision_of",
     "minimize",
