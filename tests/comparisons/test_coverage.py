@@ -4,6 +4,7 @@ Thousands of tests are simulated at once, by a second implementation over arrays
 of evaluations that really released their numbers is a test of its own.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -14,7 +15,7 @@ from sottovoce.comparisons._error_law import ErrorLaw
 from sottovoce.evaluations import ReleasedMean
 from sottovoce.evaluations.scales import scale_for
 
-RANGE, RUNS = (-1.0, 3.0), 4000
+RANGE, RUNS = (-1.0, 3.0), 3000
 PEOPLE = {  # losses in units of the range, by mean
     "all or nothing": lambda coins, mean, size: coins.random(size) < mean,
     "beta": lambda coins, mean, size: coins.beta(4 * mean, 4 * (1 - mean), size),
@@ -74,13 +75,14 @@ def deviations(scale, means, events):
 
 
 def reaches(normals, scales, level):
-    """The quantile for each of many normal parts: between those of some hundred, it is all but straight."""
-    some = np.linspace(normals.min(), normals.max(), 120) if np.ptp(normals) > 0 else normals[:1]
+    """The quantile for each of many normal parts: between those of some dozens, it is all but straight."""
+    some = np.linspace(normals.min(), normals.max(), 30) if np.ptp(normals) > 0 else normals[:1]
     return np.interp(normals, some, [ErrorLaw(float(one), scales).quantile(level) for one in some])
 
 
-def simulated(privacy, people, means, sizes, level):
-    """Differences of many tests, and how far their intervals reach."""
+@functools.cache
+def simulated(privacy, people, means, sizes):
+    """What many tests release, their differences, and a function from levels to how far their intervals reach."""
     channel = "laplace" if privacy == "Laplace reports" else "one-bit"
     scale = scale_for(RANGE, PRIVACY[privacy], channel=channel)
     sums = [totals(privacy, scale, people, m, n, seed) for seed, (m, n) in enumerate(zip(means, sizes, strict=True))]
@@ -88,16 +90,16 @@ def simulated(privacy, people, means, sizes, level):
     normals = np.hypot(*(deviations(scale, one, n) for one, n in zip(found, sizes, strict=True)))
     laplace = scale.noise is not None and scale.noise.family == "laplace"
     scales = tuple(scale.noise.scale * scale.step / n for n in sizes) if laplace else ()
-    return scale, sums, found[1] - found[0], reaches(normals, scales, level)
+    return scale, sums, found[1] - found[0], lambda level: reaches(normals, scales, level)
 
 
 @pytest.mark.parametrize(("privacy", "people", "means", "sizes"), CASES)
 def test_intervals_of_differences_hold_the_truth_as_often_as_they_say(privacy, people, means, sizes):
     """Four deviations of luck, and the lattice of sums of few ones and zeros, which no noise smears (0.006)."""
     truth = 4.0 * (means[1] - means[0])
+    *_, differences, reach = simulated(privacy, people, means, sizes)
     for confidence in (0.8, 0.95, 0.995):
-        *_, differences, reach = simulated(privacy, people, means, sizes, 1 - confidence)
-        held = np.mean(np.abs(differences - truth) <= reach)
+        held = np.mean(np.abs(differences - truth) <= reach(1 - confidence))
         luck = 4 * math.sqrt(confidence * (1 - confidence) / RUNS)
         assert held >= confidence - luck - 0.006 * (privacy == "none")
         if means == (0.5, 0.5) and people == "all or nothing":  # where the bound is the variance itself
@@ -107,7 +109,8 @@ def test_intervals_of_differences_hold_the_truth_as_often_as_they_say(privacy, p
 @pytest.mark.parametrize("case", CASES)
 def test_the_simulation_says_what_compare_arms_says(case):
     _privacy, _, _, sizes = case
-    scale, sums, differences, reach = simulated(*case, 0.01)
+    scale, sums, differences, far = simulated(*case)
+    reach = far(0.01)
     for run in range(4):
         arms = [ReleasedMean(i, n, int(sums[i][run]), scale) for i, n in enumerate(sizes)]
         found = sv.compare_arms(dict(zip("AB", arms, strict=True)), confidence=0.99).differences[0]
@@ -117,7 +120,7 @@ def test_the_simulation_says_what_compare_arms_says(case):
 
 def test_what_is_simulated_is_what_is_released():
     """The same people through evaluations: means and spread of released numbers are those of the simulation."""
-    scale, sums, *_ = simulated("pure, 0.05", "all or nothing", (0.3, 0.3), (50, 50), 0.05)
+    scale, sums, *_ = simulated("pure, 0.05", "all or nothing", (0.3, 0.3), (50, 50))
     evaluations = sv.PrivateEvaluations(RANGE, sv.PureDP(0.05), noise=sv.SimulatedNoise(3))
     coins = np.random.default_rng(8)
     for _ in range(1500):
@@ -131,11 +134,11 @@ def test_what_is_simulated_is_what_is_released():
 
 @pytest.mark.parametrize("pairs", ["control", "all"])
 def test_all_intervals_of_a_family_hold_together(pairs):
-    """Four arms, 200 tests through evaluations: a family of 3 or 6 at 90%; four deviations of luck are 0.085."""
+    """Four arms, 120 tests through evaluations: a family of 3 or 6 at 90%; four deviations of luck are 0.11."""
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.3), noise=sv.SimulatedNoise(5))
     coins, means = np.random.default_rng(9), {"A": 0.5, "B": 0.5, "C": 0.45, "D": 0.1}
     held, means_held, naive = [], [], []
-    for _ in range(200):
+    for _ in range(120):
         arms = {name: evaluations.open(120) for name in means}
         for name, one in arms.items():
             one.tell(coins.random(120) < means[name])
@@ -146,6 +149,6 @@ def test_all_intervals_of_a_family_hold_together(pairs):
         every = 1 - 0.1 * len(truths)  # so that each is at 90%, which is a family of less
         lone = sv.compare_arms(arms, pairs=pairs, confidence=every).differences
         naive.append(all(one.low <= truth <= one.high for one, truth in zip(lone, truths.values(), strict=True)))
-    assert np.mean(held) >= 0.9 - 0.085
-    assert np.mean(means_held) >= 0.9 - 0.085
-    assert np.mean(naive) < 0.815  # without the correction they do not
+    assert np.mean(held) >= 0.9 - 0.11
+    assert np.mean(means_held) >= 0.9 - 0.11
+    assert np.mean(naive) < 0.79  # without the correction they do not

@@ -44,14 +44,14 @@ def test_a_precision_without_privacy_is_the_textbooks_too():
     ids=str,
 )
 def test_a_difference_is_shown_as_often_as_planned(privacy, settings):
-    """300 tests through evaluations; four deviations of luck are 0.1."""
+    """150 tests through evaluations; four deviations of luck are 0.13."""
     plan = sv.events_needed(privacy=privacy, **settings)
     difference, mean, power = settings["difference"], settings.get("mean", 0.5), settings.get("power", 0.8)
     other = mean - difference if mean >= 0.5 else mean + difference
     evaluations = sv.PrivateEvaluations((0.0, 1.0), privacy, noise=sv.SimulatedNoise(2))
     coins, shown, used = np.random.default_rng(11), [], []
     names = ["A", "B", "C"][: plan.arms]
-    for _ in range(300):
+    for _ in range(150):
         arms = {name: [] for name in names}
         for events in plan.schedule:
             for name in names:
@@ -64,24 +64,24 @@ def test_a_difference_is_shown_as_often_as_planned(privacy, settings):
         right = [look.shown and (look.estimate > 0) == (other > mean) for look in found.looks or (found,)]
         shown.append(any(right))
         used.append(sum(plan.schedule[: right.index(True) + 1]) if any(right) else plan.events)
-    assert np.mean(shown) == pytest.approx(power, abs=0.1)
-    assert np.mean(used) == pytest.approx(plan.expected, rel=0.06)
+    assert np.mean(shown) == pytest.approx(power, abs=0.13)
+    assert np.mean(used) == pytest.approx(plan.expected, rel=0.08)
 
 
 def test_with_squares_a_difference_of_narrow_losses_is_shown_as_often_as_planned():
-    """Beta losses around 0.3 and 0.27, of deviation 0.15; 200 tests: four deviations of luck are 0.11."""
+    """Beta losses around 0.3 and 0.27, of deviation 0.15; 120 tests: four deviations of luck are 0.15."""
     mean, other, deviation = 0.3, 0.33, 0.15
     plan = sv.events_needed(0.03, privacy=sv.PureDP(0.5), mean=mean, deviation=deviation)
     assert plan.events < sv.events_needed(0.03, privacy=sv.PureDP(0.5), mean=mean).events / 4
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.5), noise=sv.SimulatedNoise(2), variance=True)
     coins, shown = np.random.default_rng(3), []
-    for _ in range(200):
+    for _ in range(120):
         arms = {"A": evaluations.open(plan.events), "B": evaluations.open(plan.events)}
         for one, at in zip(arms.values(), (mean, other), strict=True):
             size = at * (1 - at) / deviation**2 - 1
             one.tell(coins.beta(at * size, (1 - at) * size, plan.events))
         shown.append(sv.compare_arms(arms).differences[0].low > 0)
-    assert np.mean(shown) == pytest.approx(0.8, abs=0.11)
+    assert np.mean(shown) == pytest.approx(0.8, abs=0.15)
 
 
 def tell(one, evaluations, coins, mean):

@@ -21,16 +21,16 @@ def played(evaluations, coins, means, schedule=SCHEDULE):
 
 @pytest.mark.parametrize("privacy", [sv.PureDP(0.1), sv.PureDP(2.0), sv.NoPrivacy()], ids=str)
 def test_false_alarms_stay_at_the_level_over_all_looks_and_naive_looks_do_not(privacy):
-    """400 tests of no difference at 10%: four deviations of luck are 0.06. Naively it is half as many again."""
+    """200 tests of no difference at 10%: four deviations of luck are 0.085. Naively it is twice as many."""
     evaluations = sv.PrivateEvaluations((0.0, 1.0), privacy, noise=sv.SimulatedNoise(4))
     coins, alarms, naive = np.random.default_rng(1), [], []
-    for _ in range(400):
+    for _ in range(200):
         arms = played(evaluations, coins, {"A": 0.3, "B": 0.3})
         (found,) = sv.compare_arms(arms, schedule=SCHEDULE, confidence=0.9).differences
         alarms.append(any(look.shown for look in found.looks))
         naive.append(any(_naively(arms, look).shown for look in (1, 2, 3)))
-    assert np.mean(alarms) <= 0.1 + 0.06
-    assert np.mean(naive) >= 0.1 + 0.06
+    assert np.mean(alarms) <= 0.1 + 0.085
+    assert np.mean(naive) >= 0.15
     assert np.mean(alarms) < np.mean(naive)
 
 
@@ -53,13 +53,13 @@ def _naively(arms, looks):
 def test_intervals_of_all_looks_hold_a_true_difference_together():
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.2), noise=sv.SimulatedNoise(14))
     coins, held = np.random.default_rng(3), []
-    for _ in range(300):
+    for _ in range(150):
         found = sv.compare_arms(
             played(evaluations, coins, {"A": 0.3, "B": 0.1, "C": 0.3}), schedule=SCHEDULE, confidence=0.9
         )
         truths = {"B": -0.2, "C": 0.0}
         held.append(all(look.low <= truths[one.arm] <= look.high for one in found.differences for look in one.looks))
-    assert np.mean(held) >= 0.9 - 0.07
+    assert np.mean(held) >= 0.9 - 0.1
 
 
 @pytest.fixture
