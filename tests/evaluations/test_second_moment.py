@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.evaluations import ReleasedMean
+from sottovoce.evaluations import ReleasedMean, _setting
 from sottovoce.evaluations._second_moment import squares_of
 from sottovoce.evaluations.scales import scale_for
 from sottovoce.privacy import LossGrid
@@ -106,6 +106,13 @@ def test_the_noise_of_the_sum_is_what_it_would_be_alone(guarantee):
     assert alone.scale <= both.scale <= alone.scale * (1 + 1e-6)  # discreteness is charged for two numbers
 
 
+def test_gaussian_noise_is_charged_for_two_numbers(monkeypatch):
+    asked, intact = [], _setting.least_probe_noise
+    monkeypatch.setattr(_setting, "least_probe_noise", lambda *a, **named: asked.append(named) or intact(*a, **named))
+    sv.PrivateEvaluations((0.0, 1.0), sv.ApproxDP(0.2, 1e-6), variance=True)
+    assert asked == [{"reached": 2}]
+
+
 def test_places_that_nobody_took_are_in_neither_number():
     """An integer of 0 would have the largest square."""
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy(), variance=True)
@@ -175,6 +182,21 @@ def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
         pairs = zip(results[::2], results[1::2], strict=True)
         found = [sv.compare_arms({"A": a, "B": b}, confidence=confidence).differences[0] for a, b in pairs]
         assert np.mean([one.low <= 0.0 <= one.high for one in found]) >= confidence - luck - rare
+
+
+def test_losses_that_seem_to_be_all_the_same_do_not_pose_as_certain():
+    """The middle, and 1 for two in a hundred: of 60 people there is none of them in three evaluations of ten."""
+    coins, evaluations, held = (
+        np.random.default_rng(1),
+        sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy(), variance=True),
+        [],
+    )
+    for _ in range(200):
+        one = evaluations.open(60)
+        one.tell(np.where(coins.random(60) < 0.02, 1.0, 0.5))
+        low, high = one.interval(0.95)
+        held.append(low <= 0.51 <= high)
+    assert np.mean(held) >= 0.95 - 0.062
 
 
 @pytest.mark.parametrize("people", ["halves", "spread out", "all the same"])
