@@ -15,6 +15,7 @@ from sottovoce.errors import ForkRefused, NotReleased, StudyBehind, UnknownActio
 from sottovoce.evaluations.stored import _assigning, _books
 
 GRID = 2**18
+OFTEN = ["assign"] * 6 + ["tell"] * 6
 
 
 def integer_of(number, slot):
@@ -302,3 +303,67 @@ def test_what_was_given_up_is_not_given_back(url, opened, plain, eager, monkeypa
     assert not Look(url, "trials").head.closed
     yours.close()
     assert opened(url).evaluation(0).result.total == in_hand * (GRID // 2)
+
+
+def anything(url, seed, calls):
+    """Return work that does whatever can be done, in any order; it says which ids it has told, and what was refused."""
+
+    def work(report):
+        rng = random.Random(seed)
+        _assigning._OFTEN = rng.choice((0, 8))
+        with sv.open_evaluations(url, name="trials") as evaluations:
+            waiting = []
+            for _ in range(calls):
+                call = rng.choice([*OFTEN, "several", "next", "forget", "open", "close", "drop"])
+                opened_now = evaluations.open_evaluations if call in ("next", "close", "drop", "several") else ()
+                one = rng.choice(opened_now) if opened_now else None
+                try:
+                    if call == "assign":
+                        waiting.append(evaluations.assign()[1])
+                    elif call == "several" and one is not None:
+                        waiting += one.assign(size=rng.randrange(1, 6)).tolist()
+                    elif call == "tell" and waiting:
+                        person = waiting.pop(rng.randrange(len(waiting)))
+                        evaluations.tell(person, loss_of(person))
+                        report("told", person)
+                    elif call == "next" and one is not None:
+                        one.tell([0.5] * rng.randrange(1, 6))
+                    elif call == "forget" and waiting:
+                        evaluations.forget(waiting.pop())
+                    elif call == "open" and len(evaluations.open_evaluations) < 4:
+                        evaluations.open(events=rng.randrange(1, 60))
+                    elif call == "close" and one is not None and rng.random() < 0.3:
+                        one.close()
+                    elif call == "drop" and one is not None and rng.random() < 0.1:
+                        one.abandon()
+                except sv.errors.AlreadyTold:
+                    raise  # an id went to two of them
+                except (sv.errors.HorizonReached, sv.errors.RoundClosed, ValueError) as refused:
+                    report("refused", type(refused).__name__)
+            report("results", [[one.number, one.total] for one in evaluations.results])
+
+    return work
+
+
+@pytest.mark.timeout(300)
+def test_whatever_processes_do_at_once_sums_are_exact(url, opened, plain):
+    """A loss that was acknowledged is in its sum; all others are the middle, told or missing. What was read stays."""
+    opened(url, **plain, patience=30).close()
+    processes, calls = (6, 400) if SOAK else (2, 50)
+    said = [child.finish() for child in [Child(anything(url, seed, calls)) for seed in range(processes)]]
+    told = [place(one)[1:] for lines, _ in said for kind, one in lines if kind == "told"]
+    assert len(told) == len(set(told)) > 10
+    evaluations = opened(url)
+    for one in evaluations.open_evaluations:
+        if one.assigned:
+            one.close()
+    found = evaluations.verify()
+    assert found.ok, str(found)
+    middle = GRID // 2
+    for one in evaluations.results:
+        mine = [integer_of(*where) - middle for where in told if where[0] == one.number]
+        assert one.total == one.events * middle + sum(mine)
+    totals = {one.number: one.total for one in evaluations.results}
+    seen = [result for lines, _ in said for kind, results in lines if kind == "results" for result in results]
+    assert all(totals[number] == total for number, total in seen)
+    tally(f"{processes} processes that do anything at once", url, "sums exact")
