@@ -44,7 +44,7 @@ class SegmentedBandit(SegmentedBooks):
         """
         if size is None and (
             type(segment) is str or not are_several(segment)
-        ):  # the usual case first: it is asked often
+        ):
             with self._lock: return self._ask_for(segment)  # noqa: E701  # fmt: skip
         count = len(several(segment)) if size is None else whole("size", size)
         with self._lock: return self._ask_for_each(count, segment)  # noqa: E701  # fmt: skip
