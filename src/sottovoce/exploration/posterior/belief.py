@@ -69,7 +69,7 @@ class Settings:
     sentinel: bool = False
     segments: int = 0
 
-    def among(self, segments: int, asked: int, share: float) -> "Settings":
+    def among(self, segments: int, asked: int, share: float, variance: float) -> "Settings":
         """Return what holds for one of several segments.
 
         What others have found out makes it less urgent to know a little soon. So numbers are of as many events as it
@@ -84,8 +84,10 @@ class Settings:
             Events that were asked, of all segments.
         share
             Of all events that the segment is expected to have.
+        variance
+            Of one loss at one decision, as far as is known.
         """
-        ample = _AMPLE * self.noise / self.width
+        ample = max(_AMPLE * self.noise / self.width, self.noise**2 / variance)
         least = max(self.least, int(min(ample, _EARLY * asked / segments)))
         horizon = max(1, round(share * self.horizon))
         return replace(self, segments=segments, least=least, horizon=horizon)
@@ -407,6 +409,11 @@ class Belief(ABC):
         decision
             A point of the set.
         """
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance of one loss at one decision, as far as is known."""
 
     @property
     @abstractmethod

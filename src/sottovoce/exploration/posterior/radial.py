@@ -145,6 +145,11 @@ class RadialBelief(Belief):
         self._leaned, self.settings = prior, settings
 
     @property
+    def variance(self) -> float:
+        """Variance of one loss at one point, as the setting in use has it."""
+        return self._variance(self.setting[1])
+
+    @property
     def prior_mean(self) -> Floats:
         """Of level, slopes and curvature."""
         return self._prior[0]

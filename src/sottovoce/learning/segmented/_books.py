@@ -21,6 +21,7 @@ from sottovoce.errors import UnknownAction, UnknownSegment
 from sottovoce.exploration import Record
 from sottovoce.exploration.posterior import (
     MOST_SEGMENTS,
+    Belief,
     Kinship,
     PosteriorProbes,
     Prior,
@@ -133,14 +134,15 @@ class SegmentedBooks(PrivateBandit):
     def _said_of(self, number: int, length: int) -> tuple[Prior, Settings]:
         """Return what other lanes say of one, and what holds for it among them."""
         explorer: Any = self._templates[length].explorer
-        settings: Settings = explorer.belief.settings
+        template: Belief = explorer.belief
         asked, count = self._clock(), max(number + 1, len(self._lanes))
         if number == len(self._lanes):
-            mine, prior = 0, self._kinship.prior(-1, self.segments.row(self._opening))
+            mine, prior, variance = 0, self._kinship.prior(-1, self.segments.row(self._opening)), template.variance
         else:
-            mine, prior = self._lanes[number].asked, self._kinship.prior(number)
+            lane = self._lanes[number]
+            mine, prior, variance = lane.asked, self._kinship.prior(number), lane.speaker.variance
         share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
-        return prior, settings.among(count, asked, share)
+        return prior, template.settings.among(count, asked, share, variance)
 
     def _clock(self) -> int:
         """Positions that were asked, of all segments: what patience counts."""

@@ -42,9 +42,7 @@ class SegmentedBandit(SegmentedBooks):
         segment
             Whom it is for; a list for a block with one for each event.
         """
-        if size is None and (
-            type(segment) is str or not are_several(segment)
-        ):
+        if size is None and (type(segment) is str or not are_several(segment)):
             with self._lock: return self._ask_for(segment)  # noqa: E701  # fmt: skip
         count = len(several(segment)) if size is None else whole("size", size)
         with self._lock: return self._ask_for_each(count, segment)  # noqa: E701  # fmt: skip
