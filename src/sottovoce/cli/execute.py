@@ -179,6 +179,7 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
         plans=[one.plan for one in played],
         points=[one.point for one in played],
         posteriors=[one.posterior for one in played],
+        segments=[one.segments for one in played],
         best=every[0].make_environment().comparator(runs[0].events_finished).point,
         problem=problem,
         command=command,

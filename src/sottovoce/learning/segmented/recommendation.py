@@ -123,7 +123,8 @@ class SegmentedRecommendation(Recommendation):
         }
 
     def __str__(self) -> str:
-        lines = [super().__str__().replace("Recommendation", "Recommendation for all segments", 1)]
+        whole = super().__str__().replace("Recommendation", "Recommendation for all segments", 1).splitlines()
+        lines = [one for one in whole if not one.startswith("  how sure")]  # each segment is as sure as it is
         for one in sorted(self.segments, key=lambda each: -self.sizes[each])[:_SHOWN]:
             found, gain = self.segments[one], self.gains[one]
             what = f"{found.words}, {gain.mean:.2g} less per event" if gain.differs else "as for all"

@@ -9,6 +9,7 @@ from sottovoce._arrays import Vector
 from sottovoce.experiments.grouping import gather
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
+from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.problems import DecisionProblem
 from sottovoce.report._numbers import significant
 from sottovoce.report._promises import Promise, Rows, plan_rows, promise_of_run, statement_rows
@@ -16,6 +17,7 @@ from sottovoce.report.html._beliefs import show_belief
 from sottovoce.report.html._decisions import decide, plain_point
 from sottovoce.report.html._page import write_page
 from sottovoce.report.html._run_parts import ShownRun, figures_of, legend_of, predictions_of, table_of, tiles_of
+from sottovoce.report.html._segments import ShownSegments, show_segments
 from sottovoce.simulation import Run
 
 __all__ = ["run_report"]
@@ -29,6 +31,7 @@ def run_report(
     plans: Sequence[Plan | None] | None = None,
     points: Sequence[Vector | None] | None = None,
     posteriors: Sequence[Posterior | None] | None = None,
+    segments: Sequence[SegmentedRecommendation | None] | None = None,
     best: Vector | None = None,
     problem: DecisionProblem | None = None,
     command: str = "",
@@ -49,6 +52,8 @@ def run_report(
         One per run: the last decision.
     posteriors : sequence of Posterior or None, optional
         One per run: what is believed at its end, where the plan has a model of the losses.
+    segments : sequence of SegmentedRecommendation or None, optional
+        One per run: what is recommended at its end for all segments and for each, where there are any.
     best : array, optional
         The best fixed point in hindsight; by default the comparator of the problem.
     problem : DecisionProblem, optional
@@ -86,11 +91,13 @@ def run_report(
     plans = [None] * len(every) if plans is None else plans
     points = [None] * len(every) if points is None else points
     posteriors = [None] * len(every) if posteriors is None else posteriors
-    counts = {"labels": len(names), "plans": len(plans), "points": len(points), "posteriors": len(posteriors)}
+    segments = [None] * len(every) if segments is None else segments
+    counts = {"labels": len(names), "plans": len(plans), "points": len(points)}
+    counts |= {"posteriors": len(posteriors), "segments": len(segments)}
     for name, count in counts.items():
         if count != len(every):
             raise ValueError(f"{name} must be as many as runs, got {count} for {len(every)}")
-    entries = [ShownRun(*row) for row in zip(names, every, plans, points, posteriors, strict=True)]
+    entries = [ShownRun(*row) for row in zip(names, every, plans, points, posteriors, segments, strict=True)]
     return write_page(path, "run.html", _content(entries, best, problem, command))
 
 
@@ -100,9 +107,11 @@ def _content(
     first = entries[0]
     decision = _decision(first, best, problem)
     belief = None if first.posterior is None else show_belief(first.posterior, first.point, who=first.label)
+    segments = _segments(first, problem)
     contents = [
         ("regret", "Regret"),
         *([("decision", "What was decided")] if decision else []),
+        *([("segments-shown", "Segment by segment")] if segments else []),
         *([("belief", "What is believed")] if belief else []),
         ("privacy", "What is promised"),
         ("plan", "Planned and happened"),
@@ -119,7 +128,11 @@ def _content(
         "figures": figures_of(entries),
         "runs": table_of(entries),
         "decision": decision,
+        "segments": segments,
         "belief": belief,
+        "compared": "the fixed decision that is best in hindsight"
+        if first.run.segments is None
+        else "the decisions that are best in hindsight, one for each segment",
         "promises": _promises(entries),
         "predictions": predictions_of(entries),
         "plans": [(one.label, plan_rows(one.run.details)) for one in entries],
@@ -173,6 +186,13 @@ def _decision(first: ShownRun, best: Vector | None, problem: DecisionProblem | N
     if best is None:
         best = problem.environment.comparator(first.run.events_finished).point
     return decide(problem, first.point, best, who=first.label)
+
+
+def _segments(first: ShownRun, problem: DecisionProblem | None) -> ShownSegments | None:
+    if first.segments is None:
+        return None
+    names = None if problem is None else problem.domain.labels
+    return show_segments(first.segments, names=names, who=first.label, scores=first.run.segments)
 
 
 def _details(entries: list[ShownRun]) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
+from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
@@ -29,6 +30,7 @@ class ShownRun:
     plan: Plan | None
     point: Vector | None
     posterior: Posterior | None = None
+    segments: SegmentedRecommendation | None = None
 
     @property
     def promise(self) -> Promise:

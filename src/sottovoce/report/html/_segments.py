@@ -1,0 +1,211 @@
+"""Segments in a page: what is recommended for each, how it differs from one decision for all, and whether it pays.
+
+All of it is a function of released values; what a simulation lost in each segment stands in columns that say so.
+"""
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers, Mask
+from sottovoce.domains.naming import label_text
+from sottovoce.exploration.posterior import Segment, segment_text
+from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
+from sottovoce.report._numbers import joined, significant
+from sottovoce.report.html._forest import Interval, forest
+from sottovoce.report.html._pieces import Chart, Table, TableCell, heads, number, text
+from sottovoce.report.html._strips import strips
+from sottovoce.simulation import SegmentScores
+
+__all__ = ["ShownSegments", "likeness_words", "show_segments"]
+
+_INTERVALS, _STRIPS = 12, 30  # segments that are drawn, the largest first: more cannot be told apart
+_COORDINATES = 40
+_NAMED = 4  # coordinates that a segment adds or leaves out, in words
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ShownSegments:
+    """What a page shows of segments: words, whether they help, charts and a table of all of them."""
+
+    verdict: str
+    helps: bool
+    words: tuple[str, ...]
+    charts: tuple[Chart, ...]
+    table: Table
+
+
+def show_segments(
+    found: SegmentedRecommendation,
+    *,
+    names: Sequence[Hashable] | None = None,
+    who: str = "",
+    scores: SegmentScores | None = None,
+) -> ShownSegments | None:
+    """Show segments; None if none was asked for. `names` are those of the coordinates, `scores` of a simulation."""
+    if not found.segments:
+        return None
+    order = sorted(found.segments, key=lambda one: -found.sizes[one])  # stable: the first asked for of equals
+    same = sum(not found.gains[one].differs for one in order)
+    words = (
+        f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone. {likeness_words(found)}",
+        f"{_how_many(same, len(order))} A segment borrows from those like it as long as it knows little itself; large "
+        "ones go their own way.",
+    )
+    charts = []
+    if same < len(order):
+        charts = [_gains(found, order), _differences(found, order, names)]
+    verdict = found.verdict[0].upper() + found.verdict[1:] + "."
+    return ShownSegments(verdict, found.helps, words, tuple(charts), _table(found, order, names, scores))
+
+
+def _how_many(same: int, count: int) -> str:
+    if same in (0, count):
+        return f"All of them have {'a decision of their own' if not same else 'the same decision'}."
+    return f"{same:,} of them {'has' if same == 1 else 'have'} the decision for all, {count - same:,} one of their own."
+
+
+def likeness_words(found: SegmentedRecommendation) -> str:
+    """Say how alike segments are, in plain words.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> made = SegmentedRecommendation(np.zeros(2), "", 0, likeness={"everybody": 0.9, "device": 0.07, "own": 0.03})
+    >>> words, shares = likeness_words(made).split(": ")
+    >>> words
+    'By what was released, segments are much alike'
+    >>> print(shares)
+    7% of how their losses may vary goes with the device, 3% is a segment's own, and the rest is common to all.
+    """
+    shares = dict(found.likeness)
+    if not shares:
+        return "How alike they are is not known."
+    apart, own = 1 - shares.pop("everybody", 0.0), shares.pop("own", 0.0)
+    grade = next(words for most, words in _GRADES if apart <= most)
+    parts = [
+        (one, f"goes with {_OF_FEATURES if name == 'features' else f'the {name}'}") for name, one in shares.items()
+    ]
+    first, *others = [*parts, (own, "is a segment's own")]
+    said = [f"{_percent(first[0])} of how their losses may vary {first[1]}"]
+    said += [f"{_percent(one)} {words}" for one, words in others]
+    return f"By what was released, segments are {grade}: {', '.join(said)}, and the rest is common to all."
+
+
+_GRADES = ((0.003, "all but identical"), (0.2, "much alike"), (0.6, "alike in part"), (math.inf, "hardly alike"))
+_OF_FEATURES = "their features"
+
+
+def _percent(share: float) -> str:
+    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
+
+
+# ---------------------------------------------------------------------- charts
+
+
+def _gains(found: SegmentedRecommendation, order: list[Segment]) -> Chart:
+    """What segments gain by decisions of their own: all together, then the largest."""
+    order = [one for one in order if found.gains[one].differs]
+    shown = order[:_INTERVALS]
+    intervals = [_interval("all segments, by their events", found.gain, 0)]
+    intervals += [_interval(segment_text(one), found.gains[one], 2) for one in shown]
+    left = len(order) - len(shown)
+    rest = f" The {len(shown)} largest of those with a decision of their own are drawn." if left > 0 else ""
+    title = "What a decision of its own gains"
+    return Chart(
+        title,
+        forest(intervals, "less lost per event than with one for all", f"{title}, with 95% of what is believed"),
+        "How much less is lost per event than with the decision for all, with 95% of what is believed. Grey: it may be "
+        f"nothing.{rest}",
+    )
+
+
+def _interval(name: str, gain: SegmentGain, colour: int) -> Interval:
+    return Interval(name, gain.mean, gain.low, gain.high, colour, gain.sure)
+
+
+def _differences(found: SegmentedRecommendation, order: list[Segment], names: Sequence[Hashable] | None) -> Chart:
+    """A strip for each segment: which coordinates its decision has, has beyond that for all, and lacks."""
+    shown = order[:_STRIPS]
+    rows = np.stack([np.asarray(found.segments[one].x, dtype=np.float64) for one in shown])
+    columns = _columns(found.x, rows)
+    left = [f"{len(order) - len(shown):,} smaller segments"] if len(order) > len(shown) else []
+    if len(columns) < len(found.x):
+        left.append(f"{len(found.x) - len(columns):,} coordinates")
+    title = "How decisions differ from the one for all"
+    labels = [str(place) if names is None else label_text(names[place]) for place in columns.tolist()]
+    drawing = strips(["for all", *map(segment_text, shown)], labels, np.vstack([found.x, rows])[:, columns], title)
+    caption = (
+        "A row for each segment, the largest first; a cell for each coordinate. Blue: as in the decision for all. "
+        "Green, with a plus: more than that. Orange, with a minus: less."
+    )
+    return Chart(title, drawing, caption + (f" Left out: {joined(left)}." if left else ""))
+
+
+def _columns(whole: Floats, rows: Floats) -> Integers:
+    """Coordinates to draw: first those in which most decisions differ, then those that are in any; few of them."""
+    differ = (np.abs(rows - whole) > _SAME).sum(axis=0)
+    used: Mask = np.asarray((np.abs(np.vstack([whole, rows])) > _SAME).any(axis=0))
+    order = np.lexsort((np.arange(len(whole)), ~used, -differ))
+    kept = order[(differ[order] > 0) | used[order]][:_COORDINATES]
+    return np.sort(kept).astype(np.int64)
+
+
+# ---------------------------------------------------------------------- the table
+
+
+def _table(
+    found: SegmentedRecommendation,
+    order: list[Segment],
+    names: Sequence[Hashable] | None,
+    scores: SegmentScores | None,
+) -> Table:
+    texts = ["segment", "decision", "differs from the one for all by"]
+    numbers = ["events", "how sure", "less lost per event"]
+    lost = {} if scores is None else dict(zip(scores.names, scores.regret_per_event.tolist(), strict=True))
+    rows = []
+    for one in order:
+        mine, gain = found.segments[one], found.gains[one]
+        rows.append(
+            (
+                text(segment_text(one)),
+                text(mine.words or "a point", long=True),
+                text(_how(found, one, names) if gain.differs else "nothing", long=True),
+                number(found.sizes[one]),
+                TableCell("–" if mine.share is None else f"{mine.share:.0%}", value=repr(mine.share), style="n"),
+                _gain_cell(gain),
+                *([number(lost.get(one, float("nan")))] if lost else []),
+            )
+        )
+    caption = (
+        "All segments, the largest first. How sure: the share of decisions that may be the best for it that are this "
+        "one, or near it. Less lost per event: than with the decision for all, with 95% of what is believed."
+    )
+    if lost:
+        numbers.append("regret per event (simulation)")
+        caption += " Regret: against the best decision of the segment, from true losses, which only a simulation has."
+    return Table("segments", caption, heads([*texts, *numbers], 3), tuple(rows), sortable=True)
+
+
+def _gain_cell(gain: SegmentGain) -> TableCell:
+    if not gain.differs:
+        return TableCell("–", value=repr(0.0), style="n")
+    return replace(number(gain.mean), aside=f"{significant(gain.low, 2)} to {significant(gain.high, 2)}")
+
+
+def _how(found: SegmentedRecommendation, one: Segment, names: Sequence[Hashable] | None) -> str:
+    """Say what a segment's decision has that the one for all has not, and the other way round."""
+    apart = np.asarray(found.segments[one].x) - found.x
+    if not np.isin(np.abs(apart), (0.0, 1.0)).all():
+        return f"a distance of {significant(float(np.linalg.norm(apart)))}"
+    said = []
+    for word, where in (("adds", apart > 0), ("leaves out", apart < 0)):
+        places = np.flatnonzero(where).tolist()
+        if places:
+            few = [str(place) if names is None else label_text(names[place]) for place in places[:_NAMED]]
+            more = [f"{len(places) - _NAMED:,} more"] if len(places) > _NAMED else []
+            said.append(f"{word} {joined([*few, *more])}")
+    return "; ".join(said)

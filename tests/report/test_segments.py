@@ -1,0 +1,140 @@
+"""Segments in the page of a run: a verdict, a picture and a table, escaped, and few enough to see."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
+from sottovoce.problems import Editions
+from sottovoce.report import run_report
+from sottovoce.report.html._segments import likeness_words, show_segments
+
+
+def recommendation(decisions, gains, whole=(1.0, 1.0, 0.0, 0.0), **options):
+    """What segments with these decisions and gains would be recommended."""
+    whole = np.array(whole)
+    each = {
+        name: sv.Recommendation(np.array(x), "", 5, share=0.5, words=f"page {name}") for name, x in decisions.items()
+    }
+    made = {
+        name: SegmentGain(*gain, differs=bool(np.abs(each[name].x - whole).max() > 0)) for name, gain in gains.items()
+    }
+    options.setdefault("gain", SegmentGain(0.1, 0.05, 0.2, True))
+    options.setdefault("likeness", {"everybody": 0.9, "own": 0.1})
+    sizes = {name: 100 * (place + 1) for place, name in enumerate(decisions)}
+    return SegmentedRecommendation(whole, "", 5, segments=each, gains=made, sizes=sizes, **options)
+
+
+TWO = recommendation(
+    {"phone": (1.0, 0.0, 1.0, 0.0), "desktop": (1.0, 1.0, 0.0, 0.0)},
+    {"phone": (0.1, 0.05, 0.2), "desktop": (0.0, 0.0, 0.0)},
+)
+
+
+def cells(shown):
+    return {row[0].words: [one.words for one in row] for row in shown.table.rows}
+
+
+def test_the_table_says_for_each_segment_what_is_decided_how_it_differs_and_what_it_gains():
+    shown = show_segments(TWO, names=["news", "sport", "music", "film"])
+    assert list(cells(shown)) == ["desktop", "phone"]  # the largest first
+    assert cells(shown)["phone"] == ["phone", "page phone", "adds music; leaves out sport", "100", "50%", "0.100"]
+    assert cells(shown)["desktop"][2:] == ["nothing", "200", "50%", "–"]
+    (gain,) = [row[-1] for row in shown.table.rows if row[0].words == "phone"]
+    assert gain.aside == "0.050 to 0.20"
+
+
+def test_the_picture_marks_what_is_added_and_left_out_with_signs_as_well_as_colours():
+    gains, differences = show_segments(TWO, names=["news", "sport", "music", "film"]).charts
+    assert differences.svg.count(">+</text>") == 1
+    assert differences.svg.count(">−</text>") == 1
+    assert "phone, music: 1.00, more than 0.00" in differences.svg
+    assert "phone, sport: 0.00, less than 1.00" in differences.svg
+    assert "film" not in differences.svg  # in no decision
+    assert "1 coordinates" in differences.caption
+    assert "all segments, by their events: 0.100, between 0.0500 and 0.200" in gains.svg
+    assert "desktop" not in gains.svg  # it has no decision of its own
+
+
+def test_where_segments_do_not_help_the_page_says_so_and_draws_nothing():
+    same = recommendation(
+        {"phone": (1.0, 1.0, 0.0, 0.0)}, {"phone": (0.0, 0.0, 0.0)}, gain=SegmentGain(0.0, 0.0, 0.0, False)
+    )
+    shown = show_segments(same)
+    assert shown.verdict.startswith("Segments do not help here")
+    assert not shown.helps
+    assert shown.charts == ()
+    unsure = recommendation(
+        {"phone": (1.0, 0.0, 1.0, 0.0)}, {"phone": (0.1, -0.1, 0.2)}, gain=SegmentGain(0.1, -0.1, 0.2, True)
+    )
+    assert show_segments(unsure).verdict.startswith("Segments do not help, as far as is known")
+    assert show_segments(SegmentedRecommendation(np.zeros(2), "", 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("likeness", "words"),
+    [
+        ({"everybody": 0.9993, "own": 0.0007}, "all but identical: less than 1% of how"),
+        (
+            {"everybody": 0.87, "device": 0.1, "own": 0.03},
+            "much alike: 10% of how their losses may vary goes with the dev",
+        ),
+        (
+            {"everybody": 0.6, "features": 0.1, "own": 0.3},
+            "alike in part: 10% of how their losses may vary goes with their",
+        ),
+        ({"everybody": 0.0003, "own": 0.9997}, "hardly alike: 100% of how"),
+        ({}, "is not known"),
+    ],
+)
+def test_how_alike_segments_are_is_said_in_plain_words(likeness, words):
+    assert words in likeness_words(SegmentedRecommendation(np.zeros(2), "", 0, likeness=likeness))
+
+
+def test_decisions_between_corners_differ_by_a_distance():
+    found = recommendation({"a": (0.6, 0.8)}, {"a": (0.1, 0.0, 0.2)}, whole=(0.6, 0.0))
+    assert cells(show_segments(found))["a"][2] == "a distance of 0.800"
+
+
+def test_names_that_are_markup_stay_words():
+    nasty = '<script>alert("1")</script>'
+    found = recommendation({nasty: (1.0, 0.0, 1.0, 0.0)}, {nasty: (0.1, 0.05, 0.2)})
+    for chart in show_segments(found, names=[nasty, "b", "c", "d"]).charts:
+        assert "<script" not in chart.svg
+        assert unescape(chart.svg).count("<script") > 0
+
+
+def test_two_hundred_segments_fit_a_page(tmp_path):
+    problem = Editions(items=8, slots=3, segments=200, differ=0.5)
+    optimizer = problem.optimizer(horizon=4000, privacy=sv.NoPrivacy(), seed=1)
+    run = sv.simulate(optimizer, problem.environment)
+    found = optimizer.recommend()
+    page = run_report(run, tmp_path / "page.html", points=[found.x], segments=[found], problem=problem).read_text()
+    assert 'href="#segments-shown"' in page
+    table = page[page.index('<table id="segments"') :]
+    assert table[: table.index("</table>")].count("<tr>") == 1 + len(found.segments) > 150
+    assert "best in hindsight, one for each segment" in page
+    assert "regret per event (simulation)" in page
+    assert "smaller segments" in page
+    drawing = page[page.index('aria-label="How decisions differ') :]
+    assert drawing[: drawing.index("</svg>")].count('text-anchor="end"') <= 1 + 30 + 8
+    without = run_report(run, tmp_path / "other.html", points=[found.x]).read_text()
+    assert "segments-shown" not in without
+
+
+def test_as_many_recommendations_as_runs(tmp_path):
+    problem = Editions(items=6, slots=2, segments=2)
+    run = sv.simulate(problem.optimizer(horizon=200, privacy=sv.NoPrivacy(), seed=1), problem.environment)
+    with pytest.raises(ValueError, match="segments must be as many as runs, got 2 for 1"):
+        run_report(run, tmp_path / "page.html", segments=[None, None])
+
+
+def test_what_is_shown_for_all_does_not_claim_to_know_no_model():
+    problem = Editions(items=6, slots=2, segments=2)
+    optimizer = problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1)
+    sv.simulate(optimizer, problem.environment)
+    assert "no model" not in str(optimizer.recommend())
+    assert re.search(r"verdict   segments", str(optimizer.recommend()))
