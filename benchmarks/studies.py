@@ -1,4 +1,4 @@
-"""Durable studies against Optuna's SQLite storage; blocks; and what opening costs after many events.
+"""Durable studies and evaluations against Optuna's SQLite storage; blocks; and what opening costs after many events.
 
 `python -m benchmarks.studies --events 10000000` builds the large one (minutes); `make bench` a tenth of it.
 """
@@ -53,6 +53,23 @@ def by_threads(study, blocks, losses):
         list(pool.map(lambda _: in_blocks(study, blocks // THREADS, losses), range(THREADS)))
 
 
+def make_evaluations(folder):
+    making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(epsilon=1.0)}
+    evaluations = sv.open_evaluations(f"sqlite:///{folder}/evaluations.db", name="evaluations", **making)
+    return evaluations, [evaluations.open(events=10_000_000) for _ in range(2)]
+
+
+def people_one_at_a_time(evaluations, events):
+    for _ in range(events):
+        shown, person = evaluations.assign()
+        shown.tell(0.5, ids=person)
+
+
+def people_in_blocks(evaluation, blocks, losses):
+    for _ in range(blocks):
+        evaluation.tell(losses, ids=evaluation.assign(size=BLOCK))
+
+
 def optuna_trials(study, trials):
     for _ in range(trials):
         trial = study.ask()
@@ -77,6 +94,7 @@ def speed(folder, memory):
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     theirs = optuna.create_study(storage=f"sqlite:///{folder}/optuna.db", sampler=optuna.samplers.RandomSampler(seed=1))
     single, blocks, threads = (make(folder, name, 10_000_000) for name in ("single", "blocks", "threads"))
+    evaluations, (evaluation, _) = make_evaluations(folder)
     unsafe = make(memory, "unsafe", 10_000_000)
     losses = np.linspace(0.0, 1.0, BLOCK)
     times = side_by_side(
@@ -84,6 +102,8 @@ def speed(folder, memory):
             "optuna": lambda: optuna_trials(theirs, TRIALS),
             "single": lambda: one_at_a_time(single, ONES),
             "blocks": lambda: in_blocks(blocks, BLOCKS, losses),
+            "people": lambda: people_one_at_a_time(evaluations, ONES),
+            "people in blocks": lambda: people_in_blocks(evaluation, BLOCKS, losses),
             "threads": lambda: by_threads(threads, BLOCKS // THREADS * THREADS, losses),
             "memory": lambda: in_blocks(unsafe, BLOCKS, losses),
             "commits": lambda: bare_commits(folder, 2 * BLOCKS),
@@ -93,7 +113,9 @@ def speed(folder, memory):
     rates = {
         "Optuna, SQLite, ten suggest_float, one at a time": TRIALS / times["optuna"],
         "study, 20 dimensions, one at a time": ONES / times["single"],
+        "evaluations, one person at a time": ONES / times["people"],
         f"study, blocks of {BLOCK}": BLOCKS * BLOCK / times["blocks"],
+        f"evaluations, blocks of {BLOCK}": BLOCKS * BLOCK / times["people in blocks"],
         f"study, blocks of {BLOCK}, {THREADS} threads": BLOCKS // THREADS * THREADS * BLOCK / times["threads"],
         f"study, blocks of {BLOCK}, in memory (not durable: no disk to wait for)": BLOCKS * BLOCK / times["memory"],
         f"the limit of this disk: two bare commits for each {BLOCK}": BLOCKS * BLOCK / times["commits"],
@@ -102,7 +124,7 @@ def speed(folder, memory):
     rows = [(name, f"{rate:,.0f}", f"{rate / base:,.0f}") for name, rate in rates.items()]
     title = "Durable ask and tell on SQLite, synchronous=FULL (aims: 20 times Optuna; 50,000 events/s in blocks)"
     show("studies", title, ["", "events/s", "Optuna = 1"], rows)
-    for study in (single, blocks, threads, unsafe):
+    for study in (single, blocks, threads, unsafe, evaluations):
         study.close()
 
 

@@ -23,6 +23,7 @@ from sottovoce.service.endpoints import (
     asking_routes,
     creating_routes,
     documented_app,
+    evaluated_routes,
     evaluating_routes,
     health_routes,
     looking_routes,
@@ -92,7 +93,7 @@ def create_app(settings: Settings) -> FastAPI:
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
     app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
-    others = (looking_routes, creating_routes, evaluating_routes, health_routes, metrics_routes)
+    others = (looking_routes, creating_routes, evaluating_routes, evaluated_routes, health_routes, metrics_routes)
     for router in (asking, telling, *(routes(context) for routes in others), script_routes()):
         app.include_router(router)
     app.openapi_schema = documented_app(app)

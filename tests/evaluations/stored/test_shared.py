@@ -12,7 +12,7 @@ from study_tools import SOAK, Look, execute, path_of, place
 
 import sottovoce as sv
 from sottovoce.errors import ForkRefused, NotReleased, StudyBehind, UnknownAction
-from sottovoce.evaluations.stored import _assigning, _books
+from sottovoce.evaluations.stored import _assigning, _ending
 
 GRID = 2**18
 OFTEN = ["assign"] * 6 + ["tell"] * 6
@@ -175,7 +175,7 @@ def test_the_noise_of_a_release_that_fails_is_shown_to_nobody(url, opened, monke
     """It is drawn afresh by whoever comes next; what is committed is read by all, and drawn once."""
     evaluations = opened(url, loss_range=(0.0, 1.0), privacy=sv.PureDP(0.1))
     evaluation = evaluations.open(events=3)
-    drawn, noised = [], _books.StoredBooks._noised
+    drawn, noised = [], _ending.Ender._noised
 
     def watched(self, total):
         drawn.append(noised(self, total))
@@ -183,7 +183,7 @@ def test_the_noise_of_a_release_that_fails_is_shown_to_nobody(url, opened, monke
             raise sv.errors.StorageError("the line is cut")
         return drawn[-1]
 
-    monkeypatch.setattr(_books.StoredBooks, "_noised", watched)
+    monkeypatch.setattr(_ending.Ender, "_noised", watched)
     evaluation.tell([0.5, 0.5, 0.5])  # on record, whatever comes of the release
     assert evaluation.result.total == drawn[1]
     assert opened(url).evaluation(0).result.total == drawn[1]
@@ -296,7 +296,7 @@ def test_what_was_given_up_is_not_given_back(url, opened, plain, eager, monkeypa
     assert in_hand > 3
     evaluation.tell([0.0] * evaluation.remaining)
     with monkeypatch.context() as patch:
-        patch.setattr(_books.StoredBooks, "_tend_to", lambda self, numbers: None)
+        patch.setattr(_ending.Ender, "_tend_to", lambda self, numbers: None)
         later = mine.open(events=1000)
         later.assign(size=200)
         later.assign()  # out of patience: given up, and nothing is released

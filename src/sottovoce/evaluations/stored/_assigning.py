@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from sottovoce.errors import UNRECORDED, HorizonReached
 from sottovoce.evaluations.stored._closing import forget_waiting
+from sottovoce.evaluations.stored._ending import Ender
 from sottovoce.evaluations.stored._engine import EvaluationsEngine, Hand
 from sottovoce.evaluations.stored._state import OpenEvaluation
 from sottovoce.studies.calls.ids import sign
@@ -35,12 +36,12 @@ class Assigner:
     ----------
     engine, key
         Of the evaluations; the key signs their ids.
-    tend
+    ender
         Is told which evaluations were given up: they are to be released.
     """
 
-    def __init__(self, engine: EvaluationsEngine, key: bytes, tend: Callable[[list[int]], None]) -> None:
-        self._engine, self._key, self._tend = engine, key, tend
+    def __init__(self, engine: EvaluationsEngine, key: bytes, ender: Ender) -> None:
+        self._engine, self._key, self._ender = engine, key, ender
         self._slice, self._soon, self._dealt_at = 1, 0, -float("inf")
 
     def do(self, change: Callable[[Connection, CellTable], Value]) -> Value:
@@ -62,7 +63,7 @@ class Assigner:
             while not engine.hand:  # another thread's call, in the same transaction, has taken it
                 ended += self.do(self._deal)
             found = self._signed(*engine.hand.popleft())
-        self._tend(ended)
+        self._ender.tend_quietly(ended)
         return found
 
     def several(self, size: int) -> list[tuple[int, str]]:
@@ -84,7 +85,7 @@ class Assigner:
         with engine.at_rest():
             ended = self.do(deal)
             found = [self._signed(*one) for one in taken]
-        self._tend(ended)
+        self._ender.tend_quietly(ended)
         return found
 
     def _signed(self, number: int, slot: int) -> tuple[int, str]:
@@ -132,12 +133,12 @@ class Assigner:
             return sign(self._key, self._engine.state.counters.generation, number, slots), ended
 
         ids, ended = self.do(take)
-        self._tend(ended)
+        self._ender.tend_quietly(ended)
         return ids
 
     def with_room(self, connection: Connection, cells: CellTable, number: int, size: int) -> OpenEvaluation:
         """Return an evaluation that has so many places left, those that are in hand here among them; or refuse."""
-        state, mine = self._engine.state, self.hand().slots_of(number)
+        state, mine = self._engine.state, self._engine.hand_now().slots_of(number)
         live = state.rounds.get(number)
         room = 0 if live is None else live.room + len(mine)
         if live is None or size > room:
@@ -149,35 +150,25 @@ class Assigner:
             )
             raise Refusal(refused)
         if size > live.room:
-            self.give_back(connection, cells, {number})
+            self._engine.give_back(connection, cells, {number})
         return live
 
     # ------------------------------------------------------------------ what is in hand, and what is given up
 
-    def hand(self) -> Hand:
-        """What is in hand, by what this transaction has changed of it so far."""
-        return self._engine.hand if self._engine.next_hand is None else self._engine.next_hand
-
     def _usable(self) -> Hand:
         """What is in hand of evaluations that are still open."""
-        return self.hand().without({number for number, _ in self.hand() if number not in self._engine.state.rounds})
-
-    def give_back(self, connection: Connection, cells: CellTable, numbers: set[int]) -> None:
-        """Give back what is in hand of some evaluations."""
-        hand = self.hand()
-        for number in numbers:
-            self._engine.state.give_back(connection, cells, number, hand.slots_of(number))
-        self._engine.next_hand = hand.without(numbers)
+        hand = self._engine.hand_now()
+        return hand.without({number for number, _ in hand if number not in self._engine.state.rounds})
 
     def give_all_back(self) -> None:
         """Give back all that is in hand."""
         numbers = {number for number, _ in self._engine.hand}
-        self.do(lambda connection, cells: self.give_back(connection, cells, numbers))
+        self.do(lambda connection, cells: self._engine.give_back(connection, cells, numbers))
 
     def give_up(self, connection: Connection, cells: CellTable) -> list[int]:
         """Count losses as missing of evaluations that are out of patience; return these."""
         state = self._engine.state
-        overdue = state.overdue(state.counters.asked - len(self.hand()))
+        overdue = state.overdue(state.counters.asked - len(self._engine.hand_now()))
         for live in overdue:
             forget_waiting(cells, live)
         return [live.number for live in overdue]

@@ -10,9 +10,7 @@ evaluations/stored/_closing.py).
 Tests: tests/evaluations/stored.
 """
 
-from collections.abc import Iterable
 from contextlib import suppress
-from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,19 +32,18 @@ from sottovoce.errors import (
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.released_mean import ReleasedMean
 from sottovoce.evaluations.stored._assigning import Assigner
-from sottovoce.evaluations.stored._closing import abandon, begin_new_life, forget_waiting, release
+from sottovoce.evaluations.stored._closing import begin_new_life
+from sottovoce.evaluations.stored._ending import Ender
 from sottovoce.evaluations.stored._engine import EvaluationsEngine
 from sottovoce.evaluations.stored._opening import Found
 from sottovoce.evaluations.stored._state import EvaluationsState
 from sottovoce.evaluations.stored.verifying import EvaluationsVerification, verify_evaluations
-from sottovoce.privacy.noise import Sampler
-from sottovoce.studies.calls.closing import erase
 from sottovoce.studies.calls.ids import Place, places_of, sign
 from sottovoce.studies.calls.telling import Telling
 from sottovoce.studies.calls.telling_each import Recorded
 from sottovoce.studies.database.cells import CellTable
 from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.session.engine import Refusal, Told
+from sottovoce.studies.session.engine import Told
 
 __all__ = ["StoredBooks", "StoredPlaces"]
 
@@ -103,16 +100,16 @@ class StoredBooks:
         self.setting = found.setting
         self._key, self._repeat = found.key, repeat
         self.engine = EvaluationsEngine(storage, EvaluationsState(found.setting, found.right), found.study)
-        self._assigner = Assigner(self.engine, found.key, self._tend_quietly)
+        self._ender = Ender(self.engine)
+        self._assigner = Assigner(self.engine, found.key, self._ender)
         self._places: dict[int, StoredPlaces] = {}
-        self._sampler: Sampler | None = None
 
     def begin(self, *, restored: bool) -> None:
         """Read everything that is open; begin a new life, if the storage was put back; do what is due."""
         self._look()
         if restored:
             self._assigner.do(lambda connection, cells: begin_new_life(self.engine.state, connection, cells))
-        self._tend()
+        self._ender.tend()
 
     def _look(self) -> None:
         """Bring what is known up to what is stored."""
@@ -186,7 +183,7 @@ class StoredBooks:
                 at += cell.size
             return [*ended, one.number] if live.whole else ended
 
-        self._tend_quietly(self._assigner.do(fill))
+        self._ender.tend_quietly(self._assigner.do(fill))
 
     def tell_ids(self, ids: Any, losses: NDArray[Any], late: str) -> Recorded:
         """Take in losses by their ids, of whichever evaluations; return what became of them."""
@@ -212,85 +209,16 @@ class StoredBooks:
         told = self.engine.tell(telling)
         if isinstance(told, StudyBehind):
             raise told
-        self._tend_quietly(told.filled)
+        self._ender.tend_quietly(told.filled)
         return told
-
-    # ------------------------------------------------------------------ closing
 
     def close(self, one: StoredPlaces) -> None:
         """Close an evaluation with what it has."""
-
-        def end(connection: Connection, cells: CellTable) -> None:
-            state = self.engine.state
-            live = state.rounds.get(one.number)
-            if live is None and state.outcomes[one.number].mean is not None:
-                return
-            if live is None:
-                raise Refusal(ValueError(f"evaluation {one.number} cannot be closed: it was abandoned"))
-            if not live.reserved - live.returned - len(self._assigner.hand().slots_of(one.number)):
-                raise Refusal(
-                    ValueError(
-                        f"evaluation {one.number} cannot be closed: nobody was assigned to it, so it has no mean"
-                    )
-                )
-            self._assigner.give_back(connection, cells, {one.number})
-            if not live.whole:
-                state.end(connection, cells, live)
-            forget_waiting(cells, live)
-
-        self._assigner.do(end)
-        self._tend_to([one.number])
+        self._ender.close(one.number)
 
     def abandon(self, one: StoredPlaces) -> None:
         """Drop an evaluation: nothing of it is ever released."""
-
-        def drop(connection: Connection, cells: CellTable) -> None:
-            state = self.engine.state
-            live = state.rounds.get(one.number)
-            if live is not None:
-                self.engine.next_hand = self._assigner.hand().without({one.number})
-                abandon(state, connection, cells, live)
-                if not self.engine.storage.is_sqlite:
-                    state.counters.erased = state.counters.closed
-
-        self._assigner.do(drop)
-        self._tend_quietly(())
-
-    def _tend(self) -> None:
-        with self.engine.storage.briefly(begin=False) as raw:
-            complete = CellTable(raw, self.engine.study, self.engine.storage.is_sqlite).complete()
-        self._tend_to(complete)
-
-    def _tend_to(self, numbers: Iterable[int]) -> None:
-        """Release evaluations that have all of their losses; and erase these from the log as well."""
-        engine = self.engine
-        with engine.at_rest():  # the state stands still meanwhile
-            for number in numbers:
-                if self._is_complete(number):
-                    engine.submit_alone(partial(self._release, number))
-            erase(engine)
-
-    def _tend_quietly(self, numbers: Iterable[int]) -> None:
-        """After a call that is on record: should this fail, the call has not; what is due is tried again later."""
-        with suppress(StorageError):
-            self._tend_to(numbers)
-
-    def _is_complete(self, number: int) -> bool:
-        """Look, without a lock: what is complete stays so until it is closed."""
-        with self.engine.storage.briefly(begin=False) as raw:
-            return CellTable(raw, self.engine.study, self.engine.storage.is_sqlite).is_complete(number)
-
-    def _release(self, number: int, connection: Connection) -> None:
-        state, cells = self.engine.state, self.engine.cells(connection)
-        if release(state, connection, cells, number, self._noised) and not self.engine.storage.is_sqlite:
-            state.counters.erased = state.counters.closed  # a server's log is not ours to empty
-
-    def _noised(self, total: int) -> int:
-        """Return a sum with its noise: drawn for it alone, and shown to nobody before it is committed."""
-        if self._sampler is None:
-            self._sampler = self.setting.sampler()
-        stream = self.setting.stream(self._sampler)
-        return int(stream.release(np.array([total], dtype=np.int64))[0])
+        self._ender.abandon(one.number)
 
     # ------------------------------------------------------------------ looking
 
@@ -300,7 +228,7 @@ class StoredBooks:
         known = engine.state.outcomes.get(one.number)
         if known is None and not engine.closed:
             self._look()
-            self._tend_quietly([one.number])
+            self._ender.tend_quietly([one.number])
             known = engine.state.outcomes.get(one.number)
         return None if known is None else known.mean
 
@@ -315,7 +243,7 @@ class StoredBooks:
         """Return what was released, in the order in which it was."""
         self._look()
         with suppress(StorageError):
-            self._tend()
+            self._ender.tend()
         with self.engine.at_rest():
             found = sorted(self.engine.state.outcomes.values(), key=lambda one: one.order)
         return tuple(one.mean for one in found if one.mean is not None)
@@ -325,7 +253,7 @@ class StoredBooks:
 
         def look(connection: Connection, cells: CellTable) -> list[int]:
             found = [cell for cell in cells.waiting() if cell.round == one.number]
-            in_hand = set(self._assigner.hand().slots_of(one.number))
+            in_hand = set(self.engine.hand_now().slots_of(one.number))
             return [slot for cell in found for slot in cell.pending().tolist() if slot not in in_hand]
 
         with self.engine.at_rest():

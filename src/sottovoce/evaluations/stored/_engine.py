@@ -42,6 +42,17 @@ class EvaluationsEngine(Engine[EvaluationsState]):
         self.hand = Hand()
         self.next_hand: Hand | None = None  # within a transaction: what is in hand once that is committed
 
+    def hand_now(self) -> Hand:
+        """What is in hand, by what this transaction has changed of it so far."""
+        return self.hand if self.next_hand is None else self.next_hand
+
+    def give_back(self, connection: Connection, cells: CellTable, numbers: set[int]) -> None:
+        """Give back what is in hand of some evaluations."""
+        hand = self.hand_now()
+        for number in numbers:
+            self.state.give_back(connection, cells, number, hand.slots_of(number))
+        self.next_hand = hand.without(numbers)
+
     def _follow(self, connection: Connection, counters: Counters) -> None:
         self.state.follow(connection, counters, self.cells(connection))
 

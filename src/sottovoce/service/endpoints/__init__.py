@@ -3,6 +3,7 @@
 from sottovoce.service.endpoints._documented import documented_app
 from sottovoce.service.endpoints.asking import asking_routes
 from sottovoce.service.endpoints.creating import creating_routes
+from sottovoce.service.endpoints.evaluated import evaluated_routes
 from sottovoce.service.endpoints.evaluating import evaluating_routes
 from sottovoce.service.endpoints.health import health_routes
 from sottovoce.service.endpoints.looking import looking_routes
@@ -14,6 +15,7 @@ __all__ = [
     "asking_routes",
     "creating_routes",
     "documented_app",
+    "evaluated_routes",
     "evaluating_routes",
     "health_routes",
     "looking_routes",

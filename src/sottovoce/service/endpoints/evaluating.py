@@ -1,7 +1,4 @@
-"""POST /evaluations, and what evaluations are called for: open, assign, tell, forget, close, and look.
-
-Everything that is told takes the same way, whatever the loss is. Nothing of it is logged, echoed or compared.
-"""
+"""POST /evaluations, and how evaluations are conducted: open, assign, close and abandon."""
 
 import asyncio
 import json
@@ -15,16 +12,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sottovoce.errors import HorizonReached
-from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
 from sottovoce.service.desks.requests import Request as Repeatable
-from sottovoce.service.endpoints._documented import NAME, documented, parameter
+from sottovoce.service.endpoints._documented import NAME, documented
 from sottovoce.service.endpoints._reading import Body, let_in, read_body, study_of
 from sottovoce.service.endpoints.asking import HEADER, KEY, repeatable
 from sottovoce.service.endpoints.creating import Privacy, flat, guarantee_in, unsaid
-from sottovoce.service.endpoints.telling import COUNTS, FORGET, TELL, Forget, check_block, counted, shapes
+from sottovoce.service.endpoints.evaluated import WRONG, json_response
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.settings import Settings
 
@@ -67,23 +63,17 @@ _CREATE: TypeAdapter[CreateEvaluations] = TypeAdapter(CreateEvaluations)
 _OPEN: TypeAdapter[Open] = TypeAdapter(Open)
 _ASSIGN: TypeAdapter[Assign] = TypeAdapter(Assign)
 _WHICH: TypeAdapter[Which] = TypeAdapter(Which)
-_NUMBER = parameter("number", "query", {"type": "integer", "minimum": 0}, "Of the evaluation.")
 _OBJECT = {"type": "object"}
-_SHOWN = ("name", "loss_range", "guarantee", "channel", "patience", "privacy", "scale", "open")
-_MOST_IDS = 10_000  # of one answer
-_WRONG = ("study-not-found", "unknown-action", "study-behind", "state-refused", "malformed")
 
 
 def evaluating_routes(context: Context) -> APIRouter:
-    """Return the routes of evaluations."""
+    """Return the routes by which evaluations are created and conducted."""
     router = APIRouter()
     _create(router, context)
     _open(router, context)
     _assign(router, context)
-    _tell(router, context)
     _end(router, context, "close", lambda one: one.close(), "Close an evaluation with those who were assigned so far.")
     _end(router, context, "abandon", lambda one: one.abandon(), "Drop an evaluation: nothing of it is ever released.")
-    _look(router, context)
     return router
 
 
@@ -109,7 +99,7 @@ def _create(router: APIRouter, context: Context) -> None:
         except (ValueError, TypeError) as error:
             refused = unsaid(problem_for(error, words=True), [wish.name], CreateEvaluations)
         else:
-            return _json(found, 201 if found["created"] else 200)
+            return json_response(found, 201 if found["created"] else 200)
         raise refused  # outside of `except`: without the error as its context
 
 
@@ -132,7 +122,7 @@ def _open(router: APIRouter, context: Context) -> None:
         "Begin an evaluation.",
         reads={"application/json": Open.model_json_schema()},
         answers={"type": "object", "required": ["number", "events"]},
-        problems=(*_WRONG, "idempotency-key-reused"),
+        problems=(*WRONG, "idempotency-key-reused"),
         parameters=(NAME, HEADER),
     )
 
@@ -155,7 +145,7 @@ def _assign(router: APIRouter, context: Context) -> None:
         reads={"application/json": Assign.model_json_schema()},
         needed=False,
         answers=_OBJECT,
-        problems=(*_WRONG, "horizon-reached", "idempotency-key-reused"),
+        problems=(*WRONG, "horizon-reached", "idempotency-key-reused"),
         parameters=(NAME, HEADER),
     )
 
@@ -223,50 +213,7 @@ def _same(again: Repeatable, asks: str, body: bytes) -> bytes:
     return body
 
 
-# ---------------------------------------------------------------------- telling
-
-
-def _tell(router: APIRouter, context: Context) -> None:
-    refusals = (*_WRONG, "round-closed", "invalid-loss", "wrong-report")
-    telling = documented(
-        "Record a loss, or a block of them. One that is on record already is no failure: `already`.",
-        reads={"application/json": {"oneOf": shapes()}},
-        answers=COUNTS,
-        problems=refusals,
-        parameters=(NAME,),
-    )
-    forgetting = documented(
-        "Close places whose loss will never come: each counts as the middle of the range.",
-        reads={"application/json": Forget.model_json_schema()},
-        answers={"type": "object", "required": ["closed"], "properties": {"closed": {"type": "integer"}}},
-        problems=refusals,
-        parameters=(NAME,),
-    )
-
-    @router.post("/evaluations/{name:path}/tell", name="evaluations tell", **telling)
-    async def tell(request: Request) -> Response:
-        name = study_of(request)
-        await let_in(context, request, "tell", name)
-        call = (await read_body(request, TELL)).call
-        check_block(context, call.ids)
-        told = await context.evaluations.use(
-            name, lambda one: one.tell(call.ids, call.losses, report=call.report, late=call.late)
-        )
-        context.metrics.count_told(told.recorded, told.already, told.dropped)
-        return counted(told)
-
-    @router.post("/evaluations/{name:path}/forget", name="evaluations forget", **forgetting)
-    async def forget(request: Request) -> Response:
-        name = study_of(request)
-        await let_in(context, request, "tell", name)
-        wanted = await read_body(request, FORGET)
-        check_block(context, wanted.ids)
-        closed = await context.evaluations.use(name, lambda one: one.forget(wanted.ids))
-        context.metrics.count_events("forgotten", closed)
-        return _json({"closed": closed})
-
-
-# ---------------------------------------------------------------------- ending, and looking
+# ---------------------------------------------------------------------- ending
 
 
 def _end(router: APIRouter, context: Context, what: str, end: Callable[[Any], None], words: str) -> None:
@@ -274,7 +221,7 @@ def _end(router: APIRouter, context: Context, what: str, end: Callable[[Any], No
         words,
         reads={"application/json": Which.model_json_schema()},
         answers=_OBJECT,
-        problems=_WRONG,
+        problems=WRONG,
         parameters=(NAME,),
     )
 
@@ -296,79 +243,4 @@ def _end(router: APIRouter, context: Context, what: str, end: Callable[[Any], No
                 raise Problem("state-refused", "It was abandoned, or nobody was assigned to it: so it has no mean.")
             return {"number": wish.number, "closed": one.closed, "abandoned": one.abandoned}
 
-        return _json(await context.evaluations.use(name, carry_out))
-
-
-def _look(router: APIRouter, context: Context) -> None:
-    looks: dict[str, tuple[str, tuple[str, ...], Callable[[StoredEvaluations], Any]]] = {
-        "status": ("Where evaluations stand: what they were created with, and which are open.", ("read",), _status),
-        "results": ("All that was released, in the order in which it was.", ("read",), _results),
-        "channel": ("The channel by which owners privatise their losses.", ("ask", "tell", "read"), _channel),
-    }
-    for what, (words, roles, look) in looks.items():
-        _add_look(router, context, what, words, roles, look)
-    _look_at_one(router, context, "result", "What an evaluation has released.", lambda one: one.result.to_dict())
-    _look_at_one(router, context, "evaluation", "Where an evaluation stands, and who has no loss yet.", _stands)
-
-
-def _look_at_one(
-    router: APIRouter, context: Context, what: str, words: str, look: Callable[[Evaluation], dict[str, Any]]
-) -> None:
-    about = documented(words, answers=_OBJECT, problems=(*_WRONG, "not-released"), parameters=(NAME, _NUMBER))
-
-    @router.get("/evaluations/{name:path}/" + what, name=f"evaluations {what}", **about)
-    async def answer(request: Request) -> Response:
-        name = study_of(request)
-        await context.gate(request, "read", name)
-        number = _number(request.query_params.get("number", ""))
-        return _json(await context.evaluations.use(name, lambda all_of_them: look(all_of_them.evaluation(number))))
-
-
-def _stands(one: Evaluation) -> dict[str, Any]:
-    waiting = one.outstanding
-    counts = {"number": one.number, "events": one.events, "assigned": one.assigned, "remaining": one.remaining}
-    found = {"closed": one.closed, "abandoned": one.abandoned, "outstanding": len(waiting)}
-    return {**counts, **found, "ids": waiting[:_MOST_IDS].tolist()}
-
-
-def _add_look(
-    router: APIRouter,
-    context: Context,
-    what: str,
-    words: str,
-    roles: tuple[str, ...],
-    look: Callable[[StoredEvaluations], Any],
-) -> None:
-    about = documented(words, answers=_OBJECT, problems=(*_WRONG, "no-channel"), parameters=(NAME,))
-
-    @router.get("/evaluations/{name:path}/" + what, name=f"evaluations {what}", **about)
-    async def answer(request: Request) -> Response:
-        name = study_of(request)
-        await context.gate(request, roles, name)
-        return _json(await context.evaluations.use(name, look))
-
-
-def _status(evaluations: StoredEvaluations) -> dict[str, Any]:
-    found = evaluations.export()
-    return {name: found[name] for name in _SHOWN}
-
-
-def _results(evaluations: StoredEvaluations) -> dict[str, Any]:
-    return {"results": [one.to_dict() for one in evaluations.results]}
-
-
-def _channel(evaluations: StoredEvaluations) -> dict[str, Any]:
-    if evaluations.channel is None:
-        raise Problem("no-channel")
-    found: dict[str, Any] = evaluations.channel.to_dict()
-    return found
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise Problem("malformed", "number must be that of an evaluation: a whole number.")
-    return int(text)
-
-
-def _json(found: Any, status: int = 200) -> Response:
-    return Response(json.dumps(found, allow_nan=False).encode(), status, media_type="application/json")
+        return json_response(await context.evaluations.use(name, carry_out))
