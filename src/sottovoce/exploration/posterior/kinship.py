@@ -151,6 +151,23 @@ class Likeness:
         return own / whole, tuple(one / whole for one in (common, *effects))
 
 
+class _Variances(NamedTuple):
+    """Prior variances of common parts, and of what a segment has of its own, in units of the prior."""
+
+    likeness: Likeness
+    common: Floats
+    own: Floats
+
+
+class _Integrated(NamedTuple):
+    """What segments say of their common parts; and what its likelihood is made of."""
+
+    informs: Floats
+    says: Floats
+    quadratic: float
+    inner: Floats  # whose determinant counts
+
+
 class _Family(NamedTuple):
     """The segments: what each shares with others, and what it has to say. Replaced as a whole."""
 
@@ -178,6 +195,7 @@ class Kinship:
         self._family = _Family(np.empty((0, sum(size for _, size in self._groups))), ())
         self._learned = 0  # numbers that there were when the likeness was learned
         self._heard = _Heard.of(0, self._size)
+        self._variances: _Variances | None = None
 
     def join(self, row: Floats, member: Kin, place: int | None = None) -> None:
         """Take in a segment.
@@ -239,19 +257,17 @@ class Kinship:
         if place >= 0:
             others[place] = 0.0
         mean, covariance = self._common(heard, others, self._family.rows[place] if row is None else row)
-        covariance[np.diag_indices_from(covariance)] += self._own_shares(self.likeness)
+        covariance.flat[:: self._size + 1] += self._variances_of(self.likeness).own
         precision = self._inverse.T @ np.linalg.inv(covariance) @ self._inverse
         precision = (precision + precision.T) / 2
         squares, weight, place_ = (float(one) for one in others @ heard.repeats)
         pull = precision @ (self._mean + self._root @ mean)
-        scores = [one for one, other in zip(heard.scores, others, strict=True) if other and one]
-        summed = tuple(np.sum(choice, axis=0) for choice in zip(*scores, strict=True))
-        return Prior(precision, pull, squares, weight, place_, summed)
+        return Prior(precision, pull, squares, weight, place_, heard.summed_scores(others))
 
     def _common(self, heard: "_Heard", others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
         precision, pull = self._added_up(heard.informs, heard.says, others)
-        precision[np.diag_indices_from(precision)] += 1 / self._common_variances(self.likeness)
+        precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.likeness).common
         if len(row) == 1:
             covariance = np.linalg.inv(precision)
             return np.asarray(covariance @ pull), np.asarray(covariance, dtype=np.float64)
@@ -268,6 +284,15 @@ class Kinship:
         pairs = (weighed[:, :, None] * rows[:, None, :]).reshape(len(rows), width * width)
         summed = (pairs.T @ informs.reshape(len(rows), size * size)).reshape(width, width, size, size)
         return summed.swapaxes(1, 2).reshape(width * size, width * size), (weighed.T @ says).ravel()
+
+    def _variances_of(self, likeness: Likeness) -> "_Variances":
+        """Prior variances under a likeness; those that are in use are kept."""
+        if self._variances is None or self._variances.likeness != likeness:
+            found = _Variances(likeness, self._common_variances(likeness), self._own_shares(likeness))
+            if likeness != self.likeness:
+                return found
+            self._variances = found
+        return self._variances
 
     def _common_variances(self, likeness: Likeness) -> Floats:
         """Prior variances of the common parts, in units of the prior; levels have one part in common, and no more."""
@@ -292,21 +317,20 @@ class Kinship:
             heard.likeness = self.likeness
         stale = np.flatnonzero(heard.stale)
         if len(stale):
-            informs, says, _ = self._integrated(heard.precisions[stale], heard.pulls[stale], self.likeness)
-            heard.informs[stale], heard.says[stale] = informs, says
+            found = self._integrated(heard.precisions[stale], heard.pulls[stale], self.likeness)
+            heard.informs[stale], heard.says[stale] = found.informs, found.says
             heard.stale[stale] = False
 
-    def _integrated(self, precisions: Floats, pulls: Floats, likeness: Likeness) -> tuple[Floats, Floats, float]:
+    def _integrated(self, precisions: Floats, pulls: Floats, likeness: Likeness) -> "_Integrated":
         """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, and the pull."""
-        own = np.sqrt(self._own_shares(likeness))
+        own = np.sqrt(self._variances_of(likeness).own)
         scaled = own[:, None] * precisions
         inner = scaled * own + np.eye(self._size)
         targets = np.concatenate([scaled, (own * pulls)[:, :, None]], axis=2)
         solved = np.linalg.solve(inner, targets)
         back = np.swapaxes(scaled, 1, 2) @ solved
-        determinants = float(np.linalg.slogdet(inner)[1].sum())
         quadratic = float((targets[:, :, -1] * solved[:, :, -1]).sum())
-        return precisions - back[:, :, :-1], pulls - back[:, :, -1], (quadratic - determinants) / 2
+        return _Integrated(precisions - back[:, :, :-1], pulls - back[:, :, -1], quadratic, inner)
 
     # ------------------------------------------------------------------ how alike they are
 
@@ -319,9 +343,10 @@ class Kinship:
             How alike segments are taken to be.
         """
         heard = self._listen()
-        informs, says, own = self._integrated(heard.precisions, heard.pulls, likeness)
-        precision, pull = self._added_up(informs, says, np.ones(len(informs)))
-        root = np.sqrt(self._common_variances(likeness))
+        found = self._integrated(heard.precisions, heard.pulls, likeness)
+        own = (found.quadratic - float(np.linalg.slogdet(found.inner)[1].sum())) / 2
+        precision, pull = self._added_up(found.informs, found.says, np.ones(len(found.says)))
+        root = np.sqrt(self._variances_of(likeness).common)
         inner = root[:, None] * precision * root + np.eye(len(root))
         pull = root * pull
         quadratic = float(pull @ np.linalg.solve(inner, pull))
@@ -386,6 +411,13 @@ class _Heard:
     says: Floats  # (S, p)
     scores: list[tuple[Floats, ...]]
     likeness: Likeness | None = None  # of the last two
+
+    def summed_scores(self, others: Floats) -> tuple[Floats, ...]:
+        """What has predicted best in some segments, all of them together; nothing, if they choose nothing so."""
+        if not any(self.scores):
+            return ()
+        mine = [one for one, other in zip(self.scores, others, strict=True) if other and one]
+        return tuple(np.sum(choice, axis=0) for choice in zip(*mine, strict=True))
 
     @classmethod
     def of(cls, count: int, size: int) -> "_Heard":
