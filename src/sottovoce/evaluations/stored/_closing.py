@@ -8,11 +8,11 @@ more. (As studies do it: studies/calls/closing.py.)
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from sqlalchemy import Connection
 
+from sottovoce._arrays import Integers
 from sottovoce.errors import StudyDamaged
 from sottovoce.evaluations.stored._state import EvaluationsState, OpenEvaluation
 from sottovoce.studies.database.cells import Cell, CellTable, all_entries
@@ -42,11 +42,12 @@ def release(
     if live is None or not live.whole or not cells.is_complete(number):
         return False
     found = cells.of_round(number)
-    missing = np.concatenate([_missing(live, cell) for cell in found]) if found else np.empty(0, dtype=np.int64)
+    summed = [_summed(live, cell) for cell in found]
+    missing = np.concatenate([np.empty(0, dtype=np.int64), *(gone for _, gone in summed)])
     told, events = sum(cell.told for cell in found), sum(cell.size for cell in found)
     if not events or events != told + len(missing) or events != (live.size if live.counted is None else live.counted):
         raise StudyDamaged(f"places of evaluation {number} are gone: restore a backup")
-    total = noised(sum(_total(live, cell) for cell in found))
+    total = noised(sum(total for total, _ in summed))
     state.counters.told += told
     state.counters.forgotten += len(missing)
     outcome = {"state": RELEASED, "events": events, "total": total, "missing": missing}
@@ -54,23 +55,17 @@ def release(
     return True
 
 
-def _missing(live: OpenEvaluation, cell: Cell) -> Any:
-    """Return the slots of a cell that have no loss; refuse a cell that does not fit."""
-    slots, _, given_up = all_entries(live.number, cell.losses)
+def _summed(live: OpenEvaluation, cell: Cell) -> tuple[int, Integers]:
+    """Return the sum of a cell, private and un-noised, and the slots without a loss; refuse what does not fit."""
+    slots, integers, given_up = all_entries(live.number, cell.losses)
     inside = not len(slots) or (cell.first <= int(slots.min()) and int(slots.max()) < cell.end)
     if not inside or len(np.unique(slots)) < len(slots) or cell.left or cell.given_back or cell.wanted != cell.size:
         raise StudyDamaged(f"evaluation {live.number} was told a loss twice, or in a wrong place: restore a backup")
     if len(slots) != cell.size or int(given_up.sum()) != cell.missing:
         raise StudyDamaged(f"losses of evaluation {live.number} are gone: restore a backup")
-    return slots[given_up]
-
-
-def _total(live: OpenEvaluation, cell: Cell) -> int:
-    """Return the sum of a cell, exactly; private, un-noised."""
-    _, integers, given_up = all_entries(live.number, cell.losses)
     total = int(np.where(given_up, live.grid.middle, integers).sum())
     integers[:] = 0  # private values are not left lying about
-    return total
+    return total, slots[given_up]
 
 
 def abandon(state: EvaluationsState, connection: Connection, cells: CellTable, live: OpenEvaluation) -> None:

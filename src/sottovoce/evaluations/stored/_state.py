@@ -7,6 +7,7 @@ any order; and places are dealt by turns, so that each has slots of its own, cou
 It holds no loss: those stay in their cells until the evaluation is released.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -143,9 +144,9 @@ class EvaluationsState:
                 self._read(row)
             except KeyError:
                 raise StudyDamaged(f"evaluation {row.number} lacks what it should hold: restore a backup") from None
-        reserved = cells.reserved()
+        returned = cells.returned() if self.counters.returned else {}  # which looks at every cell
         for number, live in self.rounds.items():
-            live.reserved, live.returned = reserved.get(number, (0, 0))
+            live.reserved, live.returned = cells.end_of(number), returned.get(number, 0)
         if len(self.outcomes) != self.counters.closed:
             raise StudyDamaged("the counters of the evaluations do not agree with what is stored: restore a backup")
         self.stale = False
@@ -196,10 +197,10 @@ class EvaluationsState:
         slots = {
             number: iter(
                 slot
-                for cell in self._take(cells, self.rounds[number], order.count(number), _SINGLE_CELL)
+                for cell in self._take(cells, self.rounds[number], count, _SINGLE_CELL)
                 for slot in range(cell.first, cell.end)
             )
-            for number in sorted(set(order))
+            for number, count in sorted(Counter(order).items())
         }
         self.turn = turn
         self._note_coins()

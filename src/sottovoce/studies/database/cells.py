@@ -498,14 +498,19 @@ class CellTable:
         ).fetchone()
         return None if found is None else str(found[0])
 
-    def reserved(self) -> dict[int, tuple[int, int]]:
-        """Return, by round, the slot after the last that was reserved, and how many were given back of those before."""
+    def end_of(self, round_number: int) -> int:
+        """Return the slot after the last of a round that was reserved."""
+        last = "SELECT first + size FROM sottovoce_cells WHERE study = ? AND round = ? ORDER BY first DESC LIMIT 1"
+        found = self._execute(last, (self._study, round_number)).fetchone()
+        return 0 if found is None else int(found[0])
+
+    def returned(self) -> dict[int, int]:
+        """Return, by round, how many events were given back, and are to be had again."""
         found = self._execute(
-            "SELECT round, max(first + size), sum(size * given_back) FROM sottovoce_cells WHERE study = ? "
-            "GROUP BY round",
+            "SELECT round, sum(size) FROM sottovoce_cells WHERE study = ? AND given_back = 1 GROUP BY round",
             (self._study,),
         )
-        return {int(number): (int(end), int(returned)) for number, end, returned in found.fetchall()}
+        return {int(number): int(count) for number, count in found.fetchall()}
 
     def of_round(self, round_number: int) -> list[Cell]:
         """Return all cells of a round, losses and all, in order; held until the transaction ends."""
