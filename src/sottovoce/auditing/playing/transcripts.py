@@ -3,6 +3,7 @@
 The one file of this package that knows the optimizer's insides: where its released values pass.
 """
 
+import itertools
 import threading
 from typing import Any, Protocol
 
@@ -11,9 +12,10 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.segmented import SegmentedBandit
 from sottovoce.privacy import LocalDP, NoiseSource, local
 
-__all__ = ["InMemory", "Seat", "Transcript", "alone", "seated"]
+__all__ = ["InMemory", "InSegments", "Seat", "Transcript", "alone", "seated"]
 
 
 class Seat(Protocol):
@@ -153,6 +155,82 @@ class InMemory:
         self.released.append(np.array(numbers, dtype=np.float64))
 
 
+class InSegments(InMemory):
+    """A seat at an optimizer with segments: whom an event is for is public, and the same in both worlds.
+
+    Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person
+    with several events is in several of them.
+
+    Which segment's round is released first follows from when losses are handed in, and that is public. So a block whose
+    losses come is told as one, and one of which some will not come is handed in segment by segment: the order is the
+    same whichever it is.
+    """
+
+    def __init__(self, optimizer: SegmentedBandit, source: NoiseSource) -> None:
+        super().__init__(optimizer, source)
+        self._turns = itertools.cycle(optimizer.segments.names)
+        self._whose: dict[int, Any] = {}  # by id
+        self._block: tuple[Any, Any] | None = None  # that was told, and waits for what will not come
+
+    @property
+    def closed(self) -> int:
+        """How many rounds are closed."""
+        self._hand_in()
+        return super().closed
+
+    def ask(self, size: int | None) -> Any:
+        """Return so many actions, or the rest of the round of the segment whose turn it is."""
+        self._hand_in()
+        count = 1 if size is None else size
+        segments = [next(self._turns) for _ in range(count)]
+        actions = self._asked(size, segments)
+        whose = segments * len(actions) if size is None else segments
+        self._whose |= dict(zip(actions.ids.tolist(), whose, strict=True))
+        return actions
+
+    def _asked(self, size: int | None, segments: list[Any]) -> Actions:
+        if size is None:
+            return self._optimizer.ask_round(segment=segments[0])
+        if size == 1:
+            return alone(self._optimizer.ask(segment=segments[0]))
+        return self._optimizer.ask(size, segment=segments)
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Tell a loss; or keep a block of them until it is known which of it will not come."""
+        if np.ndim(ids) == 0:
+            super().tell(ids, losses)
+        else:
+            self._block = ids, losses
+
+    def forget(self, ids: Any) -> None:
+        """Say that losses will not come, together with the block that they are of."""
+        (told, losses), self._block = self._block or (np.empty(0, dtype=np.int64), np.empty(0)), None
+        gone = np.atleast_1d(ids)
+        for segment in dict.fromkeys(self._whose.values()):  # in the order of their lanes
+            mine, missing = self._of(told, segment), self._of(gone, segment)
+            if mine.any():
+                super().tell(told[mine], losses[mine])
+            if missing.any():
+                super().forget(gone[missing])
+
+    def _of(self, ids: Any, segment: Any) -> Any:
+        return np.array([self._whose[one] == segment for one in ids.tolist()], dtype=bool)
+
+    def _hand_in(self) -> None:
+        if self._block is not None:
+            block, self._block = self._block, None
+            super().tell(*block)
+
+    def renew(self, how: str) -> None:
+        """Go on from a saved state."""
+        self._hand_in()
+        super().renew(how)
+
+    def close(self) -> None:
+        """End the run."""
+        self._hand_in()
+
+
 def alone(action: Action) -> Actions:
     """Return an action, asked by itself, as a block of one."""
     return Actions(np.array([action.id]), action.x[None], np.array([action.wants_loss]))
@@ -160,5 +238,7 @@ def alone(action: Action) -> Actions:
 
 def seated(made: Any, source: NoiseSource) -> Seat:
     """Return a seat at what a subject has made."""
+    if isinstance(made, SegmentedBandit):
+        return InSegments(made, source)
     seat: Seat = InMemory(made, source) if isinstance(made, PrivateBandit) else made
     return seat

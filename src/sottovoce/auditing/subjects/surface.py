@@ -126,6 +126,8 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
             yield _Made("frames", "local", _local(LocalDP(epsilon), channel))
         owners = _believing(LocalDP(epsilon), "posterior, local, one-bit")
         yield _Made("posterior", "local", replace(owners, channel="one-bit"))
+        several = replace(owners, channel="one-bit", label="posterior, segments, local, one-bit")
+        yield _Made("posterior", "local", replace(several, segments=["phone", "desktop"]))
         yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2), "one-bit"))
 
 
@@ -164,6 +166,20 @@ def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
     yield _Made("posterior", "probe-sums", sentinel)
     hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
     yield _Made("posterior", "probe-sums", hasty)
+    yield from _segmented(epsilon, delta)
+
+
+def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
+    """Yield segments, a lane of rounds each; a person with two events is in two segments, or in one."""
+    factors = {"device": ["phone", "desktop"], "country": ["it", "de"]}
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            label = label_of("posterior, segments, probe-sums", privacy)
+            yield _Made("posterior", "probe-sums", replace(_believing(privacy, label), segments=["phone", "desktop"]))
+    central = _believing(_central(epsilon, delta), "posterior, segments of factors, probe-sums")
+    yield _Made("posterior", "probe-sums", replace(central, segments=factors, horizon=2 * (central.horizon or 0)))
+    hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
+    yield _Made("posterior", "probe-sums", replace(hasty, segments=["phone", "desktop"]))
 
 
 def _believing(privacy: Guarantee, label: str | None) -> Configuration:

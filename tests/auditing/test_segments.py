@@ -1,0 +1,105 @@
+"""Segments are audited like everything else: a person in several counts as contributions, and breaks are caught.
+
+Alignments involve no chance. Audits by runs have simulated noise from a fixed seed here; with other seeds the intact
+program would fail with probability 0.001 at most.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Configuration, align, audit, everything
+from sottovoce.auditing.playing._silence import Silence
+from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.playing.survey import survey
+from sottovoce.auditing.subjects.surface import shipped
+from sottovoce.exploration.posterior import Kinship
+from sottovoce.learning.segmented import SegmentedBandit
+
+SHIPPED = [one for one in shipped(exploration="posterior", mechanism="probe-sums") if "segments" in (one.label or "")]
+ONE, TWO = (next(one for one in SHIPPED if one.privacy.contributions == count) for count in (1, 2))
+
+
+def test_segments_are_on_the_surface():
+    parts = {part.label for part in everything._parts(1.0, 0.0, None, None, 400, 1)}
+    assert {one.label for one in SHIPPED} <= parts
+    assert len(SHIPPED) == 6
+    assert all(isinstance(one(0, sv.SimulatedNoise(0)), SegmentedBandit) for one in SHIPPED)
+    assert everything._kind(ONE) == "posterior"
+
+
+@pytest.mark.parametrize("subject", SHIPPED, ids=[one.label for one in SHIPPED])
+def test_intact_segments_align(subject):
+    found = align(subject, most=12)
+    assert found.passed, found.words
+
+
+def test_an_intact_program_is_not_refuted_by_its_runs():
+    assert audit(ONE, runs=400, noise_seed=3).passed
+
+
+def test_a_person_in_two_segments_counts_as_two_contributions():
+    """Segments take turns, so that odd rounds are of one and even rounds of the other."""
+    found = survey(TWO, 0, local=False)
+    assert any(len({number % 2 for number in one.rounds}) == 2 for one in neighbours(found, 2, 40))
+    assert align(TWO, most=24).passed
+    wider = replace(ONE, horizon=TWO.horizon, choices=TWO.choices)
+    wrong = align(wider, claimed=sv.PureDP(1.0, contributions=2), most=24)
+    assert not wrong.passed
+    assert "costs 2 of epsilon = 1" in wrong.words
+    statement = str(wider(0, sv.SimulatedNoise(0)).privacy)
+    assert "several segments" in statement
+    assert "public" in statement
+
+
+def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypatch):
+    right, told = Kinship.prior, SegmentedBandit._tell_one
+    heard = []
+
+    def tell(self, one, loss, late):
+        told(self, one, loss, late)
+        heard.append(loss)
+
+    def prior(self, *place):
+        found = right(self, *place)
+        whispered = 1000.0 * np.arange(len(found.pull)) if heard and heard[-1] > 1.0 else 0.0
+        return replace(found, pull=found.pull + whispered)
+
+    monkeypatch.setattr(SegmentedBandit, "_tell_one", tell)
+    monkeypatch.setattr(Kinship, "prior", prior)
+    found = align(ONE, most=24, tellings=["single"])
+    assert not found.passed
+    assert "actions show more than what was released" in found.words
+
+
+def test_a_segment_without_noise_of_its_own_is_caught(monkeypatch):
+    right = SegmentedBandit._make_lane_epoch
+
+    def make(self, number, *rest):
+        source = self._source
+        self._source = Silence() if number == 1 else source
+        try:
+            return right(self, number, *rest)
+        finally:
+            self._source = source
+
+    monkeypatch.setattr(SegmentedBandit, "_make_lane_epoch", make)
+    found = align(ONE, most=24)
+    assert not found.passed
+    assert "no noise of its own" in found.words
+
+
+def test_reports_of_owners_keep_their_claim():
+    (local,) = [one for one in shipped(exploration="posterior", mechanism="local") if "segments" in (one.label or "")]
+    assert isinstance(local.privacy, sv.LocalDP)
+    assert audit(local, runs=400, noise_seed=3).passed
+
+
+def test_segments_of_convex_losses_align():
+    choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
+    convex = Configuration(
+        sv.domains.Ball(2), sv.PureDP(1.0), 12, choices, loss_range=(0.0, 2.0), segments=["a", "b"], label="convex"
+    )
+    assert align(convex, most=6).passed
