@@ -141,6 +141,29 @@ def test_a_repeated_request_is_answered_as_before(served):
     assert [one["number"] for one in status] == [0]
 
 
+def test_what_another_worker_has_answered_first_is_undone(served, monkeypatch):
+    """Two workers that get the same request at once both find nothing on record; one of them is late."""
+    done(post(served, "open", events=50))
+    requests, calls = served.app.state.context.requests, []
+    find = requests.find
+
+    def late(wanted):
+        calls.append(wanted)
+        return {} if len(calls) == 1 else find(wanted)
+
+    for call, body in (("assign", {}), ("open", {"events": 7})):
+        once = {"Idempotency-Key": call}
+        first = done(post(served, call, once, **body))
+        calls.clear()
+        with monkeypatch.context() as patch:
+            patch.setattr(requests, "find", late)
+            again = post(served, call, once, **body)
+        assert (done(again), again.headers["Idempotent-Replayed"]) == (first, "true")
+    assert done(look(served, "evaluation?number=0"))["outstanding"] == 1
+    assert [one["number"] for one in done(look(served, "status"))["open"]] == [0, 1]
+    assert done(look(served, "evaluation?number=2"))["abandoned"]
+
+
 def test_reports_of_owners(serve, sqlite_url):
     service = serve(storage=sqlite_url)
     assert create(service, privacy={"epsilon": 2.0, "local": True}).status_code == 201
