@@ -22,7 +22,7 @@ from sottovoce.studies.database.tables import RELEASED, epochs, rounds
 from sottovoce.studies.session.session import Session
 from sottovoce.studies.session.state import StudyState
 
-__all__ = ["Course", "course_of"]
+__all__ = ["NO_COURSE", "Course", "course_of"]
 
 _SUMS = "this plan releases running sums, not rounds: no round has a mean of its own"
 _SIGNED = "this plan releases differences of losses, not their sums: a round has no mean"
@@ -67,7 +67,7 @@ class Course:
         return f"Course({len(self.means)} means of {self.seen} rounds, {self.changes} changes)"
 
 
-_NOTHING = Course(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+NO_COURSE = Course(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
 def course_of(session: Session, earlier: Course | None, most: int) -> Course:
@@ -88,7 +88,7 @@ def course_of(session: Session, earlier: Course | None, most: int) -> Course:
     with session.at_rest():
         changes, changed_at = _changes(session.state)
         problem = session.state.problem
-    begin = _NOTHING if earlier is None or earlier.generation != generation else earlier
+    begin = NO_COURSE if earlier is None or earlier.generation != generation else earlier
     grown = _added(begin, found, {number: Plan.from_dict(one["plan"]) for number, one in made.items()}, problem, most)
     return replace(grown, seen=closed, changes=changes, changed_at=changed_at, generation=generation)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, Unpack, overload
+from typing import Any, Self, TypeVar, Unpack, cast, overload
 
 from numpy.typing import NDArray
 from sqlalchemy import Connection
@@ -17,6 +17,7 @@ from sottovoce.errors import ForkRefused, StorageError, StudyBehind, WrongReport
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
+from sottovoce.learning.bandit.private_bandit import no_segments
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
 from sottovoce.learning.planning.choosing import make_plan
@@ -24,12 +25,13 @@ from sottovoce.learning.planning.plan import Plan
 from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.studies.calls.asking import Asker, Order
 from sottovoce.studies.calls.closing import tend, tend_to
+from sottovoce.studies.calls.counting import counted
 from sottovoce.studies.calls.ids import Place, places_of
 from sottovoce.studies.calls.knowing import misfit_at_hand, posterior_of, recommendation_of
 from sottovoce.studies.calls.listing import outstanding
 from sottovoce.studies.calls.telling import Telling
 from sottovoce.studies.calls.telling_each import Outcomes, Recorded, TellCall, tell_each
-from sottovoce.studies.calls.waiting import checked_waiting, first_waiting
+from sottovoce.studies.calls.waiting import checked_waiting
 from sottovoce.studies.course import Course, course_of
 from sottovoce.studies.database.snapshot import take_snapshot
 from sottovoce.studies.database.storage import Storage
@@ -46,6 +48,8 @@ from sottovoce.studies.status import Status
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
 __all__ = ["Study"]
+
+_Kind = TypeVar("_Kind", bound="Study")
 
 
 class Study:
@@ -143,7 +147,7 @@ class Study:
             found = create_or_resume(storage, Wish(name, given, waiting, seed, noise, ledger))
             if restored and ledger is None:
                 refuse_without_ledger(storage, found.study, name)
-            study = cls(storage, name, found, repeat)
+            study = _kind_of(cls, found)(storage, name, found, repeat)
             study._session.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:
                 study._session.submit(study._begin_new_life)
@@ -156,32 +160,41 @@ class Study:
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None) -> Action: ...
+    def ask(self, size: None = None, *, segment: Any = None) -> Action: ...
 
     @overload
-    def ask(self, size: int) -> Actions: ...
+    def ask(self, size: int, *, segment: Any = None) -> Actions: ...
 
-    def ask(self, size: int | None = None) -> Action | Actions:
+    def ask(self, size: int | None = None, *, segment: Any = None) -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts.
 
         Parameters
         ----------
         size
             How many actions; None for a single `Action`.
+        segment
+            Whom it is for, of a study with `segments`; for a block, one segment for all of it or a list with one for
+            each event.
         """
+        if segment is not None:
+            raise no_segments()
         return self._asker.one() if size is None else self._asker.block(Order(whole("size", size)))
 
-    def ask_round(self, most: int | None = None) -> Actions:
+    def ask_round(self, most: int | None = None, *, segment: Any = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
 
         Parameters
         ----------
         most
             How many actions at most; None for all that are left of the round.
+        segment
+            Whose round, of a study with `segments`.
         """
+        if segment is not None:
+            raise no_segments()
         return self._asker.block(Order(None, None if most is None else whole("most", most)))
 
-    def ask_in_parts(self, size: int, first: int = 16) -> Iterator[Actions]:
+    def ask_in_parts(self, size: int, first: int = 16, *, segment: Any = None) -> Iterator[Actions]:
         """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
 
         Blocks grow from `first` actions. All of them count as one call: none counts against the patience of another.
@@ -192,7 +205,11 @@ class Study:
             How many actions in all.
         first
             How many in the first block.
+        segment
+            Whom all of them are for, of a study with `segments`.
         """
+        if segment is not None:
+            raise no_segments()
         return self._asker.in_parts(whole("size", size), whole("first", first))
 
     # ------------------------------------------------------------------ telling
@@ -315,48 +332,63 @@ class Study:
             return found
 
     def _status(self, connection: Connection) -> Status:
-        session, cells = self._session, self._session.cells(connection)
-        state, counters, hand, privacy = session.state, session.state.counters, session.hand, self.privacy
-        counts, first = cells.counts(), state.first_open()
-        asked = counters.asked - counters.returned - hand.count
-        in_hand = hand.slots_of(first.number) if first is not None else None
-        guarantee = self._found.configuration.privacy
-        spent = f"all of it: {guarantee}" if counters.closed else "nothing so far"
+        session, found = self._session, counted(self._session, connection)
+        state = session.state
         return Status(
             self.name,
-            counters.generation,
-            counters.closed,
-            state.rounds_opened - counters.closed,
-            asked,
-            counters.told + sum(told for _, told, *_ in counts),
-            counters.forgotten + sum(missing for _, _, missing, *_ in counts),
-            sum(left - free for *_, left, free in counts) - hand.wanted(),
-            state.remaining(hand.count),
-            privacy.headline,
-            spent if guarantee.private else "nothing is protected",
+            state.counters.generation,
+            found.round,
+            found.open_rounds,
+            found.asked,
+            found.told,
+            found.forgotten,
+            found.outstanding,
+            state.remaining(session.hand.count),
+            self.privacy.headline,
+            self._spent(found.round),
             self.point,
-            max(0, counters.closed - max(counters.erased, session.erased)),
+            found.erasure_pending,
             state.patience,
-            counters.deadline,
-            None if in_hand is None else first_waiting(state, cells, in_hand, asked, session.storage.now(connection)),
+            state.deadline,
+            found.waiting,
             misfit_at_hand(session),
             None if self.domain.labels is None else self.domain.chosen(self.point),
         )
 
-    def recommend(self) -> Recommendation:
+    def _spent(self, closed: int) -> str:
+        guarantee = self._found.configuration.privacy
+        if not guarantee.private:
+            return "nothing is protected"
+        return f"all of it: {guarantee}" if closed else "nothing so far"
+
+    def recommend(self, *, segment: Any = None) -> Recommendation:
         """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
 
         Released values alone decide it, of all processes. Works for a study whose events are all asked, too.
+
+        Parameters
+        ----------
+        segment
+            For whom, of a study with `segments`; None for one decision for all of them, with that of each beside it.
         """
+        if segment is not None:
+            raise no_segments()
         self._session.submit(lambda connection: None)
         self._tend()
         return recommendation_of(self._session)
 
-    def posterior(self) -> Posterior:
+    def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about losses: to look at, to `save`, and to begin another study with (`prior=`).
 
         It holds released values alone. Plans without a model (frames, designs) have none, and say so.
+
+        Parameters
+        ----------
+        segment
+            Of whom, of a study with `segments`.
         """
+        if segment is not None:
+            raise no_segments()
         self._session.submit(lambda connection: None)
         self._tend()
         statement, known = self.privacy, posterior_of(self._session)
@@ -364,7 +396,7 @@ class Study:
             raise ValueError("there is no posterior yet: nothing was asked")
         return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
 
-    def course(self, earlier: Course | None = None, *, most: int = 2_000) -> Course:
+    def course(self, earlier: Course | None = None, *, most: int = 2_000, segment: Any = None) -> Course:
         """Return what was released, round after round, and how often the world was seen to change; see `Course`.
 
         Parameters
@@ -373,6 +405,8 @@ class Study:
             What was returned before, by this study: then only what was released since is read.
         most
             How many rounds at most: the newest ones.
+        segment
+            Whose, of a study with `segments`.
 
         Examples
         --------
@@ -386,6 +420,8 @@ class Study:
         ...     study.course().means.round(6).tolist()
         [0.5]
         """
+        if segment is not None:
+            raise no_segments()
         newest = whole("most", most)
         self._session.submit(lambda connection: None)
         self._tend()
@@ -582,6 +618,15 @@ class Study:
 
     def __reduce__(self) -> Any:
         raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")
+
+
+def _kind_of(kind: type[_Kind], found: Found) -> type[_Kind]:
+    """Return what a study is opened as: one with segments is of a kind of its own."""
+    if found.configuration.segments is None:
+        return kind
+    from sottovoce.studies.segmented import SegmentedStudy
+
+    return cast(type[_Kind], SegmentedStudy)
 
 
 def _passed(given: dict[str, Any]) -> dict[str, Any]:

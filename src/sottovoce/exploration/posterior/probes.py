@@ -8,6 +8,7 @@ Tests: tests/exploration/test_posterior_probes.py.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,21 @@ class PosteriorProbes(Explorer):
         """Let other segments say what they know, before a round begins."""
         if self.ask_others is not None:
             self.belief.lean_on(*self.ask_others())
+
+    def stand_alone(self, horizon: int, segments: int) -> None:
+        """Believe what was released of this segment, and nothing that others say, until they are asked again.
+
+        Parameters
+        ----------
+        horizon
+            Events that the segment is expected to have in all.
+        segments
+            How many there are.
+        """
+        alone: Belief = self.belief.sibling()
+        alone.go_back(self.belief.knowledge())
+        alone.settings = replace(alone.settings, horizon=horizon, segments=segments)
+        self.belief = alone
 
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""

@@ -7,7 +7,7 @@ next one, and actions that nobody got are handed out again.
 Tests: tests/learning/segmented/test_interrupts.py raises at every line of every call.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -38,9 +38,10 @@ from sottovoce.learning.bandit.open_rounds import Filling, as_ids
 from sottovoce.learning.bandit.private_bandit import PrivateBandit
 from sottovoce.learning.bandit.rounds import Block
 from sottovoce.learning.segmented.lane import Lane, asked_of
+from sottovoce.learning.segmented.requests import missing_segment, segments_of_block
 from sottovoce.learning.segmented.stretch import events_before_an_end
 
-__all__ = ["LIFE_BITS", "SegmentedBooks", "are_several", "missing", "several"]
+__all__ = ["LIFE_BITS", "SegmentedBooks"]
 
 _EVENT_BITS, _LANE_BITS = 36, 12
 LIFE_BITS = 15
@@ -75,7 +76,7 @@ class SegmentedBooks(PrivateBandit):
     def _lane_of(self, segment: Any) -> Lane:
         """Return the lane of a segment; opened, if it has none."""
         if segment is None:
-            raise missing()
+            raise missing_segment()
         key = self.segments.key(segment)
         return self._by_segment.get(key) or self._open_lane(key)
 
@@ -229,17 +230,9 @@ class SegmentedBooks(PrivateBandit):
 
     def _keys_of(self, size: int, segment: Any) -> tuple[list[Segment], Integers]:
         """Return the segments of a block, in the order of their first events, and which one each event has."""
-        if not are_several(segment):
-            if segment is None:
-                raise missing()
-            return [self.segments.key(segment)], np.zeros(size, dtype=np.int64)
-        given = several(segment)
-        if len(given) != size:
-            raise ValueError(f"segment must be one, or one for each of the size={size} actions, got {len(given)}")
-        places: dict[Segment, int] = {}
-        index = np.array([places.setdefault(self.segments.key(one), len(places)) for one in given], dtype=np.int64)
+        places, index = segments_of_block(self.segments, size, segment)
         self._check_room([one for one in places if one not in self._by_segment])
-        return list(places), index
+        return places, index
 
     def _look_around_for(self, size: int) -> None:
         """Refuse to ask beyond the horizon; close rounds that are out of patience; count how many may be asked now."""
@@ -318,24 +311,3 @@ class SegmentedBooks(PrivateBandit):
 
 def _never(one: int) -> UnknownAction:
     return UnknownAction(f"id {one} was never handed out; nothing of this call was recorded")
-
-
-def missing() -> TypeError:
-    return TypeError("segment is missing: say whom the action is for, as in ask(segment=...)")
-
-
-def are_several(segment: Any) -> bool:
-    if isinstance(segment, Mapping):
-        return any(are_several(one) for one in segment.values())
-    return isinstance(segment, list | np.ndarray) or (hasattr(segment, "__array__") and np.ndim(segment) > 0)
-
-
-def several(segment: Any) -> Sequence[Any]:
-    """Return segments that were given as a list, an array, or lists of levels by factor."""
-    if not isinstance(segment, Mapping):
-        return segment.tolist() if hasattr(segment, "tolist") else list(segment)
-    columns = {name: list(one) for name, one in segment.items()}
-    lengths = {len(one) for one in columns.values()}
-    if len(lengths) > 1:
-        raise ValueError(f"segment must have as many levels of each factor, got {sorted(lengths)}")
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

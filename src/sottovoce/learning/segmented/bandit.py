@@ -21,9 +21,10 @@ from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding, joined_outstanding
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.recommendation import Recommendation, believed_by
-from sottovoce.learning.segmented._books import LIFE_BITS, SegmentedBooks, are_several, missing, several
+from sottovoce.learning.segmented._books import LIFE_BITS, SegmentedBooks
 from sottovoce.learning.segmented.lane import segment_of
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
+from sottovoce.learning.segmented.requests import are_several, missing_segment, several
 from sottovoce.privacy import Ledger, NoiseSource
 
 __all__ = ["SegmentedBandit"]
@@ -122,7 +123,7 @@ class SegmentedBandit(SegmentedBooks):
         """Return what is believed of a segment, with what others say; of one that was never asked for, just that."""
         self._tidy()
         if segment is None:
-            raise missing()
+            raise missing_segment()
         key = self.segments.key(segment)
         lane = self._by_segment.get(key)
         if lane is not None:

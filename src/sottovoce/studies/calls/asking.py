@@ -24,7 +24,6 @@ from sottovoce.studies.session.state import Reserving
 __all__ = ["Asker", "Order"]
 
 _MOST = 1024  # actions of one part
-_LARGEST_SLICE = 4096  # events that are reserved at a time for calls to come
 _SOON = 0.5  # seconds: a slice that is used up within them was too small
 _OFTEN = 8  # calls that came so soon one after the other, before any is reserved for
 _FRESH = 1.0  # seconds for which what is in hand is handed out without a look at the storage
@@ -33,13 +32,15 @@ _FRESH = 1.0  # seconds for which what is in hand is handed out without a look a
 class Order(NamedTuple):
     """What a call wants: `size` actions, or the rest of the round, `most` at most.
 
-    `rest` are those that later parts of the same call will want; `since` counts the events asked before its first part.
+    `rest` are those that later parts of the same call will want; `since` counts the events asked before its first part;
+    `spare` is whether more may be reserved for calls to come.
     """
 
     size: int | None
     most: int | None = None
     rest: int = 0
     since: int | None = None
+    spare: bool = True
 
 
 class _Asked(NamedTuple):
@@ -57,10 +58,12 @@ class Asker:
         Of the study; the key signs its ids.
     tend
         What to do after events were reserved: closing rounds, and so on.
+    lane
+        The number of the segment, if it is of one.
     """
 
-    def __init__(self, session: Session, key: bytes, tend: Callable[[], None]) -> None:
-        self._session, self._key, self._tend = session, key, tend
+    def __init__(self, session: Session, key: bytes, tend: Callable[[], None], lane: int | None = None) -> None:
+        self._session, self._key, self._tend, self._lane = session, key, tend, lane
         self._slice, self._soon, self._reserved_at = 1, 0, -float("inf")
 
     def one(self) -> Action:
@@ -69,7 +72,7 @@ class Asker:
         (taken,) = asked.taken
         draw = taken.block.draw
         wants = draw.wants_loss is None or bool(draw.wants_loss[taken.start])
-        (one,) = sign(self._key, asked.generation, taken.block.round.number, (taken.first,))
+        (one,) = sign(self._key, asked.generation, taken.block.round.number, (taken.first,), self._lane)
         return speaking(self._session.state.problem.domain)(one, taken.block.row(taken.start), wants)
 
     def block(self, order: Order) -> Actions:
@@ -90,11 +93,21 @@ class Asker:
         ids = [
             one
             for taken in asked.taken
-            for one in sign(self._key, asked.generation, taken.block.round.number, _slots(taken))
+            for one in sign(self._key, asked.generation, taken.block.round.number, _slots(taken), self._lane)
         ]
         x = [taken.block.draw.actions[taken.start : taken.stop] for taken in asked.taken]
         wants = [taken.block.wants_loss[taken.start : taken.stop] for taken in asked.taken]
         return Actions(np.array(ids), joined(x), joined(wants), self._session.state.problem.domain)
+
+    # ------------------------------------------------------------------ with others
+
+    def take(self, connection: Connection, size: int) -> None:
+        """Reserve as many as are not in hand, and no more, within a transaction of several segments."""
+        self._take(connection, Order(size, spare=False), patient=True)
+
+    def hand_out(self, size: int) -> Actions:
+        """Hand out what is in hand; there must be as many."""
+        return self._signed(self._handed_out(size))
 
     # ------------------------------------------------------------------ from the hand, or from the storage
 
@@ -109,7 +122,7 @@ class Asker:
 
     def _handed_out(self, size: int) -> _Asked:
         session = self._session
-        before = session.state.counters.asked - session.hand.count
+        before = session.position
         return _Asked(session.hand.take(size), session.state.counters.generation, before)
 
     def _reserved(self, order: Order) -> _Asked:
@@ -133,14 +146,14 @@ class Asker:
         elif self._soon < _OFTEN:
             self._soon += 1
         else:
-            self._slice = min(2 * max(self._slice, wanted), _LARGEST_SLICE)
+            self._slice = min(2 * max(self._slice, wanted), self._session.most_in_hand)
 
     def _take(self, connection: Connection, order: Order, patient: bool) -> int | None:
         """Reserve actions; or give up rounds instead, and return None."""
         session, hand = self._session, self._session.hand
         state, cells = session.state, session.cells(connection)
         hand.drop(state.counters.closed)  # others have closed it without what is in hand
-        before = state.counters.asked - hand.count
+        before = session.position
         try:  # both refuse before they change anything
             state.check_remaining((order.size or 1) + order.rest, hand.count)
             if not patient and give_up(state, cells, before):
@@ -150,7 +163,7 @@ class Asker:
             raise Refusal(refused) from None
         need = size - hand.count
         if need > 0:
-            spare = max(0, self._slice - need)
+            spare = max(0, self._slice - need) if order.spare else 0
             since = before if order.since is None else order.since
             now = session.storage.now(connection)
             session.fresh = state.reserve(connection, cells, Reserving(need, spare, size, since, now))

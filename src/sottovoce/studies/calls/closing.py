@@ -41,7 +41,7 @@ def tend_to(session: Session, filled: Iterable[int]) -> None:
 
 def forget_overdue(session: Session) -> None:
     """Count losses as missing whose round was asked to its end longer ago than the study's deadline."""
-    deadline, first = session.state.counters.deadline, session.state.first_open()
+    deadline, first = session.state.deadline, session.state.first_open()
     # This looks only whether to look closer; the storage's own clock decides. Rounds become full in order: later ones
     # need no look before the first is overdue.
     if deadline is None or first is None or first.full_at is None or time.time() <= first.full_at + deadline:
@@ -51,7 +51,7 @@ def forget_overdue(session: Session) -> None:
 
 def _forget_overdue(session: Session, connection: Connection) -> None:
     now, state, cells = session.storage.now(connection), session.state, session.cells(connection)
-    deadline = state.counters.deadline
+    deadline = state.deadline
     for live in list(state.rounds.values()):
         if deadline is None or live.full_at is None or now <= live.full_at + deadline:  # another may have lifted it
             break

@@ -16,7 +16,7 @@ from sottovoce.studies.session.session import Session
 __all__ = ["outstanding"]
 
 
-def outstanding(session: Session, key: bytes, limit: int | None) -> Outstanding:
+def outstanding(session: Session, key: bytes, limit: int | None, lane: int | None = None) -> Outstanding:
     """Return the actions that wait for their loss, the oldest first, `limit` at most; and all rounds that wait."""
 
     def look(connection: Connection) -> tuple[list[Cell], list[tuple[int, ...]]]:
@@ -38,7 +38,7 @@ def outstanding(session: Session, key: bytes, limit: int | None) -> Outstanding:
             if number in state.rounds and left - free > len(in_hand[number])
         )
     # Ids are signed while others work: of a million that takes seconds.
-    ids = [one for number, slots in places for one in sign(key, generation, number, slots.tolist())]
+    ids = [one for number, slots in places for one in sign(key, generation, number, slots.tolist(), lane)]
     rounds = [np.full(len(slots), number) for number, slots in places]
     positions = [firsts[number] + slots for number, slots in places]
     ages = np.maximum(0, asked - _joined(positions) - 1)
@@ -63,7 +63,7 @@ def _places(cells: list[Cell], in_hand: dict[int, Integers], limit: int) -> list
 def _waiting(session: Session, live: StudyRound, outstanding: int, asked: int) -> WaitingRound:
     patience, left = session.state.patience, None
     if patience is not None and live.full_after is not None:
-        left = max(0, live.full_after + patience - asked)
+        left = max(0, live.full_after + patience - session.position)
     return WaitingRound(live.number, outstanding, min(live.open.size, asked - live.first), live.open.size, left)
 
 

@@ -28,9 +28,10 @@ from sottovoce.studies.session.engine import (
     Waiting,
 )
 
-__all__ = ["Telling"]
+__all__ = ["Filling", "Telling"]
 
-_Filling = tuple[Cell, Integers, Integers | None]
+Filling = tuple[Cell, Integers, Integers | None]
+"""A cell, the slots of it that are filled, and their losses: PRIVATE; None where they are given up."""
 
 
 class Telling:
@@ -139,14 +140,14 @@ class Telling:
         try:
             if any(place.generation != state.counters.generation for place in self._places):
                 raise NotHere
-            fillings: list[_Filling] = []
+            fillings: list[Filling] = []
             for number, chosen in self._by_round():
                 fillings += self._fillings(state, cells, number, chosen)
         except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
             raise Refusal(refused) from None
         if self._parts is not None and self._dropped:
             raise NotHere  # whose it was is found out call by call
-        return self._stored(cells, fillings)
+        return self.stored(cells, fillings)
 
     def _by_round(self) -> Iterator[tuple[int, Integers]]:
         """Yield rounds in order, each with the places in the call that are its own."""
@@ -159,7 +160,7 @@ class Telling:
     def _slots(self, chosen: Integers) -> Integers:
         return np.array([self._places[one].slot for one in chosen], dtype=np.int64)
 
-    def _fillings(self, state: Following, cells: CellTable, number: int, chosen: Integers) -> Iterator[_Filling]:
+    def _fillings(self, state: Following, cells: CellTable, number: int, chosen: Integers) -> Iterator[Filling]:
         """Yield what is to be put into the cells of an open round."""
         live, slots = state.rounds.get(number), self._slots(chosen)
         if live is None:
@@ -207,10 +208,14 @@ class Telling:
 
     def with_the_lock(self, state: Following, connection: Connection, cells: CellTable) -> Told:
         """Do the same where the state is in step, so that it can be said why events have no cell."""
+        return self.stored(cells, self.checked(state, connection, cells))
+
+    def checked(self, state: Following, connection: Connection, cells: CellTable) -> list[Filling]:
+        """Return what is to be put into cells, with the lock held; refuse all of it if anything speaks against one."""
         self._already = self._dropped = 0
         try:
             self._check_life(state)
-            fillings: list[_Filling] = []
+            fillings: list[Filling] = []
             for number, chosen in self._by_round():
                 if state.is_closed(number, state.counters, cells):
                     self._check_closed(state, connection, number, self._slots(chosen))
@@ -218,7 +223,7 @@ class Telling:
                     fillings += self._fillings(state, cells, number, chosen)
         except (UnknownAction, AlreadyTold, RoundClosed, InvalidLoss) as refused:
             raise Refusal(refused) from None
-        return self._stored(cells, fillings)
+        return fillings
 
     def _check_life(self, state: Following) -> None:
         """Refuse ids of an earlier life; notice ids that the storage should know and does not."""
@@ -248,7 +253,7 @@ class Telling:
         self._refuse_late(number, wanted[given_up])
         self._refuse_repeated(number, wanted[~given_up])
 
-    def _stored(self, cells: CellTable, fillings: list[_Filling]) -> Told:
+    def stored(self, cells: CellTable, fillings: list[Filling]) -> Told:
         """Write down what cells are told."""
         last, filled = None, set()
         for cell, slots, integers in fillings:

@@ -139,7 +139,7 @@ def first_waiting(state: StudyState, cells: CellTable, in_hand: Integers, asked:
     live = state.first_open()
     if live is None:
         return None
-    patience, deadline = state.patience, state.counters.deadline
+    patience, deadline = state.patience, state.deadline
     positions = seconds = None
     if live.full_after is not None and patience is not None:
         positions = max(0, live.full_after + patience - asked)

@@ -1,11 +1,14 @@
-"""What a storage holds under a name: a study, or evaluations. Names are shared, so that none is taken for the other."""
+"""What a storage holds under a name: a study, or evaluations. Names are shared, so that none is taken for the other.
+
+Segments of studies have heads as well, under names that nobody can type.
+"""
 
 from sottovoce.errors import ConfigurationMismatch
 from sottovoce.exploration import Record
 
-__all__ = ["EVALUATIONS", "STUDY", "is_study", "refuse_other_kind"]
+__all__ = ["EVALUATIONS", "SEGMENT", "STUDY", "is_study", "name_of_segment", "refuse_other_kind"]
 
-STUDY, EVALUATIONS = "sottovoce study", "sottovoce evaluations"
+STUDY, EVALUATIONS, SEGMENT = "sottovoce study", "sottovoce evaluations", "sottovoce segment"
 
 _OTHERWISE = {
     STUDY: "name={name!r} is taken by evaluations: open them with sv.open_evaluations, or choose another name",
@@ -15,7 +18,18 @@ _OTHERWISE = {
 
 def is_study(record: Record) -> bool:
     """Whether a stored configuration is that of a study, as far as it says."""
-    return record.get("format") != EVALUATIONS
+    return record.get("format") not in (EVALUATIONS, SEGMENT)
+
+
+def name_of_segment(parent: int, number: int) -> str:
+    """Return the name of a segment's head: no name of a study has such letters in it.
+
+    Examples
+    --------
+    >>> name_of_segment(12, 3)
+    '\\x1f12\\x1f3'
+    """
+    return f"\x1f{parent}\x1f{number}"
 
 
 def refuse_other_kind(record: Record, kind: str, name: str) -> None:

@@ -65,11 +65,24 @@ def _let_studies_hold_rights(connection: Connection) -> None:
     )
 
 
+def _let_studies_have_segments(connection: Connection) -> None:
+    """Version 6: a study may have segments, each with a head of its own; none has any so far."""
+    number = "INTEGER" if connection.dialect.name == "sqlite" else "BIGINT"
+    connection.execute(
+        text(
+            f"CREATE TABLE sottovoce_lanes (parent {number} NOT NULL REFERENCES sottovoce_heads (id), "
+            f"number {number} NOT NULL, study {number} NOT NULL UNIQUE REFERENCES sottovoce_heads (id), "
+            "PRIMARY KEY (parent, number))"
+        )
+    )
+
+
 MIGRATIONS: Sequence[Migration] = (
     _let_studies_lose_patience,
     _remember_writers,
     _let_studies_hold_rights,
     put_losses_into_cells,
+    _let_studies_have_segments,
 )
 """Step i leads from version i + 1 to version i + 2; each is applied once, all of them in one transaction."""
 

@@ -8,6 +8,9 @@
 | blocks   | stretch of an open round  | the actions, public; deleted once the round is released         | no      |
 | cells    | stretch that was reserved | integer losses of an open round; erased with its release        | YES     |
 | rights   | study with a ledger       | the token with which it goes on under its charge                | no      |
+| lanes    | segment of a study        | which study it is of, and where its own head is                 | no      |
+
+A segment has a head of its own, with epochs, rounds, blocks and cells of its own: a study within a study.
 """
 
 from sqlalchemy import (
@@ -22,7 +25,7 @@ from sqlalchemy import (
     Table,
 )
 
-__all__ = ["OPEN", "RELEASED", "blocks", "cells", "epochs", "heads", "metadata", "rights", "rounds", "schema"]
+__all__ = ["OPEN", "RELEASED", "blocks", "cells", "epochs", "heads", "lanes", "metadata", "rights", "rounds", "schema"]
 
 OPEN, RELEASED, UNRELEASED, DROPPED = "open", "released", "unreleased", "dropped"  # states of a round
 
@@ -111,4 +114,12 @@ rights = Table(
     Column("entry", String, nullable=False),  # of the ledger
     Column("token", String),  # what the next process that opens the study presents
     Column("successor", String),  # of the token, written down before the ledger hears of it
+)
+
+lanes = Table(
+    "sottovoce_lanes",
+    metadata,
+    Column("parent", _Number, ForeignKey(heads.c.id), primary_key=True),
+    Column("number", _Number, primary_key=True),  # from 0, in the order in which segments were first asked for
+    Column("study", _Number, ForeignKey(heads.c.id), nullable=False, unique=True),
 )

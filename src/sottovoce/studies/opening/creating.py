@@ -21,7 +21,7 @@ from sottovoce.studies.database.kinds import STUDY, refuse_other_kind
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.database.tables import heads
+from sottovoce.studies.database.tables import heads, lanes
 from sottovoce.studies.opening.withheld import WithheldNoise
 from sottovoce.studies.session.counters import AUTO, Counters, insert_head
 from sottovoce.studies.session.rights import LedgerRight, keep
@@ -55,6 +55,7 @@ class Found:
     source: NoiseSource
     right: LedgerRight | None  # if a ledger was passed
     plan: Plan | None = None  # if it was just made
+    seed: int | None = None  # of the public coins
 
 
 def create_or_resume(storage: Storage, wish: Wish) -> Found:
@@ -73,7 +74,8 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
     missing = [name for name in _NEEDED if name not in wish.given]
     if missing:
         with storage.transaction() as connection:
-            names = connection.execute(select(heads.c.name).order_by(heads.c.name)).scalars().all()
+            own = heads.c.id.not_in(select(lanes.c.study))
+            names = connection.execute(select(heads.c.name).where(own).order_by(heads.c.name)).scalars().all()
         known = f"it has {', '.join(map(repr, names[:10]))}" if names else "it has none yet"
         raise StudyNotFound(
             f"name={wish.name!r}: no such study at {storage.name} ({known})", f"to create it, pass {', '.join(missing)}"
@@ -109,7 +111,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         study = insert_head(connection, wish.name, pack(record), key, counters)
         if right is not None:
             keep(connection, study, right.entry, token)
-    return Found(study, key, identity, configuration, source, right, trial.plan)
+    return Found(study, key, identity, configuration, source, right, trial.plan, wish.seed)
 
 
 def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
@@ -150,7 +152,7 @@ def _resumed(storage: Storage, row: Any, wish: Wish) -> Found:
     right = _right(wish, record["identity"], stored.privacy, source)
     if right is not None:
         right.present(storage, row.id)
-    return Found(row.id, bytes(row.key), record["identity"], stored, source, right)
+    return Found(row.id, bytes(row.key), record["identity"], stored, source, right, seed=record["seed"])
 
 
 def stored_configuration(record: Record, domain: Domain | None) -> BanditConfiguration:

@@ -28,6 +28,7 @@ from sottovoce.studies.session.counters import Counters, load_counters, save_cou
 __all__ = [
     "CONSEQUENCES",
     "NOWHERE",
+    "WENT_BACK",
     "AtOnce",
     "Engine",
     "Following",
@@ -46,7 +47,7 @@ CONSEQUENCES = (
 
 NOWHERE = (-1, -1)  # where no cell is
 
-_WENT_BACK = (
+WENT_BACK = (
     "the storage is older than what this process has seen: it was restored from a backup under running processes, or "
     "has lost its latest changes"
 )
@@ -169,8 +170,9 @@ class Engine(Generic[State]):
     def __init__(self, storage: Storage, state: State, study: int) -> None:
         self.storage, self.state, self.study = storage, state, study
         self.erased = 0  # rounds whose losses are gone from the log, as far as this process has seen to it
-        self._writer = secrets.token_bytes(8)
+        self.writer = secrets.token_bytes(8)
         self._seen: Counters | None = None  # the last ones that were on record for certain
+        self._before = Counters(0)  # as they were when the transaction began
         self._last: LastTold | None = None
         self._known = KnownCells()
         self._looked = -float("inf")  # when the state last followed the storage
@@ -419,42 +421,59 @@ class Engine(Generic[State]):
         return left is None or left > last.left
 
     def _together(self, operations: list[Operation]) -> None:
-        state = self.state
         done: list[tuple[Operation, Any]] = []
-        behind: StudyBehind | None = None
         try:
             with self.storage.transaction() as connection:
-                counters, cells = load_counters(connection, self.study), self.cells(connection)
-                older = self._seen is not None and counters.is_older_than(self._seen)
-                if older or self._has_lost(cells, counters):
-                    behind, state.stale = StudyBehind(f"{_WENT_BACK}. {CONSEQUENCES}"), True
-                self._follow(connection, counters)
-                state.stale = True  # it may be ahead of what is stored, until that is committed
-                self._let_go_of_earlier_lives()
-                before = replace(state.counters)
-                if behind is not None and self._seen is not None:  # at once: two that notice must not end two lives
-                    self._begin_new_life(connection, cells, self._seen.generation)
-                    state.stale = True
+                behind = self.step_in(connection)
                 for one in operations if behind is None else ():
                     try:
                         assert one.do is not None
                         done.append((one, one.do(connection)))
                     except Refusal as refusal:
                         one.error = refusal.error
-                if state.counters != before:
-                    state.counters.erased = max(state.counters.erased, min(self.erased, state.counters.closed))
-                    save_counters(connection, state.counters, self._writer)
+                self.write_back(connection)
         except BaseException:
-            state.stale = True
-            self._undone()
+            self.step_back()
             raise
-        state.stale = False
-        self._take_note()
+        self.step_out()
         for one, value in done:
             one.succeed(value)
         if behind is not None:
             for one in operations:
                 one.error = behind
+
+    def step_in(self, connection: Connection) -> StudyBehind | None:
+        """Take the study's lock, and bring the state up to what is stored; if that went back, begin a new life."""
+        state, behind = self.state, None
+        counters, cells = load_counters(connection, self.study), self.cells(connection)
+        older = self._seen is not None and counters.is_older_than(self._seen)
+        if older or self._has_lost(cells, counters):
+            behind, state.stale = StudyBehind(f"{WENT_BACK}. {CONSEQUENCES}"), True
+        self._follow(connection, counters)
+        state.stale = True  # it may be ahead of what is stored, until that is committed
+        self._let_go_of_earlier_lives()
+        self._before = replace(state.counters)
+        if behind is not None and self._seen is not None:  # at once: two that notice must not end two lives
+            self._begin_new_life(connection, cells, self._seen.generation)
+            state.stale = True
+        return behind
+
+    def write_back(self, connection: Connection) -> None:
+        """Write down what has changed of the counters."""
+        counters = self.state.counters
+        if counters != self._before:
+            counters.erased = max(counters.erased, min(self.erased, counters.closed))
+            save_counters(connection, counters, self.writer)
+
+    def step_out(self) -> None:
+        """Go on with the state as it is: all of it is on record."""
+        self.state.stale = False
+        self._take_note()
+
+    def step_back(self) -> None:
+        """Trust nothing of the state: what was done is not on record."""
+        self.state.stale = True
+        self._undone()
 
     def _let_go_of_earlier_lives(self) -> None:
         """What was in hand, or told, in an earlier life is worth nothing in this one."""

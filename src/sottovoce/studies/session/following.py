@@ -113,7 +113,7 @@ def _row(connection: Connection, study: int, number: int) -> Any:
 def _epoch_from(state: StudyState, number: int, row: Any) -> tuple[Epoch, Chain]:
     made = read(f"epoch {number}", row.made)
     adopt(state.configuration.domain, made)
-    epoch = Epoch(state.problem_of(number), Plan.from_dict(made["plan"]), state.source, first=made["first"])
+    epoch = state.known_epoch(number, Plan.from_dict(made["plan"]), made["first"])
     return epoch, _learn(epoch, number, row)
 
 
@@ -144,7 +144,7 @@ def _read_round(state: StudyState, row: Any, public: Record) -> None:
     opened = OpenRound(epoch, public["point"], exploration, public["size"], public["last"])
     opened.opened = public["opened"]
     live = state.rounds.setdefault(row.number, StudyRound(row.number, public["epoch"], public["first"], opened))
-    live.open, live.learned = opened, public.get("learned")
+    live.open, live.learned, live.terms = opened, public.get("learned"), part(public, "terms")
     live.full_at, live.full_after, live.whole = row.full_at, row.full_after, bool(row.whole)
 
 

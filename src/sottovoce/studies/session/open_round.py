@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.exploration import Decisions, Draw
+from sottovoce.exploration import Decisions, Draw, Record
 from sottovoce.learning.bandit.rounds import OpenRound
 
 __all__ = ["DrawnBlock", "Hand", "StudyRound", "Taken"]
@@ -29,6 +29,7 @@ class StudyRound:
     closed: bool = False
     learned: int | None = None  # rounds that its epoch had learned from when it began; studies of old do not say
     whole: bool = False  # no action of it that wants a loss is still to be reserved
+    terms: Record = field(default_factory=dict)  # what it rests on beyond what its epoch has learned
     _quantiser: Callable[[float], int] | None = None
 
     @property

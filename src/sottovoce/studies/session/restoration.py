@@ -20,12 +20,14 @@ __all__ = ["begin_new_life", "next_generation"]
 _STEP = 2**24  # generations are raised by up to this much, so that two lives of one backup differ
 
 
-def begin_new_life(state: StudyState, connection: Connection, cells: CellTable, newest: int = 0) -> None:
-    """Drop what is not released, and raise the generation above all that were met, `newest` among them."""
+def begin_new_life(
+    state: StudyState, connection: Connection, cells: CellTable, newest: int = 0, generation: int | None = None
+) -> None:
+    """Drop what is not released, and raise the generation above all that were met, `newest` among them; or to one."""
     if state.right is not None:
         state.right.present_within(connection, state.counters.id)
     counters = state.counters
-    counters.generation = next_generation(counters, newest)
+    counters.generation = next_generation(counters, newest) if generation is None else generation
     _drop_open_rounds(state, connection, cells)
     counters.structure += 1
     state.start_over()

@@ -13,6 +13,8 @@ from sottovoce.studies.session.state import StudyState
 
 __all__ = ["Session"]
 
+_LARGEST_SLICE = 4096  # events that are reserved at a time for calls to come
+
 
 class Session(Engine[StudyState]):
     """The engine of a study.
@@ -29,6 +31,16 @@ class Session(Engine[StudyState]):
         super().__init__(storage, state, study)
         self.hand = Hand()  # actions that are reserved for this process
         self.fresh: list[Taken] = []  # reserved within the transaction: in hand once that is committed
+
+    @property
+    def most_in_hand(self) -> int:
+        """How many actions may be reserved for calls to come."""
+        return _LARGEST_SLICE
+
+    @property
+    def position(self) -> int:
+        """Positions that were asked, without what this process has in hand: what patience counts."""
+        return self.state.clock - self.hand.count
 
     def _follow(self, connection: Connection, counters: Counters) -> None:
         follow(self.state, connection, counters)

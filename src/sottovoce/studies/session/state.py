@@ -21,6 +21,7 @@ from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.saved_state import coins_record, design_record, refuse_secrets
+from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.privacy import NoiseSource
 from sottovoce.studies.database import tables
@@ -72,13 +73,19 @@ class StudyState:
         Where noise comes from: never from anything that is stored.
     right
         To the charge of a ledger, if one was passed: a new life presents it.
+    problem
+        What the configuration is about, if that is at hand.
     """
 
     def __init__(
-        self, configuration: BanditConfiguration, source: NoiseSource, right: LedgerRight | None = None
+        self,
+        configuration: BanditConfiguration,
+        source: NoiseSource,
+        right: LedgerRight | None = None,
+        problem: Problem | None = None,
     ) -> None:
         self.configuration, self.source, self.right = configuration, source, right
-        self.problem = configuration.problem()
+        self.problem = configuration.problem() if problem is None else problem
         self.horizon = None if configuration.horizon is None else self.problem.horizon
         self.coins = np.random.Generator(np.random.SFC64(0))
         self.counters = Counters(0)
@@ -120,6 +127,16 @@ class StudyState:
         return None if self.horizon is None else self.horizon - counters.asked + counters.returned + in_hand
 
     @property
+    def clock(self) -> int:
+        """Positions that were asked: what patience counts."""
+        return self.counters.asked
+
+    @property
+    def deadline(self) -> float | None:
+        """Seconds that pass before a full round stops waiting for its losses; None if it waits for ever."""
+        return self.counters.deadline
+
+    @property
     def patience(self) -> int | None:
         """Events that are asked before a full round stops waiting for its losses; None if it waits for ever."""
         setting = "auto" if self.counters.patience == AUTO else self.counters.patience
@@ -133,13 +150,13 @@ class StudyState:
             self._open_block(connection)
         length = _SINGLE_CELL if order.call == 1 else min(order.call, LONGEST)
         fresh: list[Taken] = []
-        after, left = self.counters.asked + max(0, need), need
+        after, left = self.clock + max(0, need), need
         for block in list(self.ahead) if need > 0 else ():
             count = min(left, block.size - block.asked)
             fresh += self._reserve_in(connection, block, count, length, after, order.now)
             left -= count
             if not left:
-                spare = min(order.spare, block.size - block.asked, self._until_due())
+                spare = min(order.spare, block.size - block.asked, self._until_due(), self._unclaimed())
                 if spare > 0 and block.draw.wants_loss is None:  # what wants no loss may outlive its round
                     fresh += self._reserve_in(connection, block, spare, length, after, order.now)
                 break
@@ -155,7 +172,11 @@ class StudyState:
         first, patience = self.first_open(), self.patience
         if first is None or first.full_after is None or patience is None:
             return _FAR
-        return first.full_after + patience - self.counters.asked
+        return first.full_after + patience - self.clock
+
+    def _unclaimed(self) -> int:
+        """How many events may be reserved ahead before the horizon is reached: a block ends there, if not before."""
+        return _FAR
 
     def _reserve_in(
         self, connection: Connection, block: DrawnBlock, count: int, length: int, after: int, now: float
@@ -167,7 +188,7 @@ class StudyState:
         changes: Record = {}
         if live.number >= self.counters.closed:
             if block.first + block.asked == live.end:
-                live.full_at, live.full_after = now, max(after, live.end)
+                live.full_at, live.full_after = now, max(after, self.clock - self.counters.asked + live.end)
                 changes = {"full_at": now, "full_after": live.full_after}
             if not live.whole and self._wants_no_more(live):
                 live.whole = True
@@ -273,6 +294,7 @@ class StudyState:
         is_new = live is None or live.open is not opened
         if live is None or is_new:
             live = StudyRound(self.rounds_opened, number, first, opened, learned=epoch.learner.observed)
+            live.terms = self.terms(epoch)
             self.rounds[live.number] = live
             self.rounds_opened += 1
             self.point = self.original(number, opened.point)
@@ -290,6 +312,10 @@ class StudyState:
         self.counters.coins = pack(coins_record(self.coins))
         self.counters.structure += 1
 
+    def terms(self, epoch: Epoch) -> Record:
+        """Return what a round that has just begun rests on beyond what its epoch has learned: for `verify`."""
+        return {}
+
     def public_record(self, live: StudyRound) -> Record:
         """Return what is stored of a round before it is released."""
         exploration = {f"exploration.{name}": value for name, value in live.open.exploration.record().items()}
@@ -303,6 +329,7 @@ class StudyState:
             "opened": live.open.opened,
             "point": live.open.point,
             **learned,
+            **{f"terms.{name}": value for name, value in live.terms.items()},
             **exploration,
         }
 
@@ -318,7 +345,7 @@ class StudyState:
         first = sum(self.lengths)
         self.lengths = [next(lengths) for _ in range(number + 1)]
         previous = self.epochs.get(number - 1)
-        epoch = next_epoch(self.problem_of(number), self.configuration, self.source, first=first, previous=previous)
+        epoch = self.new_epoch(number, first, previous)
         refuse_secrets(epoch)
         follows = previous is not None and previous.plan.position == epoch.plan.position
         after = previous.learner.observed if previous is not None and follows else None  # where it begins: for `verify`
@@ -327,6 +354,14 @@ class StudyState:
         values = {"made": pack(made), "learned": self.learned_record(number), "passed": 0, "opened": 0}
         connection.execute(insert(epochs).values(study=self.counters.id, number=number, **values))
         self.counters.structure += 1
+
+    def new_epoch(self, number: int, first: int, previous: Epoch | None) -> Epoch:
+        """Plan and begin the epoch after `previous`."""
+        return next_epoch(self.problem_of(number), self.configuration, self.source, first=first, previous=previous)
+
+    def known_epoch(self, number: int, plan: Plan, first: int) -> Epoch:
+        """Return an epoch that was planned before; what it has learned is still to be restored."""
+        return Epoch(self.problem_of(number), plan, self.source, first=first)
 
     # ------------------------------------------------------------------ closing
 
@@ -362,11 +397,15 @@ class StudyState:
         self.counters.told += gathered.told
         self.counters.forgotten += len(gathered.missing)
         if released is not None:  # the last round of an epoch is never released, and teaches nothing
-            live.open.epoch.take_in(released._replace(exploration=live.open.exploration), live.open.point)
+            self.teach(live, released)
         self.chains[live.epoch] = self.chains[live.epoch].add(live.number, data)
         learned = self.learned_record(live.epoch)
         connection.execute(epoch_row(epochs.update(), self.counters.id, live.epoch).values(learned=learned))
         self.learned = self.counters.closed
+
+    def teach(self, live: StudyRound, released: ReleasedRound) -> None:
+        """Let an epoch learn from a round that was just released."""
+        live.open.epoch.take_in(released._replace(exploration=live.open.exploration), live.open.point)
 
     def learned_record(self, epoch: int) -> bytes:
         """Return what is stored of an epoch's learning."""
