@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from sqlalchemy import Connection, case, func, select
 
@@ -14,7 +14,7 @@ from sottovoce.studies.database.kinds import is_study
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.database.tables import OPEN, cells, heads, rounds
+from sottovoce.studies.database.tables import OPEN, cells, heads, lanes, rounds
 
 __all__ = ["Catalogue", "StudyEntry", "list_studies", "prepare_storage"]
 
@@ -138,9 +138,13 @@ class Catalogue:
             self._learn(connection, found)
             losses = _losses(connection)
             opened = _open_rounds(connection, self._storage.now(connection))
+            parents = {row.study: row.parent for row in connection.execute(select(lanes.c.study, lanes.c.parent))}
         self._ready = True
+        parts: dict[int, list[Any]] = {}  # heads by study: its own, and those of its segments
+        for row in found:
+            parts.setdefault(parents.get(row.id, row.id), []).append(row)
         return tuple(
-            _entry(row, self._known[row.id], losses.get(row.id, (0, 0, 0)), opened.get(row.id, (0, 0)))
+            _entry(row, self._known[row.id], _summed(parts[row.id], losses, opened))
             for row in found
             if self._others.get(row.id) != bytes(row.key)
         )
@@ -195,8 +199,11 @@ def _losses(connection: Connection) -> dict[int, tuple[int, int, int]]:
 
 def _open_rounds(connection: Connection, now: float) -> dict[int, tuple[int, int]]:
     """Return, by study, how many rounds are open, and how many of these should have been closed by the clock."""
-    late = func.sum(case((rounds.c.full_at + heads.c.deadline < now, 1), else_=0))
+    parent = heads.alias()  # whose deadline it is that counts for a segment
+    deadline = case((lanes.c.parent.is_(None), heads.c.deadline), else_=parent.c.deadline)
+    late = func.sum(case((rounds.c.full_at + deadline < now, 1), else_=0))
     joined = rounds.join(heads, (rounds.c.study == heads.c.id) & (rounds.c.number >= heads.c.closed))
+    joined = joined.outerjoin(lanes, lanes.c.study == heads.c.id).outerjoin(parent, parent.c.id == lanes.c.parent)
     counts = select(rounds.c.study, func.count(), late).select_from(joined).where(rounds.c.state == OPEN)
     return {int(row[0]): (int(row[1]), int(row[2])) for row in connection.execute(counts.group_by(rounds.c.study))}
 
@@ -208,22 +215,43 @@ def _making(key: Any, record: Record) -> _Making:
     return _Making(bytes(key), made["domain_name"], made["horizon"], str(guarantee), simulated, private)
 
 
-def _entry(row: Any, made: _Making, losses: tuple[int, int, int], opened: tuple[int, int]) -> StudyEntry:
-    told, missing, waiting = losses
+class _Sums(NamedTuple):
+    """Counts of a study: its own, and those of its segments."""
+
+    asked: int
+    closed: int
+    told: int
+    forgotten: int
+    waiting: int
+    opened: int
+    overdue: int
+    pending: int
+
+
+def _summed(parts: list[Any], losses: dict[int, tuple[int, int, int]], opened: dict[int, tuple[int, int]]) -> _Sums:
+    each = []
+    for row in parts:
+        told, missing, waiting = losses.get(row.id, (0, 0, 0))
+        counts = row.asked - row.returned, row.closed, row.told + told, row.forgotten + missing, waiting
+        each.append((*counts, *opened.get(row.id, (0, 0)), max(0, row.closed - row.erased)))
+    return _Sums(*map(sum, zip(*each, strict=True)))
+
+
+def _entry(row: Any, made: _Making, sums: _Sums) -> StudyEntry:
     return StudyEntry(
         name=row.name,
         domain=made.domain,
         horizon=made.horizon,
-        asked=row.asked - row.returned,
-        rounds=row.closed,
+        asked=sums.asked,
+        rounds=sums.closed,
         privacy=made.privacy,
         simulated=made.simulated,
-        told=row.told + told,
-        forgotten=row.forgotten + missing,
-        waiting=waiting,
-        open_rounds=opened[0],
-        overdue=opened[1],
-        erasure_pending=max(0, row.closed - row.erased),
+        told=sums.told,
+        forgotten=sums.forgotten,
+        waiting=sums.waiting,
+        open_rounds=sums.opened,
+        overdue=sums.overdue,
+        erasure_pending=sums.pending,
         generation=row.generation,
         private=made.private,
     )

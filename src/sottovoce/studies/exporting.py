@@ -35,7 +35,8 @@ def exported(
     Open rounds are left out: they hold losses that are not released. A closed round has its number, its first event
     and its size, its state ("released", "unreleased" for the last of an epoch, "dropped" after a restoration), the
     point it was played around, how many losses were missing and, if released, the numbers with their noise and the
-    public weights behind them. `labels` are the names of a point's coordinates, in their order, or None.
+    public weights behind them; of a study with segments, each says whose it is. `labels` are the names of a point's
+    coordinates, in their order, or None.
     """
     return {
         "format": FORMAT,
@@ -45,8 +46,8 @@ def exported(
         "labels": None if problem.domain.labels is None else as_plain(problem.domain.labels),
         "privacy": str(privacy),
         "status": _plain(status.to_dict()),
-        "epochs": [_epoch(row) for row in snapshot.epochs],
-        "rounds": list(_rounds(snapshot, problem)),
+        "epochs": [{**_segment(one), **_epoch(row)} for one in snapshot.all for row in one.epochs],
+        "rounds": [{**_segment(one), **row} for one in snapshot.all for row in _rounds(one, problem)],
     }
 
 
@@ -75,9 +76,18 @@ def _configuration(snapshot: Snapshot) -> dict[str, Any]:
     if prior := part(made, "prior"):  # a file of its own, and large: `posterior` of the study that released it
         made = {name: one for name, one in made.items() if not name.startswith("prior.")}
         made["prior"] = repr(Posterior.from_record(prior))
+    if segments := part(made, "segments"):
+        made = {name: one for name, one in made.items() if not name.startswith("segments.")}
+        made["segments"] = segments
     waiting = {name: in_words(getattr(snapshot.study, name)) for name in ("patience", "deadline")}
     facts = {"identity": record["identity"], **waiting, "simulated_noise": record["simulated"]}
     return _mapping({**made, **facts})
+
+
+def _segment(snapshot: Snapshot) -> dict[str, Any]:
+    """Return whose rounds and epochs these are, if they are a segment's."""
+    record = read("the making of a segment", snapshot.study.configuration)
+    return {"segment": _plain(record["segment"])} if "segment" in record else {}
 
 
 def _epoch(row: Any) -> dict[str, Any]:

@@ -344,6 +344,7 @@ class SegmentedStudy(Study):
                 waiting=min(waiting, key=_urgency, default=None),
                 misfit=_worst([one.misfit() for one in beliefs.values() if len(one.history)]),
                 chosen=None if self.domain.labels is None else self.domain.chosen(point),
+                segments=tuple(self.sizes.items()),
             )
 
     def _status_of(self, lane: Lane) -> Counts:

@@ -130,11 +130,12 @@ def state_in(storage: Storage, name: str, domain: Domain | None, *, verify: bool
 
 def _stated(storage: Storage, name: str, snapshot: Snapshot, domain: Domain | None) -> StudyStatement:
     head = counters_of(snapshot.study)  # counts that fail their checksum are stated by nobody
+    counts = [counters_of(one.study) for one in snapshot.all]  # of segments, too
     record = read(f"the configuration of {name!r}", snapshot.study.configuration)
     configuration = stored_configuration(record, domain)
     problem = configuration.problem()
     source: NoiseSource = SimulatedNoise(0) if record["simulated"] else SecureNoise()  # nothing is drawn from it
-    states = [row.state for row in snapshot.rounds]
+    states = [row.state for one in snapshot.all for row in one.rounds]
     known = configuration.domain
     return StudyStatement(
         name=name,
@@ -146,15 +147,15 @@ def _stated(storage: Storage, name: str, snapshot: Snapshot, domain: Domain | No
         labels=None if known.labels is None else tuple(map(label_text, known.labels)),
         loss_range=configuration.loss_range,
         horizon=configuration.horizon,
-        asked=head.asked - head.returned,
-        told=head.told,
-        forgotten=head.forgotten,
-        rounds=head.closed,
+        asked=sum(one.asked - one.returned for one in counts),
+        told=sum(one.told for one in counts),
+        forgotten=sum(one.forgotten for one in counts),
+        rounds=sum(one.closed for one in counts),
         released=states.count(RELEASED),
         dropped=states.count(DROPPED),
         open_rounds=states.count(OPEN),
         generation=head.generation,
-        erasure_pending=max(0, head.closed - head.erased),
+        erasure_pending=sum(max(0, one.closed - one.erased) for one in counts),
         charged_as=snapshot.charged_as,
         reachable=_reachable(storage),
     )
@@ -162,8 +163,9 @@ def _stated(storage: Storage, name: str, snapshot: Snapshot, domain: Domain | No
 
 def _plan(snapshot: Snapshot, configuration: BanditConfiguration, problem: Problem) -> Plan:
     """Return the plan in force; before the first event, the one that will be."""
-    if snapshot.epochs:
-        return Plan.from_dict(read("the plan", snapshot.epochs[-1].made)["plan"])
+    newest = [one.epochs[-1] for one in snapshot.all if one.epochs]
+    if newest:
+        return Plan.from_dict(read("the plan", newest[0].made)["plan"])
     return make_plan(problem, plan=configuration.plan, **configuration.choices)
 
 

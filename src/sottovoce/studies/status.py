@@ -7,10 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.domains.naming import as_plain, in_words
-from sottovoce.exploration.posterior import Misfit
+from sottovoce.exploration.posterior import Misfit, Segment, segment_text
 from sottovoce.studies.calls.waiting import Waiting
 
 __all__ = ["Status"]
+
+_SHOWN = 8  # segments, in print
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +45,8 @@ class Status:
         What the first open round waits for: see `Waiting`; None if no round is open.
     misfit
         How well what was released fits the model of the losses; None if the plan has none, or nothing was released.
+    segments
+        Of a study with segments: each of them, with the events that were handed out for it.
     """
 
     name: str
@@ -63,6 +67,7 @@ class Status:
     waiting: Waiting | None
     misfit: Misfit | None = None
     chosen: Any = None
+    segments: tuple[tuple[Segment, int], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
@@ -74,12 +79,18 @@ class Status:
             "waiting": waiting,
             "misfit": misfit,
             "chosen": as_plain(self.chosen),
+            "segments": [{"segment": as_plain(one), "events": events} for one, events in self.segments],
         }
 
     def _waiting(self, waiting: Waiting) -> str:
         """Say what is waited for; and, where that holds up other rounds, what can be done."""
         advice = ". `outstanding` lists them; tell them, or `forget` those that will not come"
         return str(waiting) + (advice if waiting.outstanding and self.open_rounds > 1 else "")
+
+    def _segments(self) -> str:
+        shown = sorted(self.segments, key=lambda one: -one[1])[:_SHOWN]
+        rest = f", and {len(self.segments) - _SHOWN:,} smaller ones" if len(self.segments) > _SHOWN else ""
+        return ", ".join(f"{segment_text(one)} {events:,}" for one, events in shown) + rest
 
     def __str__(self) -> str:
         left = "" if self.remaining is None else f", {self.remaining:,} left"
@@ -88,6 +99,7 @@ class Status:
         rows = [
             ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (generation {self.generation})"),
             ("events", f"{self.asked:,} asked{left}"),
+            *([("segments", self._segments())] if self.segments else []),
             ("losses", f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
             *([] if self.waiting is None else [("waiting", self._waiting(self.waiting))]),
             ("privacy", self.privacy),

@@ -597,13 +597,8 @@ class Study:
     def _give_back(self) -> None:
         session = self._session
 
-        def give_back(connection: Connection) -> None:
-            cells = session.cells(connection)
-            for cell, used in session.hand.unused():
-                session.state.give_back(connection, cells, cell, used)
-
         if session.hand.count:
-            session.submit(give_back)
+            session.submit(session.give_back)
             session.hand.drop()
         session.note_erasure()
 

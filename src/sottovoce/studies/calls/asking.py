@@ -156,7 +156,7 @@ class Asker:
         before = session.position
         try:  # both refuse before they change anything
             state.check_remaining((order.size or 1) + order.rest, hand.count)
-            if not patient and give_up(state, cells, before):
+            if not patient and not session.holds_back and give_up(state, cells, before):
                 return None
             size = order.size if order.size is not None else state.rest_of_round(connection, order.most, hand.count)
         except HorizonReached as refused:

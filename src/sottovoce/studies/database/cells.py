@@ -459,9 +459,9 @@ class CellTable:
         )
 
     def version(self) -> int:
-        """Return the version of the study's counters, without waiting for whoever changes them."""
-        (found,) = self._execute("SELECT version FROM sottovoce_heads WHERE id = ?", (self._study,)).fetchone()
-        return int(found)
+        """Return the version of the study's counters, without waiting for whoever changes them; -1 if it is gone."""
+        found = self._execute("SELECT version FROM sottovoce_heads WHERE id = ?", (self._study,)).fetchone()
+        return -1 if found is None else int(found[0])
 
     def left_of(self, round_number: int, first: int) -> int | None:
         """Return how many losses a cell waits for; None if there is none."""

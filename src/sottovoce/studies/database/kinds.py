@@ -22,13 +22,7 @@ def is_study(record: Record) -> bool:
 
 
 def name_of_segment(parent: int, number: int) -> str:
-    """Return the name of a segment's head: no name of a study has such letters in it.
-
-    Examples
-    --------
-    >>> name_of_segment(12, 3)
-    '\\x1f12\\x1f3'
-    """
+    """Return the name of a segment's head: no name of a study has such a letter in it."""
     return f"\x1f{parent}\x1f{number}"
 
 

@@ -1,7 +1,7 @@
 """Everything that is stored of a study, read at one moment: for looking at it, not for changing it."""
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, Table, select
@@ -11,7 +11,7 @@ from sottovoce.errors import StudyNotFound
 from sottovoce.exploration import Record
 from sottovoce.studies.database.kinds import STUDY, refuse_other_kind
 from sottovoce.studies.database.migrations import VERSION, migrate, one_at_a_time, version_of
-from sottovoce.studies.database.tables import blocks, cells, epochs, heads, rights, rounds
+from sottovoce.studies.database.tables import blocks, cells, epochs, heads, lanes, rights, rounds
 
 __all__ = ["Snapshot", "take_snapshot", "tried"]
 
@@ -29,6 +29,12 @@ class Snapshot:
     blocks: list[Any]
     cells: list[Any]
     charged_as: str | None = None
+    lanes: tuple["Snapshot", ...] = ()  # of its segments, in the order in which they were first asked for
+
+    @property
+    def all(self) -> tuple["Snapshot", ...]:
+        """Itself, and its segments."""
+        return (self, *self.lanes)
 
     def __repr__(self) -> str:
         return f"Snapshot(<{len(self.rounds)} rounds>)"
@@ -60,7 +66,13 @@ def _read(connection: Connection, name: str, losses: bool, brief: bool) -> Snaps
         raise StudyNotFound(f"name={name!r}: no such study here")
     with suppress(DamagedRecord):  # what is damaged is for checks to find
         refuse_other_kind(unpack(bytes(study.configuration)), STUDY, name)
+    of_lanes = select(heads).join(lanes, lanes.c.study == heads.c.id).where(lanes.c.parent == study.id)
+    segments = connection.execute(of_lanes.order_by(lanes.c.number)).all()
+    parts = tuple(_rows_of(connection, one, losses, brief) for one in segments)
+    return replace(_rows_of(connection, study, losses, brief), lanes=parts)
 
+
+def _rows_of(connection: Connection, study: Any, losses: bool, brief: bool) -> Snapshot:
     def rows(table: Table, *order: Any, columns: tuple[Any, ...] = ()) -> list[Any]:
         wanted = select(*columns) if columns else select(table)
         return list(connection.execute(wanted.where(table.c.study == study.id).order_by(*order)))

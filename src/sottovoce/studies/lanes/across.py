@@ -65,7 +65,7 @@ def _take(family: Family, connection: Connection, wanted: list[tuple[Lane, int]]
 
 
 def _give_up(session: Member, connection: Connection, before: int) -> bool:
-    given_up = give_up(session.state, session.cells(connection), before)
+    given_up = not session.holds_back and give_up(session.state, session.cells(connection), before)
     session.write_back(connection)
     return given_up
 
@@ -101,15 +101,8 @@ def give_back(family: Family, keep: Sequence[Lane] = ()) -> bool:
     for lane in family.lanes_here():
         if lane in keep or not lane.session.hand.count:
             continue
-        session = lane.session
-
-        def back(connection: Connection, session: Any = session) -> None:
-            cells = session.cells(connection)
-            for cell, used in session.hand.unused():
-                session.state.give_back(connection, cells, cell, used)
-
-        session.submit(back)
-        session.hand.drop()
+        lane.session.submit(lane.session.give_back)
+        lane.session.hand.drop()
         found = True
     return found
 

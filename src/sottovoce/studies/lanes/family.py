@@ -112,8 +112,7 @@ class Family:
             return
         row = self.rows[place]
         self.asked += counters.asked - row.asked
-        same = {name: getattr(counters, name) for name in ("generation", "version", "asked", "returned", "closed")}
-        self.rows = [*self.rows[:place], row._replace(**same), *self.rows[place + 1 :]]
+        self.rows = [*self.rows[:place], row.after(counters), *self.rows[place + 1 :]]
 
     def settle(self, *, committed: bool) -> None:
         """Let all that took part in a transaction know what came of it."""
@@ -133,7 +132,7 @@ class Family:
     def renew(self, connection: Connection, newest: int) -> None:
         """Begin a new life of all segments: what is not released is dropped, and ids handed out before are refused."""
         counters = load_counters(connection, self.found.study)
-        self._take(connection, counters)
+        self._take(connection, counters)  # what one segment has is in the others' way no more
         if self.found.right is not None:
             self.found.right.present_within(connection, self.found.study)
         met = [newest, *(row.generation for row in self.rows)]

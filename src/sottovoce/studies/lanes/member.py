@@ -45,6 +45,11 @@ class Member(Session):
         return self.state.clock - self.family.in_hand
 
     @property
+    def holds_back(self) -> bool:
+        """Whether anything is in hand: patience passes as other segments are asked."""
+        return self.hand.count > 0
+
+    @property
     def most_in_hand(self) -> int:
         """How many actions may be reserved ahead."""
         return max(1, _SHARED // max(1, len(self.family.rows)))

@@ -20,7 +20,7 @@ from sottovoce.studies.session.counters import Counters, insert_head
 
 __all__ = ["LaneRow", "insert_lane", "rows_of", "segments_in"]
 
-_COLUMNS = ("generation", "version", "asked", "returned", "closed")
+_COLUMNS = ("generation", "version", "asked", "returned", "closed", "erased")
 _MANY = 500  # numbers in one question: databases take so many arguments at most
 
 
@@ -35,6 +35,11 @@ class LaneRow(NamedTuple):
     asked: int
     returned: int
     closed: int
+    erased: int
+
+    def after(self, counters: Counters) -> "LaneRow":
+        """Return what it is once these are its counters."""
+        return self._replace(**{name: getattr(counters, name) for name in _COLUMNS})
 
     def is_older_than(self, seen: "LaneRow") -> bool:
         """Whether a storage with this one has gone back since the other was seen."""

@@ -95,7 +95,7 @@ class LaneState(StudyState):
     def terms(self, epoch: Epoch) -> Record:
         """Return what others had released when a round began, and what it takes for granted."""
         settings = explorer_of(epoch).belief.settings
-        return {"horizon": settings.horizon, "segments": settings.segments, **self.family.voices.record()}
+        return {"horizon": settings.horizon, "segments": settings.segments, **self.family.voices.record(self)}
 
     def teach(self, live: StudyRound, released: ReleasedRound) -> None:
         """Learn from what was released of this segment alone."""

@@ -63,11 +63,15 @@ def _tend_where(family: "Family", give_up_at: int | None) -> None:
     found: list[int] = family.head.submit(lambda connection: _due(family, connection, give_up_at))
     for number in found:
         session = family.lane(family.rows[number]).session
+        if session.hand.count:  # nobody has them: their round need not be given up for them
+            session.submit(session.give_back)
+            session.hand.drop()
 
-        def give_up_now(connection: Connection, session: Member = session) -> None:
-            give_up(session.state, session.cells(connection), session.position)
+        def follow(connection: Connection, session: Member = session) -> None:
+            if give_up_at is not None:
+                give_up(session.state, session.cells(connection), session.position)
 
-        session.submit(give_up_now if give_up_at is not None else lambda connection: None)
+        session.submit(follow)
         tend(session)
     share_erasure(family)
 
@@ -97,9 +101,9 @@ def _due(family: "Family", connection: Connection, position: int | None) -> list
 
 def share_erasure(family: "Family") -> None:
     """See to it that losses of all segments are gone from the log, whosever round was closed: there is one log."""
-    sessions = [lane.session for lane in family.lanes_here() if not lane.session.state.stale]
-    closed = {one: one.state.counters.closed for one in sessions}
-    pending = [one for one in sessions if max(one.erased, one.state.counters.erased) < closed[one]]
-    if pending and family.storage.erase():
-        for one in pending:
-            one.erased = closed[one]
+    pending = [row for row in family.rows if row.closed > row.erased]
+    sessions = [(family.lane(row).session, row.closed) for row in pending]
+    waiting = [(one, closed) for one, closed in sessions if one.erased < closed]
+    if waiting and family.storage.erase():
+        for one, closed in waiting:
+            one.erased = closed

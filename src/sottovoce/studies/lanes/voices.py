@@ -127,9 +127,10 @@ class Voices:
             return lane.lengths[-1]
         return self.expected(lane.counters.asked)
 
-    def record(self) -> Record:
-        """Return what was heard last, in numbers: rounds that were closed of each segment, and how alike they were."""
+    def record(self, lane: LaneState) -> Record:
+        """Return what a round begins with, in numbers: rounds closed of each segment, and how alike segments are."""
         closed = [0 if mark is None else mark[2] for mark in self._marks]
+        closed[lane.number] = lane.counters.closed
         return {"closed": np.array(closed, dtype=np.int64), "likeness": list(self.kinship.likeness.places())}
 
     def informed(self, row: LaneRow) -> Belief:

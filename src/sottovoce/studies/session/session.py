@@ -38,6 +38,17 @@ class Session(Engine[StudyState]):
         return _LARGEST_SLICE
 
     @property
+    def holds_back(self) -> bool:
+        """Whether it has actions in hand of rounds that may be out of patience: these are to be handed out first."""
+        return False  # patience does not pass while they are
+
+    def give_back(self, connection: Connection) -> None:
+        """Give back what is in hand; it is to be dropped once that is committed."""
+        cells = self.cells(connection)
+        for cell, used in self.hand.unused():
+            self.state.give_back(connection, cells, cell, used)
+
+    @property
     def position(self) -> int:
         """Positions that were asked, without what this process has in hand: what patience counts."""
         return self.state.clock - self.hand.count

@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import part
-from sottovoce.exploration import Record
+from sottovoce.exploration import Explorer, Record
 from sottovoce.learning.bandit.doubling import epoch_lengths
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
@@ -21,7 +21,7 @@ from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED, UNRELEASE
 from sottovoce.studies.session.chain import Chain
 from sottovoce.studies.verifying._examiner import Examiner
 from sottovoce.studies.verifying._points import Points
-from sottovoce.studies.verifying._round_facts import RoundFacts, resumed
+from sottovoce.studies.verifying._round_facts import RoundFacts, on_its_terms, resumed
 
 __all__ = ["Replay"]
 
@@ -39,11 +39,14 @@ class Replay:
         That has looked at the rows; faults are added to its own.
     problem, horizon
         Of the study; None if the horizon is unknown.
+    like
+        Explorers by plan, of segments of the same study: what took long to set up is shared.
     """
 
     examiner: Examiner
     problem: Problem
     horizon: int | None
+    like: dict[str, Explorer] | None = None
     released: int = 0
     distance: float = 0.0  # of a stored point from the one that is computed again, at most
     tolerance: float = 0.0
@@ -72,7 +75,7 @@ class Replay:
             return
         center = np.array(learned["center"])
         middle = center if len(center) else None
-        epoch = Epoch(problem, plan, SimulatedNoise(0), first=made["first"], center=middle)  # no noise is drawn
+        epoch = self._begun(problem, plan, made["first"], middle)
         self._follow(number, epoch)
         self._center(number, epoch, center)
         local = isinstance(problem.privacy, LocalDP)
@@ -92,6 +95,15 @@ class Replay:
         RoundFacts(self.examiner, epoch, known, steps).check(self._mine.get(number, []))
         self._compare(number, {**epoch.state(), **self._chain(number, learned)}, learned)
         self._solved(number, learned)
+
+    def _begun(self, problem: Problem, plan: Plan, first: int, center: Floats | None) -> Epoch:
+        """Return an epoch that has learned nothing; no noise is drawn."""
+        key = repr(sorted(plan.to_dict().items()))
+        like = None if self.like is None else self.like.get(key)
+        epoch = Epoch(problem, plan, SimulatedNoise(0), first=first, center=center, like=like)
+        if self.like is not None:
+            self.like.setdefault(key, epoch.explorer)
+        return epoch
 
     def _follow(self, number: int, epoch: Epoch) -> None:
         """Let an epoch begin with what the one before it had learned by then."""
@@ -143,6 +155,7 @@ class Replay:
         exploration = resumed(epoch, public)
         what = f"round {row.number} has {len(record['numbers'])} numbers, and its probes need {exploration.numbers}"
         if self.examiner.expect(len(record["numbers"]) == exploration.numbers, what):
+            on_its_terms(epoch.explorer, public)
             epoch.take_in(ReleasedRound(exploration, record["numbers"], record["weights"]), public["point"])
             self.released += 1
 
@@ -215,8 +228,12 @@ class Replay:
                 words = f"{what} says that it began after {learned} rounds of its epoch were learned from"
                 if not self.examiner.expect(known, f"{words}, which cannot be"):
                     continue
-                distance, fits = points.distance(public["point"], points.index(learned, before))
                 least = learned
+                if "terms.segments" in public:  # its point follows from what other segments said as well
+                    inside = self.problem.domain.contains(self._known[number][0].stage.original(public["point"]), 1e-6)
+                    self.examiner.expect(inside, f"the point of {what} is not of the set")
+                    continue
+                distance, fits = points.distance(public["point"], points.index(learned, before))
             self.examiner.expect(fits, f"the point of {what} does not follow from the released rounds")
             self.distance = max(self.distance, distance)
         self.tolerance = max(self.tolerance, points.tolerance)

@@ -7,14 +7,15 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce._records import part
 from sottovoce.errors import StudyDamaged
-from sottovoce.exploration import Exploration, Record
+from sottovoce.exploration import Exploration, Explorer, Record
+from sottovoce.exploration.posterior import PosteriorProbes
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.studies.database.rows import draw_from_record
 from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED
 from sottovoce.studies.verifying._examiner import Examiner
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
-__all__ = ["RoundFacts", "resumed"]
+__all__ = ["RoundFacts", "on_its_terms", "resumed"]
 
 _EVENTS = ("actions", "wants", "index", "sign", "rows")  # of a stretch of actions: one entry for each event
 
@@ -23,6 +24,12 @@ def resumed(epoch: Epoch, public: Record) -> Exploration:
     """Return a round's exploration, as it was drawn."""
     drawn = {"waiting": np.empty((0, 2)), **part(public, "exploration")}
     return epoch.explorer.resume(public["point"], drawn)
+
+
+def on_its_terms(explorer: Explorer, public: Record) -> None:
+    """Let an explorer of a segment take for granted what a round did: how many events it may have, of how many."""
+    if isinstance(explorer, PosteriorProbes) and "terms.segments" in public:
+        explorer.stand_alone(public["terms.horizon"], public["terms.segments"])
 
 
 def _can_draw(exploration: Exploration, record: Record, public: Record) -> bool:
@@ -80,6 +87,7 @@ class RoundFacts:
         """Check what follows from the rounds that were learned from when a round began; return the events it has."""
         explorer, known, public = self._epoch.explorer, self._known, self._examiner.public[row.number]
         explorer.go_back(known[min(public.get("learned") or 0, len(known) - 1)])
+        on_its_terms(explorer, public)
         due = min(explorer.round_size(passed), self._epoch.plan.horizon - passed)
         fits = exploration.can_begin(passed, due)
         explorer.go_back(known[-1])

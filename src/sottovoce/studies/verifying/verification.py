@@ -8,6 +8,7 @@ from typing import Any
 from sottovoce._records import part
 from sottovoce.domains import Domain
 from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
+from sottovoce.exploration import Explorer
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.planning.problem import Problem
 from sottovoce.studies.database.kinds import STUDY
@@ -15,6 +16,7 @@ from sottovoce.studies.database.snapshot import Snapshot, take_snapshot, tried
 from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.opening.names import study_name
 from sottovoce.studies.verifying._examiner import MALFORMED, Examiner
+from sottovoce.studies.verifying._lanes import check_lanes
 from sottovoce.studies.verifying._replay import Replay
 
 __all__ = ["Verification", "verify_in", "verify_rows", "verify_stored"]
@@ -126,16 +128,22 @@ def verify_rows(
     examiner = Examiner(snapshot)
     examiner.faults += faults
     examiner.examine()
-    replay = _replayed(examiner, *_configuration(examiner, domain))
+    problem, horizon = _configuration(examiner, domain)
+    replays = [_replayed(examiner, problem, horizon)]
+    if snapshot.lanes or (problem is not None and problem.segments is not None):
+        found = check_lanes(snapshot, problem, horizon, examiner.faults)
+        replays += [_replayed(one, problem, horizon, found.like) for one in found.examiners]
+        examiner.faults += found.faults()
+        notes = [*notes, *found.notes]
     return Verification(
         name,
-        len(snapshot.rounds),
-        replay.released if replay else 0,
-        len(snapshot.epochs),
-        len(snapshot.blocks),
-        len(snapshot.cells),
-        replay.distance if replay else 0.0,
-        replay.tolerance if replay else 0.0,
+        sum(len(one.rounds) for one in snapshot.all),
+        sum(one.released for one in replays if one),
+        sum(len(one.epochs) for one in snapshot.all),
+        sum(len(one.blocks) for one in snapshot.all),
+        sum(len(one.cells) for one in snapshot.all),
+        max(one.distance if one else 0.0 for one in replays),
+        max(one.tolerance if one else 0.0 for one in replays),
         tuple(examiner.faults),
         tuple(notes),
     )
@@ -163,11 +171,13 @@ def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem |
     return problem, horizon
 
 
-def _replayed(examiner: Examiner, problem: Problem | None, horizon: int | None) -> Replay | None:
+def _replayed(
+    examiner: Examiner, problem: Problem | None, horizon: int | None, like: dict[str, Explorer] | None = None
+) -> Replay | None:
     """Learn again; nothing can be learned from rows that are damaged or out of order."""
     if problem is None or examiner.faults:
         return None
-    replay = Replay(examiner, problem, horizon)
+    replay = Replay(examiner, problem, horizon, like)
     try:
         replay.replay()
     except (SottovoceError, *MALFORMED) as reason:
@@ -177,7 +187,7 @@ def _replayed(examiner: Examiner, problem: Problem | None, horizon: int | None) 
 
 def _notes(storage: Storage, snapshot: Snapshot) -> list[str]:
     notes = []
-    pending = snapshot.study.closed - snapshot.study.erased
+    pending = sum(one.study.closed - one.study.erased for one in snapshot.all)
     if pending > 0:
         notes.append(f"losses of {_several(pending, 'round')} may linger in the log: erasure is tried with every call")
     if storage.path is not None and storage.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):

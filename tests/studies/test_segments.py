@@ -1,0 +1,564 @@
+"""Studies with segments: one horizon, one clock and one charge, however many processes ask for whom."""
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from killing import Child, arm
+from study_tools import Backup, Look, believing, curved, execute, integer_of, path_of
+
+import sottovoce as sv
+from sottovoce.errors import (
+    AlreadyTold,
+    HorizonReached,
+    InvalidLoss,
+    StudyBehind,
+    StudyNotFound,
+    UnknownAction,
+    UnknownSegment,
+)
+from sottovoce.studies import TellCall, list_studies
+
+NAMES = ["phone", "desktop", "tablet"]
+
+
+def segmented(**changes):
+    return believing(segments=NAMES) | changes
+
+
+def loss_of(one):
+    """Return the loss of an action by its id: whoever tells it, it is the same."""
+    lane, _, number, slot = (int(part, 16) for part in str(one).split(".")[:4])
+    return integer_of(number + 1000 * lane, slot) / 2**18
+
+
+def losses_of(ids):
+    return np.array([loss_of(one) for one in ids])
+
+
+def work(study, segments, told=None):
+    ids = study.ask(segment=segments).ids
+    study.tell(ids[:told], losses_of(ids[:told]))
+    return ids
+
+
+def lanes_in(url):
+    """Return what is stored of each segment."""
+    found = []
+    while True:
+        try:
+            found.append(Look(url, f"\x1f{Look(url).head.id}\x1f{len(found)}"))
+        except Exception:
+            return found
+
+
+# ---------------------------------------------------------------------- what is asked
+
+
+def test_events_of_segments_add_up_and_go_on_after_a_restart(opened, url):
+    study = opened(url, **segmented())
+    work(study, ["phone"] * 30 + ["desktop"] * 20 + ["phone"] * 5)
+    study.tell((one := study.ask(segment="tablet")).id, loss_of(one.id))
+    study.close()
+    again = opened(url)
+    assert again.sizes == {"phone": 35, "desktop": 20, "tablet": 1}
+    status = again.status()
+    assert (status.asked, status.told, status.outstanding, status.remaining) == (56, 56, 0, 100_000 - 56)
+    assert status.segments == (("phone", 35), ("desktop", 20), ("tablet", 1))
+    assert again.round == len(again.export()["rounds"]) > 2
+    found = again.verify()
+    assert found.ok, str(found)
+
+
+def test_a_block_answers_each_event_with_an_action_of_its_segment(opened, url):
+    study = opened(url, **segmented())
+    wanted = ["desktop", "phone", "phone", "tablet", "desktop"]
+    block = study.ask(segment=wanted)
+    numbers = {name: place for place, name in enumerate(study.sizes)}
+    assert [int(str(one).split(".")[0], 16) for one in block.ids] == [numbers[one] for one in wanted]
+    assert len(set(block.ids.tolist())) == 5
+    assert len(study.ask(4, segment="phone")) == 4
+    with pytest.raises(ValueError, match="one for each of the size=3 actions, got 2"):
+        study.ask(3, segment=["phone", "desktop"])
+
+
+def test_the_horizon_is_that_of_all_segments_together(opened, url):
+    study, other = opened(url, **segmented(horizon=100)), None
+    study.ask(60, segment="phone")
+    other = opened(url)
+    other.ask(30, segment="desktop")
+    with pytest.raises(HorizonReached, match="size=12 actions were asked for, and 10 of horizon=100 are left"):
+        study.ask(segment=["phone"] * 6 + ["tablet"] * 6)
+    assert study.remaining == 10
+    study.ask(segment=["phone"] * 5 + ["tablet"] * 5)
+    for each in (study, other):
+        with pytest.raises(HorizonReached):
+            each.ask(segment="desktop")
+    assert study.remaining == other.remaining == 0
+    assert study.verify().ok
+
+
+def test_what_is_in_hand_for_one_segment_does_not_use_up_the_horizon_of_others(opened, url):
+    """A process that asks often reserves ahead: for others, it gives that back."""
+    study = opened(url, **segmented(horizon=400))
+    for _ in range(190):  # one by one, soon after each other
+        study.ask(segment="phone")
+    asked = sum(row.head.asked for row in lanes_in(url))
+    for count in range(210):
+        study.ask(segment="desktop" if count % 2 else "tablet")
+    assert asked > 190  # there was something to give back
+    assert study.remaining == 0
+    assert study.sizes == {"phone": 190, "tablet": 105, "desktop": 105}
+
+
+def test_patience_counts_events_of_all_segments(opened, url):
+    study = opened(url, **segmented(patience=50))
+    asked = len(study.ask_round(segment="phone"))  # nobody will tell, nor ask for phones again
+    for _ in range(60):
+        study.tell((one := study.ask(segment="desktop")).id, loss_of(one.id))
+    status = study.status()
+    first = lanes_in(url)[0]
+    assert first.head.closed == 1
+    assert status.forgotten == first.head.forgotten == asked
+    assert study.verify().ok
+
+
+def test_a_deadline_holds_for_segments_that_nobody_asks_for(opened, url):
+    study = opened(url, **segmented(deadline=1e9))
+    asked = len(study.ask_round(segment="phone"))
+    execute(url, "UPDATE sottovoce_rounds SET full_at = full_at - 2e9")
+    study = opened(url)
+    assert study.status().forgotten == asked
+    study.change(deadline=None)
+    assert study.status().deadline is None
+
+
+def test_unknown_segments_are_refused_and_leave_nothing(opened, url):
+    study = opened(url, **segmented())
+    for wrong in ("phonee", 7, None, ["phone", "watch"]):
+        with pytest.raises((UnknownSegment, TypeError)):
+            study.ask(segment=wrong)
+    assert lanes_in(url) == []
+    with pytest.raises(UnknownSegment):
+        study.recommend(segment="watch")
+    plain = opened(url, name="plain", **believing())
+    for call in (plain.ask, plain.recommend, plain.posterior, plain.ask_round, plain.course):
+        with pytest.raises(TypeError, match="segments"):
+            call(segment="phone")
+
+
+def test_segments_are_opened_on_first_use_until_there_are_enough(opened, url):
+    study, other = opened(url, **segmented(segments=sv.Segments(limit=3))), None
+    other = opened(url)
+    study.ask(segment="a")
+    other.ask(segment=["b", "a"])
+    with pytest.raises(UnknownSegment, match="'d' would be one more than the 3"):
+        study.ask(segment=["c", "d"])  # neither of them
+    assert len(lanes_in(url)) == 2
+    study.ask(segment="c")
+    with pytest.raises(UnknownSegment, match="one more than the 3"):
+        other.ask(segment="d")
+    assert list(other.status().to_dict()["segments"]) == [
+        {"segment": "a", "events": 2},
+        {"segment": "b", "events": 1},
+        {"segment": "c", "events": 1},
+    ]
+
+
+@pytest.mark.timeout(60)
+def test_two_that_open_the_last_segment_at_once_do_not_both_get_it(opened, url):
+    studies = [opened(url, **(segmented(segments=sv.Segments(limit=4)) if not one else {})) for one in range(4)]
+    met, barrier = [], threading.Barrier(4)
+
+    def rush(study, place):
+        barrier.wait()
+        for turn in range(4):
+            try:
+                study.ask(segment=f"{place}-{turn}")
+            except UnknownSegment as refused:
+                met.append(refused)
+
+    threads = [threading.Thread(target=rush, args=(study, place)) for place, study in enumerate(studies)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(lanes_in(url)) == 4
+    assert len(met) == 12
+    assert studies[0].status().asked == 4
+
+
+# ---------------------------------------------------------------------- what is told
+
+
+def test_a_call_across_segments_is_recorded_as_a_whole_or_not_at_all(opened, url):
+    study = opened(url, **segmented())
+    ids = study.ask(segment=["phone", "desktop", "tablet"] * 2).ids
+    study.tell(ids[5], 0.5)
+    before = study.status()
+    for losses, error in (([0.25] * 6, AlreadyTold), ([0.25] * 4 + [np.nan, 0.25], InvalidLoss)):
+        with pytest.raises(error) as refused:
+            study.tell(ids, losses)
+        assert "0.25" not in str(refused.value)
+        assert refused.value.__cause__ is refused.value.__context__ is None
+    with pytest.raises(UnknownAction):
+        study.tell([ids[0], ids[1], ids[2][:-1] + "x"], [0.25] * 3)
+    assert study.status().told == before.told == 1
+    study.tell(ids[:5], losses_of(ids[:5]))
+    assert study.status().told == 6
+    assert study.forget(ids) == 0
+
+
+def test_tells_that_arrive_together_stand_for_themselves(opened, url):
+    study = opened(url, **segmented())
+    ids = study.ask(segment=["phone", "desktop", "phone", "tablet"]).ids
+    seen = []
+    calls = [
+        TellCall(ids[0], 0.25),
+        TellCall([ids[1], ids[3]], [0.25, 0.5]),
+        TellCall(ids[0], 0.75),
+        TellCall("nonsense", 0.75),
+        TellCall([ids[2], ids[3]], [np.nan, 0.5]),
+        TellCall(ids[2], 0.5),
+    ]
+    outcomes = study.tell_each(calls, seen.extend)
+    assert seen == outcomes
+    assert [type(one).__name__ for one in outcomes] == [
+        "Recorded",
+        "Recorded",
+        "Recorded",
+        "UnknownAction",
+        "InvalidLoss",
+        "Recorded",
+    ]
+    counts = [(one.recorded, one.already) for one in outcomes if type(one).__name__ == "Recorded"]
+    assert sorted(counts) == [(0, 1), (1, 0), (1, 0), (2, 0)]
+    assert study.status().told == 4
+
+
+def test_what_is_released_of_a_segment_are_its_own_losses(opened, url):
+    """Without noise, released numbers are plain sums: of the losses of the segment's own round, and of no other's."""
+    study = opened(url, **segmented())
+    told = {}
+    for _ in range(4):
+        ids = work(study, [NAMES[place % 3] for place in range(36)])
+        for one in ids:
+            lane, _, number, _ = (int(part, 16) for part in str(one).split(".")[:4])
+            told.setdefault((lane, number), []).append(loss_of(one))
+    found = study.export()["rounds"]
+    assert len(found) > 6
+    for one in found:
+        losses = told[NAMES.index(one["segment"]), one["round"]]
+        assert len(losses) == one["size"]
+        assert sum(one["released"]) == pytest.approx(sum(losses) * 2**18, abs=1)
+
+
+def test_ids_of_one_segment_are_not_those_of_another(opened, url):
+    study = opened(url, **segmented())
+    one = study.ask(segment="phone").id
+    study.ask(segment="desktop")
+    with pytest.raises(UnknownAction):
+        study.tell("1" + one[1:], 0.5)
+    with pytest.raises(UnknownAction):
+        study.tell(one[2:], 0.5)  # as of a study without segments
+
+
+def test_outstanding_losses_say_whose_they_are(opened, url):
+    study = opened(url, **segmented())
+    ids = study.ask(segment=["phone", "desktop", "desktop"]).ids
+    study.tell(ids[2], 0.5)
+    found = study.outstanding()
+    assert sorted(found.ids.tolist()) == sorted(ids[:2].tolist())
+    assert [one.segment for one in found.waiting] == ["phone", "desktop"]
+    assert len(study.outstanding(limit=1)) == 1
+    assert study.forget(found.ids) == 2
+    assert study.status().outstanding == 0
+
+
+# ---------------------------------------------------------------------- what they learn from each other
+
+
+def worlds(segment, x):
+    best = {"phone": 0, "desktop": 0, "tablet": 2}[segment]
+    return 0.9 - 0.4 * x[best] - 0.05 * x[3]
+
+
+def learned(study, names, events, turns=6):
+    for _ in range(turns):
+        wanted = [names[place % len(names)] for place in range(events)]
+        block = study.ask(segment=wanted)
+        study.tell(block.ids, [worlds(one, x) for one, x in zip(wanted, block.x, strict=True)])
+
+
+@pytest.mark.parametrize("changes", [{}, {"horizon": None}, {"privacy": sv.PureDP(1.0)}])
+def test_all_processes_know_the_same(changes, opened, url):
+    study = opened(url, **segmented(**changes))
+    learned(study, NAMES, 300, turns=3)
+    study.close()
+    one, other = opened(url), opened(url)
+    learned(one, ["phone"], 100, turns=2)
+    assert one.recommend(segment="phone").to_dict() == other.recommend(segment="phone").to_dict()
+    everything = other.recommend()
+    assert list(everything) == NAMES
+    assert everything.sizes == one.sizes
+    found = other.verify()
+    assert found.ok, str(found)
+
+
+def test_segments_lean_on_what_others_have_released_in_other_processes(opened, url):
+    one = opened(url, **segmented())
+    learned(one, ["phone", "desktop"], 400)
+    other = opened(url)
+    fresh = other.recommend(segment="tablet")
+    assert (fresh.x[0], fresh.rounds) == (1, 0)  # as far as others go
+    block = other.ask_round(segment="tablet")
+    assert block.x[:, 0].mean() > 0.7
+    public = lanes_in(url)[2].public[0]
+    assert public["terms.segments"] == 3
+    assert public["terms.closed"].tolist() == [row.head.closed for row in lanes_in(url)]
+    assert one.recommend(segment="phone").x[0] == 1
+    assert "segments do not help" in one.recommend().verdict
+
+
+def test_convex_losses_have_segments_too(opened, sqlite_url):
+    study = opened(sqlite_url, **curved(segments={"device": ["phone", "desktop"], "day": [0, 1]}))
+    wanted = [{"device": "phone", "day": place % 2} for place in range(80)]
+    for _ in range(3):
+        block = study.ask(segment=wanted)
+        study.tell(block.ids, np.clip(((block.x - 0.3) ** 2).sum(axis=1), 0, 1))
+    assert list(study.recommend()) == [("phone", 0), ("phone", 1)]
+    assert study.recommend(segment=("desktop", 1)).rounds == 0
+    assert study.posterior(segment=("phone", 1)).rounds > 0
+    assert len(study.course(segment=("phone", 1)).means) > 0
+    assert study.verify().ok
+
+
+# ---------------------------------------------------------------------- several processes, lives, charges
+
+
+@pytest.mark.timeout(120)
+def test_processes_that_ask_for_the_same_and_for_others_keep_exact_totals(url, opened):
+    opened(url, **segmented()).close()
+
+    def hammer(seed):
+        def go(report):
+            rng = np.random.default_rng(seed)
+            with sv.Study.open(url, name="study") as study:
+                for turn in range(6):
+                    wanted = rng.choice(NAMES if turn % 2 else NAMES[seed % 3 : seed % 3 + 1], 11).tolist()
+                    ids = study.ask(segment=wanted).ids.tolist()
+                    report("asked", ids)
+                    rng.shuffle(ids)
+                    study.tell(ids[:5], losses_of(ids[:5]))
+                    study.tell(ids[5:], losses_of(ids[5:]))
+
+        return go
+
+    children, asked = [Child(hammer(seed)) for seed in range(3)], []
+    for child in children:
+        said, killed = child.finish()
+        assert not killed
+        asked += [one for kind, ids in said if kind == "asked" for one in ids]
+    assert len(asked) == len(set(asked)) == 3 * 6 * 11
+    study = opened(url)
+    status = study.status()
+    assert status.asked == status.told == len(asked) == sum(study.sizes.values())
+    assert status.outstanding == status.erasure_pending == 0
+    found = study.verify()
+    assert found.ok, str(found)
+
+
+@pytest.mark.timeout(60)
+def test_threads_share_a_study_with_segments(opened, url):
+    study, asked = opened(url, **segmented()), []
+
+    def go(name):
+        for _ in range(10):
+            block = study.ask(segment=[name, "phone"])
+            asked.extend(block.ids.tolist())
+            study.tell(block.ids, losses_of(block.ids))
+            one = study.ask(segment=name)
+            asked.append(one.id)
+            study.tell(one.id, loss_of(one.id))
+
+    threads = [threading.Thread(target=go, args=(name,)) for name in NAMES]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(asked) == len(set(asked)) == 90
+    assert study.status().told == 90
+    assert study.verify().ok
+
+
+def test_a_restored_study_drops_what_is_open_of_every_segment(opened, url):
+    study = opened(url, **segmented())
+    ids = work(study, NAMES * 10, told=20)
+    study.close()
+    again = opened(url, restored=True)
+    status = again.status()
+    assert status.generation > 1
+    assert (status.open_rounds, status.outstanding, status.told) == (0, 0, 20)
+    assert [row.tells for row in lanes_in(url)] == [[], [], []]
+    for one in ids[20:]:
+        with pytest.raises(UnknownAction, match="before the storage was restored"):
+            again.tell(one, 0.5)
+    work(again, NAMES * 4)
+    assert again.verify().ok
+
+
+@pytest.mark.parametrize("call", ["ask", "ask other", "tell", "tell other", "across", "status", "recommend"])
+def test_a_process_notices_that_its_storage_went_back_whatever_segment_it_asks_for(call, opened, url):
+    study = opened(url, **segmented())
+    work(study, ["phone"] * 17)
+    backup = Backup(url)
+    ids = work(study, ["phone"] * 5 + ["desktop"] * 20, told=20)
+    backup.put_back()
+    calls = {
+        "ask": lambda: study.ask(segment="phone"),
+        "ask other": lambda: study.ask(segment="desktop"),
+        "tell": lambda: study.tell(ids[20:], losses_of(ids[20:])),
+        "tell other": lambda: study.tell(ids[0], 0.5),
+        "across": lambda: study.ask(segment=["phone", "tablet"]),
+        "status": study.status,
+        "recommend": study.recommend,
+    }
+    with pytest.raises(StudyBehind):
+        calls[call]()
+    status = study.status()
+    assert status.generation > 1
+    assert (status.open_rounds, status.outstanding) == (0, 0)
+    for one in (ids[0], ids[-1]):
+        with pytest.raises(UnknownAction):
+            study.tell(one, 0.5)
+    fresh = work(study, ["tablet", "desktop", "phone"] * 8)
+    assert not set(fresh.tolist()) & set(ids.tolist())
+    assert study.status().told == 17 + 24
+    assert study.verify().ok
+
+
+def test_an_id_that_is_newer_than_the_storage_ends_the_life_of_all_segments(opened, url):
+    study = opened(url, **segmented())
+    work(study, ["phone"] * 5, told=2)
+    backup = Backup(url)
+    newer = study.ask(segment="desktop").id  # the segment itself is newer
+    study.close()
+    backup.put_back()
+    again = opened(url)
+    with pytest.raises(StudyBehind, match="newer than its storage"):
+        again.tell(newer, 0.5)
+    assert again.status().generation > 1
+    assert lanes_in(url)[0].tells == []
+    again.ask(segment="desktop")
+    with pytest.raises(UnknownAction):
+        again.tell(newer, 0.5)
+
+
+def test_a_ledger_is_charged_once_for_all_segments(opened, url, tmp_path):
+    ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger.db")
+    study = opened(url, **segmented(privacy=sv.PureDP(1.0)), ledger=ledger)
+    work(study, NAMES * 12)
+    study.close()
+    opened(url, ledger=ledger).ask(segment="tablet")
+    assert len(ledger.entries) == 1
+    assert ledger.remaining == pytest.approx(0.0)
+
+
+# ---------------------------------------------------------------------- looking
+
+
+def test_segments_do_not_show_as_studies(opened, url):
+    study = opened(url, **segmented())
+    work(study, NAMES * 5, told=9)
+    (entry,) = list_studies(url)
+    assert (entry.name, entry.asked, entry.told, entry.waiting) == ("study", 15, 9, 6)
+    assert entry.open_rounds == study.status().open_rounds > 3
+    with pytest.raises(StudyNotFound, match="it has 'study'"):
+        opened(url, name="other")
+    with pytest.raises(ValueError, match="control"):
+        opened(url, name=f"\x1f{Look(url).head.id}\x1f0")
+    stated = study.statement()
+    assert (stated.asked, stated.open_rounds) == (15, entry.open_rounds)
+    assert any("which segment an event belongs to" in one for one in stated.privacy.also_not_covered)
+
+
+def test_an_export_says_whose_rounds_are(opened, url):
+    study = opened(url, **segmented(segments={"device": ["phone", "desktop"], "country": ["it"]}))
+    work(study, [("phone", "it"), ("desktop", "it")] * 30)
+    found = study.export()
+    assert found["configuration"]["segments"]["factors"] == {"device": ["phone", "desktop"], "country": ["it"]}
+    assert {tuple(one["segment"]) for one in found["rounds"]} == {("phone", "it"), ("desktop", "it")}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE sottovoce_lanes SET study = (SELECT max(study) + 0 FROM sottovoce_lanes) WHERE number = 9",
+        "DELETE FROM sottovoce_lanes WHERE number = 1",
+        "UPDATE sottovoce_heads SET asked = asked + 1 WHERE name LIKE '_%' AND name <> 'study'",
+    ],
+)
+def test_verification_finds_segments_that_do_not_fit(damage, opened, url):
+    study = opened(url, **segmented())
+    work(study, NAMES * 12)
+    study.close()
+    assert sv.studies.verify_stored(url, "study").ok
+    execute(url, damage)
+    assert sv.studies.verify_stored(url, "study").ok == ("number = 9" in damage)
+
+
+# ---------------------------------------------------------------------- losses
+
+
+def test_losses_of_all_segments_are_gone_from_the_files_after_their_release(opened, sqlite_url):
+    def held(patterns):
+        files = [Path(path_of(sqlite_url) + end) for end in ("", "-wal", "-shm")]
+        content = b"\0".join(one.read_bytes() for one in files if one.exists())
+        return {one for one, pattern in patterns.items() if pattern in content}
+
+    study = opened(sqlite_url, **segmented(least_events=40))
+    block = study.ask(segment=[NAMES[place % 2] for place in range(80)])
+    integers = {one: round(loss_of(one) * 2**18) for one in block.ids}
+    patterns = {one: integer.to_bytes(4, "little") for one, integer in integers.items() if integer > 2**16}
+    study.tell(block.ids[:-2], losses_of(block.ids[:-2]))
+    assert len(held(patterns)) > 40
+    study.tell(block.ids[-2:], losses_of(block.ids[-2:]))
+    assert study.round == 2
+    assert held(patterns) == set()
+    assert study.status().erasure_pending == 0
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize(
+    ("way", "after", "late"), [("statement", 150, False), ("commit", 14, True), ("line", 9999, False)]
+)
+def test_a_process_that_is_killed_leaves_segments_sound(way, after, late, opened, url):
+    """Whatever it was doing: what it was told is there, what it was not is not, and others go on."""
+    opened(url, **segmented()).close()
+
+    def go(report):
+        rng = np.random.default_rng(after)
+        arm(way, after, late)
+        with sv.Study.open(url, name="study") as study:
+            while True:
+                wanted = rng.choice(NAMES, 1 + int(rng.integers(8))).tolist()
+                ids = study.ask(segment=wanted).ids.tolist()
+                report("asked", ids)
+                study.tell(ids, losses_of(ids))
+                report("told", ids)
+
+    said, killed = Child(go).finish()
+    assert killed
+    told = [one for kind, ids in said if kind == "told" for one in ids]
+    asked = [one for kind, ids in said if kind == "asked" for one in ids]
+    study = opened(url)
+    status = study.status()
+    assert len(told) <= status.told <= len(asked)
+    assert status.asked >= len(asked)
+    for one in told[-20:]:
+        with pytest.raises(AlreadyTold):
+            study.tell(one, loss_of(one))
+    work(study, NAMES * 10)
+    found = study.verify()
+    assert found.ok, str(found)
