@@ -16,7 +16,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.decisions import Decisions, Menu
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
-from sottovoce.exploration.posterior.belief import Belief, Settings
+from sottovoce.exploration.posterior.belief import Belief, Pace, Settings
 from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
 from sottovoce.exploration.posterior.kinship import Prior
 from sottovoce.exploration.stage import Stage
@@ -41,6 +41,7 @@ class PosteriorProbes(Explorer):
         self.stage, self.belief = stage, belief
         # What other segments say, if this is one of several, and what holds for it among them:
         self.ask_others: Callable[[], tuple[Prior, Settings]] | None = None
+        self._reach: float | None = None  # what others had a say in, in a round of old
 
     def sibling(self) -> "PosteriorProbes":
         """Return the same for another segment, knowing nothing."""
@@ -49,26 +50,32 @@ class PosteriorProbes(Explorer):
     def prepare(self) -> None:
         """Let other segments say what they know, before a round begins."""
         if self.ask_others is not None:
+            self._reach = None
             self.belief.lean_on(*self.ask_others())
 
-    def stand_alone(self, horizon: int, segments: int) -> None:
+    def stand_alone(self, reach: float | None = None, **settings: Any) -> None:
         """Believe what was released of this segment, and nothing that others say, until they are asked again.
 
         Parameters
         ----------
-        horizon
-            Events that the segment is expected to have in all.
-        segments
-            How many there are.
+        reach
+            How many events back a round remembers, where others had a say in that; None for as many as it would alone.
+        settings
+            What holds for the segment among others, of `Settings`.
         """
         alone: Belief = self.belief.sibling()
         alone.go_back(self.belief.knowledge())
-        alone.settings = replace(alone.settings, horizon=horizon, segments=segments)
-        self.belief = alone
+        alone.settings = replace(alone.settings, **settings)
+        self.belief, self._reach = alone, reach
+
+    @property
+    def _pace(self) -> Pace:
+        pace = self.belief.pace
+        return pace if self._reach is None else replace(pace, reach=self._reach)
 
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
-        settings, pace = self.belief.settings, self.belief.pace
+        settings, pace = self.belief.settings, self._pace
         return pace.events(settings, passed) * pace.probes(settings, passed)
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
@@ -78,7 +85,7 @@ class PosteriorProbes(Explorer):
 
     def count(self, passed: int, size: int) -> int:
         """Decisions of a round of `size` events that begins after `passed` others: fewer if it is a short last one."""
-        settings, pace = self.belief.settings, self.belief.pace
+        settings, pace = self.belief.settings, self._pace
         return min(pace.probes(settings, passed), max(1, size // pace.events(settings, passed)))
 
     def resume(self, point: Floats, record: Record) -> "PosteriorExploration":

@@ -8,7 +8,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from sottovoce.errors import UnknownSegment
-from sottovoce.exploration.posterior import Belief, Segment, Segments
+from sottovoce.exploration.posterior import Belief, Segment, Segments, Settings
 from sottovoce.learning.bandit.epoch import Epoch, next_epoch
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.planning.plan import Plan
@@ -184,13 +184,14 @@ class Family:
         return None if number is None else self.rows[number]
 
     def _open(self, connection: Connection, keys: list[Segment]) -> None:
-        fresh = [key for key in dict.fromkeys(keys) if self.find(key) is None]
-        room = self.segments.most - len(self.rows)
-        if len(fresh) > room:
+        fresh, named = [key for key in dict.fromkeys(keys) if self.find(key) is None], set(self.segments.names)
+        unnamed = [key for key in fresh if key not in named]  # those that were named have their room
+        room = self.segments.most - len(named) - sum(key not in named for key in self._numbers)
+        if len(unnamed) > room:
             raise Refusal(
                 UnknownSegment(
-                    f"segment {fresh[room]!r} would be one more than the {self.segments.most} that there may be: raise "
-                    "limit=, or put rare ones together under one name"
+                    f"segment {unnamed[room]!r} would be one more than the {self.segments.most} that there may be: "
+                    "raise limit=, or put rare ones together under one name"
                 )
             )
         for place, key in enumerate(fresh, len(self.rows)):
@@ -260,6 +261,10 @@ class Family:
             found = Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source)
             self._templates = {**self._templates, _text(plan): found}
         return found
+
+    def settings_of(self, length: int) -> Settings:
+        """Return what is planned for an epoch of so many events."""
+        return explorer_of(self._planned(length)).belief.settings
 
     @property
     def setup_calls(self) -> int:

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from sottovoce.exploration import Record
-from sottovoce.exploration.posterior import PosteriorProbes, Prior, Segment
+from sottovoce.exploration.posterior import PosteriorProbes, Prior, Segment, Settings
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.studies.session.counters import AUTO
-from sottovoce.studies.session.open_round import StudyRound
+from sottovoce.studies.session.open_round import TERMS, StudyRound
 from sottovoce.studies.session.state import StudyState
 
 if TYPE_CHECKING:
@@ -89,17 +89,19 @@ class LaneState(StudyState):
         explorer_of(epoch).ask_others = self._said
         return epoch
 
-    def _said(self) -> Prior:
-        return self.family.voices.said_of(self)
+    def _said(self) -> tuple[Prior, Settings]:
+        number = len(self.lengths) - 1
+        return self.family.voices.said_of(self, explorer_of(self.epochs[number]).belief, self.lengths[number])
 
     def terms(self, epoch: Epoch) -> Record:
         """Return what others had released when a round began, and what it takes for granted."""
-        settings = explorer_of(epoch).belief.settings
-        return {"horizon": settings.horizon, "segments": settings.segments, **self.family.voices.record(self)}
+        belief = explorer_of(epoch).belief
+        terms = {name: getattr(belief.settings, name) for name in TERMS}
+        return {**terms, "reach": float(belief.pace.reach), **self.family.voices.record(self)}
 
     def teach(self, live: StudyRound, released: ReleasedRound) -> None:
         """Learn from what was released of this segment alone."""
-        explorer_of(live.open.epoch).stand_alone(live.terms["horizon"], live.terms["segments"])
+        explorer_of(live.open.epoch).stand_alone(**{name: live.terms[name] for name in TERMS})
         super().teach(live, released)
 
 

@@ -4,7 +4,6 @@ It is read where it is stored, within the transaction that opens a round: of tho
 something since. What is not committed is not heard.
 """
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from sqlalchemy import Connection, func, select
 
 from sottovoce._records import part
 from sottovoce.exploration import Record
-from sottovoce.exploration.posterior import Belief, Kinship, Prior, Segment
+from sottovoce.exploration.posterior import Belief, Kinship, Prior, Segment, Settings
 from sottovoce.studies.database.rows import read
 from sottovoce.studies.database.tables import epochs
 from sottovoce.studies.lanes.rows import LaneRow
@@ -101,31 +100,24 @@ class Voices:
     def _blank(self, row: LaneRow) -> Belief:
         """Return what is believed of a segment of which nothing was released."""
         belief: Belief = self._family.blank.sibling()
-        expected, count = self.expected(row.asked), len(self._family.rows)
-        belief.settings = replace(belief.settings, horizon=expected, segments=count)
+        belief.settings = self._settings(belief.settings, row.asked, belief.variance)
         return belief
 
     # ------------------------------------------------------------------ speaking
 
-    def expected(self, asked: int) -> int:
-        """Return how many events a segment may have in all that has been asked so many times by now."""
+    def _settings(self, settings: Settings, asked: int, variance: float) -> Settings:
+        """Return what holds among others for a segment that has been asked so many times."""
         family = self._family
-        length = self._family.blank.settings.horizon
-        if family.horizon is None:
-            return length
-        share = (asked + _BEFORE) / (family.asked + _BEFORE * max(1, len(family.rows)))
-        return min(length, max(1, round(length * share)))
+        count = max(1, len(family.rows))
+        share = 1.0 if family.horizon is None else (asked + _BEFORE) / (family.asked + _BEFORE * count)
+        return settings.among(count, family.asked, min(1.0, share), variance)
 
-    def said_of(self, lane: LaneState) -> Prior:
-        """Return what other segments say of one that is about to begin a round."""
+    def said_of(self, lane: LaneState, belief: Belief, length: int) -> tuple[Prior, Settings]:
+        """Return what other segments say of one that is about to begin a round, and what holds for it among them."""
         assert self._family.connection is not None
         self.listen(self._family.connection, without=lane.study)
-        return self.kinship.prior(lane.number, self._expected_in(lane))
-
-    def _expected_in(self, lane: LaneState) -> int:
-        if lane.horizon is None:
-            return lane.lengths[-1]
-        return self.expected(lane.counters.asked)
+        planned = self._family.settings_of(length)
+        return self.kinship.prior(lane.number), self._settings(planned, lane.counters.asked, belief.variance)
 
     def record(self, lane: LaneState) -> Record:
         """Return what a round begins with, in numbers: rounds closed of each segment, and how alike segments are."""
@@ -137,14 +129,13 @@ class Voices:
         """Return what is believed of a segment, with what others say now."""
         belief: Belief = self._blank(row)
         belief.go_back(self._voices[row.number].belief.knowledge())
-        belief.lean_on(self.kinship.prior(row.number, self.expected(row.asked)))
+        belief.lean_on(self.kinship.prior(row.number), belief.settings)
         return belief
 
     def unseen(self, segment: Segment) -> Belief:
         """Return what others say of a segment that was never asked for."""
         belief: Belief = self._family.blank.sibling()
-        shared = self._family.segments.row(segment)
-        belief.lean_on(self.kinship.prior(-1, self.expected(0), shared))
+        belief.lean_on(self.kinship.prior(-1, self._family.segments.row(segment)), belief.settings)
         return belief
 
 

@@ -13,7 +13,10 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration import Decisions, Draw, Record
 from sottovoce.learning.bandit.rounds import OpenRound
 
-__all__ = ["DrawnBlock", "Hand", "StudyRound", "Taken"]
+__all__ = ["TERMS", "DrawnBlock", "Hand", "StudyRound", "Taken"]
+
+TERMS = ("horizon", "segments", "least")
+"""What holds for a segment among others when a round begins: of `Settings`, and among what is stored of the round."""
 
 
 @dataclass(slots=True, eq=False)

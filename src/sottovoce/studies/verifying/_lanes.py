@@ -11,6 +11,7 @@ from sottovoce.learning.planning.problem import Problem
 from sottovoce.learning.segmented.lane import segment_of
 from sottovoce.studies.database.kinds import SEGMENT
 from sottovoce.studies.database.snapshot import Snapshot, tried
+from sottovoce.studies.session.open_round import TERMS
 from sottovoce.studies.verifying._examiner import MALFORMED, Examiner
 
 __all__ = ["CheckedLanes", "check_lanes"]
@@ -98,7 +99,8 @@ def _terms(examiner: Examiner, snapshot: Snapshot, number: int) -> None:
     before: np.ndarray[tuple[int, ...], np.dtype[np.int64]] = np.empty(0, dtype=np.int64)
     closed = np.array([lane.study.closed for lane in snapshot.lanes], dtype=np.int64)
     for place, public in sorted(examiner.public.items()):
-        says = public.keys() >= {"terms.segments", "terms.closed", "terms.horizon"} and public["terms.horizon"] >= 1
+        names = [*TERMS, "reach", "closed", "likeness"]
+        says = all(f"terms.{name}" in public for name in names) and public["terms.horizon"] >= 1
         if not examiner.expect(says, f"round {place} does not say what it rests on"):
             continue
         count, heard = public["terms.segments"], public["terms.closed"]

@@ -12,6 +12,7 @@ from sottovoce.exploration.posterior import PosteriorProbes
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.studies.database.rows import draw_from_record
 from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED
+from sottovoce.studies.session.open_round import TERMS
 from sottovoce.studies.verifying._examiner import Examiner
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 
@@ -29,7 +30,7 @@ def resumed(epoch: Epoch, public: Record) -> Exploration:
 def on_its_terms(explorer: Explorer, public: Record) -> None:
     """Let an explorer of a segment take for granted what a round did: how many events it may have, of how many."""
     if isinstance(explorer, PosteriorProbes) and "terms.segments" in public:
-        explorer.stand_alone(public["terms.horizon"], public["terms.segments"])
+        explorer.stand_alone(public["terms.reach"], **{name: public[f"terms.{name}"] for name in TERMS})
 
 
 def _can_draw(exploration: Exploration, record: Record, public: Record) -> bool:
