@@ -10,7 +10,9 @@ from pathlib import Path
 
 import sottovoce as sv
 from benchmarks.harness import show
+from sottovoce.exploration.posterior import segment_text
 from sottovoce.report import decision_figure
+from sottovoce.simulation import decision_of
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
 EVENTS, SEED = 200_000, 101
@@ -18,12 +20,26 @@ MOST = 200_000  # bytes that an image may have
 
 
 def learned(problem, epsilon):
-    """Return the point that a run ends at, the run, and its seconds."""
+    """Return the optimizer that a run ends with, the run, and its seconds."""
     privacy = sv.NoPrivacy() if epsilon is None else sv.PureDP(epsilon)
     started = time.perf_counter()
     optimizer = problem.optimizer(horizon=EVENTS, privacy=privacy, seed=SEED, noise=sv.SimulatedNoise(SEED))
     run = sv.simulate(optimizer, problem.environment, record=2)
-    return optimizer.point, run, time.perf_counter() - started
+    return optimizer, run, time.perf_counter() - started
+
+
+def panels_of(problem, optimizer):
+    """Return what is drawn side by side: learned next to best, or one for all next to those of two segments."""
+    if problem.environment.segments is None:
+        return {
+            "at the start": problem.domain.center,
+            "learned privately, epsilon = 1": decision_of(optimizer),
+            "best in hindsight": problem.environment.comparator(EVENTS).point,
+        }
+    found = optimizer.recommend()
+    largest = sorted(found, key=lambda one: -found.sizes[one])[:2]
+    learned_for = {f"for {segment_text(one)}": found[one].x for one in largest}
+    return {"for all segments": found.x, **learned_for}
 
 
 def draw(name):
@@ -31,18 +47,12 @@ def draw(name):
     problem = sv.problems.PROBLEMS[name]()
     rows = []
     for epsilon in (None, 1.0, 0.1):
-        point, run, seconds = learned(problem, epsilon)
+        optimizer, run, seconds = learned(problem, epsilon)
         words = "no privacy" if epsilon is None else f"epsilon {epsilon:g}"
         figures = f"{run.regret_per_event:.4f}", f"{run.no_learning_per_event:.4f}", f"{seconds:.1f}"
         rows.append((name, words, *figures))
         if epsilon == 1.0:
-            shown = point
-    best = problem.environment.comparator(EVENTS).point
-    panels = {
-        "at the start": problem.domain.center,
-        "learned privately, epsilon = 1": shown,
-        "best in hindsight": best,
-    }
+            panels = panels_of(problem, optimizer)
     path = FOLDER / f"problem-{name}.png"
     decision_figure(problem, panels).savefig(path, dpi=120)
     assert path.stat().st_size <= MOST, f"{path} has {path.stat().st_size} bytes"

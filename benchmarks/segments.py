@@ -240,9 +240,10 @@ if __name__ == "__main__":
     parser.add_argument("--events", type=int, default=EVENTS)
     parser.add_argument("--show", action="store_true", help="show what was played, and play nothing")
     parser.add_argument("--speed", action="store_true", help="measure speed, and nothing else")
+    parser.add_argument("--repeats", type=int, default=3, help="of each measurement of speed, of which the best counts")
     given = parser.parse_args()
     if given.speed:
-        speed(given.events)
+        speed(given.events, given.repeats)
     elif given.show:
         table(RESULTS / "segments.json", given.events)
     else:

@@ -24,7 +24,6 @@ COUNTRIES = ("it", "de", "fr", "es", "nl", "pl", "se", "pt", "at", "be", "dk", "
 DEVICES = ("phone", "desktop", "tablet", "television", "watch")
 TOPICS = ("news", "sport", "music", "film", "food", "travel", "games", "books", "science", "fashion")
 _ROW = 1.3  # tiles, with the bar below
-_SIDE = 1.4  # for the names of topics
 
 
 class Editions(DecisionProblem):
@@ -98,13 +97,13 @@ class Editions(DecisionProblem):
     def draw(self, axes: "Axes", point: Vector) -> None:
         """Draw a tile for each story, darker the more it is shown; the bar below is its chance to be opened, by all."""
         point = vector("point", point, self.domain.dimension)
-        rates, columns = self.environment.mean_rates, min(len(TOPICS), len(point))
+        rates, columns = self.environment.mean_rates, math.ceil(math.sqrt(len(point)))
         rows = math.ceil(len(point) / columns)
-        size = font_size(axes, columns, _ROW * rows)
+        size = 0.7 * font_size(axes, columns, _ROW * rows)  # words are longer than percentages
         for item, share in enumerate(point.tolist()):
             row, column = divmod(item, columns)
             top = _ROW * row
-            tile(axes, column, top, share, size=size, text=_story(item) if size >= 6 else None)
+            tile(axes, column, top, share, size=size, text=_story(item).replace(" ", "\n"))
             axes.plot([column + 0.08, column + 0.92], [top + 1.05] * 2, color="#e4e4e4", linewidth=size / 2)
             bar = [column + 0.08, column + 0.08 + 0.84 * rates[item]]
             axes.plot(bar, [top + 1.05] * 2, color=INK, linewidth=size / 2, solid_capstyle="butt")
