@@ -173,3 +173,18 @@ def test_how_alike_segments_are_is_learned():
 
     same, near, far = learned(apart(0.0)), learned(apart(0.05)), learned(apart(4.0))
     assert same < 0.01 < near < 0.3 <= far
+
+
+def test_who_has_not_noticed_a_change_is_told_once_most_events_are_of_another_era():
+    kinship, _, speakers = family(PLAIN)
+    sizes = np.array([500.0, 300.0, 250.0, 1.0])
+    assert kinship.prior(3, sizes=sizes).era == 0
+    speakers[0].era, speakers[0].known = 1, object()
+    assert kinship.prior(3, sizes=sizes).era == 0, "less than half of the events"
+    speakers[1].era, speakers[1].known = 2, object()
+    assert kinship.prior(3, sizes=sizes).era == 1, "one, or a later one"
+    speakers[1].era, speakers[1].known = 1, object()
+    said = kinship.prior(3, sizes=sizes)  # by those of the new era alone
+    alone, _, quiet = family(PLAIN)
+    quiet[2].rows, quiet[2].known = quiet[2].rows * 0, object()
+    assert np.allclose(said.precision, alone.prior(3).precision)

@@ -108,6 +108,21 @@ def test_a_world_that_changes_for_all_is_followed():
     assert all(found[name].chosen == ["cocoa", "milk"] for name in PEOPLE)
 
 
+def test_segments_too_small_to_notice_a_change_are_told_by_the_others():
+    """Of 40,000 events the small ones have 400 each: alone they would go on with what was."""
+    names = ["large", "middle", *(f"small {number}" for number in range(4))]
+    shares = [0.56, 0.4, 0.01, 0.01, 0.01, 0.01]
+    optimizer = family(segments=names, horizon=80_000, least_events=None, probes=None)
+    coins, before = np.random.default_rng(0), ALIKE["phone"]
+    for cost in (before, before[::-1]):
+        for _ in range(200):
+            came = coins.choice(names, size=100, p=shares).tolist()
+            actions = optimizer.ask(segment=came)
+            optimizer.tell(actions.ids, (coins.random(100) < actions.x @ cost).astype(float))
+    found = optimizer.recommend()
+    assert [found[name].chosen for name in names] == [["cocoa", "milk"]] * 6
+
+
 @pytest.mark.parametrize("horizon", [20_000, None])
 def test_a_state_goes_on_where_it_was_taken(horizon):
     optimizer = family(horizon=horizon, least_events=None, probes=None)

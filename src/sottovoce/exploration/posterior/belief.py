@@ -138,6 +138,8 @@ class Pace:
         remembered = min(max(0, passed - self.since), self.reach)
         crowd = max(1.0, settings.segments / _CROWD)
         longest = settings.cap * crowd**_LONGER * settings.horizon
+        if settings.segments:  # a small segment has rounds that are large enough to tell that the world has changed
+            longest = max(longest, settings.probes * settings.least)
         return float(min(settings.growth * crowd**_FASTER * remembered, longest))
 
 

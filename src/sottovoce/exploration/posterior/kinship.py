@@ -73,6 +73,8 @@ class Prior:
         As in `Evidence`, summed over the others.
     scores
         What all others have found to predict best, summed; empty if beliefs choose nothing in this way.
+    era
+        Of most events of all segments: who is of an earlier one has not noticed that the world has changed.
     """
 
     precision: Floats
@@ -81,6 +83,7 @@ class Prior:
     weight: float
     place: float
     scores: tuple[Floats, ...] = ()
+    era: int = 0
 
 
 class Kin(Protocol):
@@ -239,7 +242,7 @@ class Kinship:
 
     # ------------------------------------------------------------------ what others say
 
-    def prior(self, place: int, row: Floats | None = None) -> Prior:
+    def prior(self, place: int, row: Floats | None = None, sizes: Floats | None = None) -> Prior:
         """Return what all other segments say of one.
 
         Parameters
@@ -248,11 +251,14 @@ class Kinship:
             Of the segment; -1 for one that is not there yet, with its `row`.
         row
             What it shares with others, if it is not there yet.
+        sizes
+            Events of each segment: those of most decide which era it is. Equal ones by default.
         """
         heard = self._listen()
         self._learn(heard)
         self._reduce(heard)
-        era = int(heard.eras[place]) if place >= 0 else int(np.max(heard.eras, initial=0))
+        most = _era_of_most(heard.eras, np.ones(len(heard.eras)) if sizes is None else sizes)
+        era = max(int(heard.eras[place]), most) if place >= 0 else most
         others = (heard.eras == era).astype(np.float64)
         if place >= 0:
             others[place] = 0.0
@@ -262,7 +268,7 @@ class Kinship:
         precision = (precision + precision.T) / 2
         squares, weight, place_ = (float(one) for one in others @ heard.repeats)
         pull = precision @ (self._mean + self._root @ mean)
-        return Prior(precision, pull, squares, weight, place_, heard.summed_scores(others))
+        return Prior(precision, pull, squares, weight, place_, heard.summed_scores(others), most)
 
     def _common(self, heard: "_Heard", others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
@@ -443,6 +449,12 @@ class _Heard:
         other.known[:kept], other.scores[:kept] = self.known[:kept], self.scores[:kept]
         other.likeness = self.likeness
         return other
+
+
+def _era_of_most(eras: Integers, sizes: Floats) -> int:
+    """Return the latest era such that segments with more than half of all events are of it, or of a later one."""
+    half = float(sizes.sum()) / 2
+    return max((int(era) for era in np.unique(eras) if float(sizes[eras >= era].sum()) > half), default=0)
 
 
 def _stepped(likeness: Likeness, which: int, step: int) -> Likeness | None:

@@ -451,22 +451,29 @@ class LinearBelief(Belief):
                 scores=scored(known.scores, [evidence for evidence, _ in outcomes]),
                 surprises=np.append(known.surprises, surprise)[-USUAL:],
             )
+        told_so = 0 if self._leaned is None else self._leaned.era
         if surprise > self.limit and len(numbers.means) >= _ENOUGH:
             # This round, too: some of its events were before the change, and it is large.
-            known = replace(
-                known,
-                history=History.empty(self.dimension, many=self.many),
-                scores=np.zeros(len(MEMORIES)),
-                since=numbers.end,
-                resets=known.resets + 1,
-                alarm=known.alarm + 1,
-                squares=0.0,
-                weight=0.0,
-                place=0.0,
+            self.known = replace(
+                self._forgotten(known, max(told_so, known.resets + 1), numbers.end), alarm=known.alarm + 1
             )
+        elif told_so > known.resets:  # most others have noticed what a small segment cannot
+            self.known = self._forgotten(known, told_so, numbers.end)
         else:
-            known = replace(known, history=known.history.add(centred))
-        self.known = known
+            self.known = replace(known, history=known.history.add(centred))
+
+    def _forgotten(self, known: _Known, resets: int, since: int) -> _Known:
+        """Return what is known once all is forgotten."""
+        return replace(
+            known,
+            history=History.empty(self.dimension, many=self.many),
+            scores=np.zeros(len(MEMORIES)),
+            since=since,
+            resets=resets,
+            squares=0.0,
+            weight=0.0,
+            place=0.0,
+        )
 
     @property
     def limit(self) -> float:

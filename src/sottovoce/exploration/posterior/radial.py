@@ -401,14 +401,16 @@ class RadialBelief(Belief):
             levels=(*known.levels, outcome.surprise)[-_USUAL:],
         )
         usual = max(1.0, float(np.median(self.known.levels))) if len(self.known.levels) >= _FEW else math.inf
-        if len(centred.means) >= _ENOUGH and outcome.surprise > _JUMP * usual:
+        told_so = 0 if self._leaned is None else self._leaned.era
+        surprised = len(centred.means) >= _ENOUGH and outcome.surprise > _JUMP * usual
+        if surprised or told_so > known.resets:  # most others may have noticed what a small segment cannot
             known = replace(
                 known,
                 history=History.empty(self.dimension),
                 scores=tuple(np.zeros(size) for size in GRIDS),
                 setting=(0, setting[1], 0),
                 since=numbers.end - round(float(numbers.counts.sum())),
-                resets=known.resets + 1,
+                resets=max(told_so, known.resets + surprised),
                 levels=(),
                 stretch=1.0,
             )

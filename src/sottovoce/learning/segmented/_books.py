@@ -136,14 +136,22 @@ class SegmentedBooks(PrivateBandit):
         """Return what other lanes say of one, and what holds for it among them."""
         explorer: Any = self._templates[length].explorer
         template: Belief = explorer.belief
-        asked, count = self._clock(), max(number + 1, len(self._lanes))
+        count, sizes = max(number + 1, len(self._lanes)), self._sizes_of_members()
+        asked = int(sizes.sum())
         if number == len(self._lanes):
-            mine, prior, variance = 0, self._kinship.prior(-1, self.segments.row(self._opening)), template.variance
+            prior = self._kinship.prior(-1, self.segments.row(self._opening), sizes)
+            mine, variance = 0.0, template.variance
         else:
-            lane = self._lanes[number]
-            mine, prior, variance = lane.asked, self._kinship.prior(number), lane.speaker.variance
+            prior = self._kinship.prior(number, sizes=sizes)
+            mine, variance = float(sizes[number]), self._lanes[number].speaker.variance
         share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
         return prior, template.settings.among(count, asked, share, variance)
+
+    def _sizes_of_members(self) -> Floats:
+        """Events of each segment that has joined; none of one whose opening was cut short."""
+        sizes = np.zeros(self._kinship.count)
+        sizes[: len(self._lanes)] = [lane.asked for lane in self._lanes]
+        return sizes
 
     def _clock(self) -> int:
         """Positions that were asked, of all segments: what patience counts."""

@@ -130,7 +130,8 @@ class SegmentedBandit(SegmentedBooks):
             return lane.informed_belief()
         explorer: Any = self._epoch.explorer
         unseen: Belief = explorer.belief.sibling()
-        unseen.lean_on(self._kinship.prior(-1, self.segments.row(key)), unseen.settings)
+        said = self._kinship.prior(-1, self.segments.row(key), self._sizes_of_members())
+        unseen.lean_on(said, unseen.settings)
         return unseen
 
     def _recommended_for(self, segment: Any) -> Recommendation:
