@@ -9,8 +9,8 @@ from sottovoce.report._numbers import significant
 
 __all__ = ["strips"]
 
-_WIDTH, _ROW, _NAMES, _TOP, _BOTTOM = 520, 26, 132, 6, 8
-_LETTER = 7.6  # pixels of a letter of a column's name, which stands upright below
+_WIDTH, _ROW, _NAMES, _TOP, _BOTTOM = 520, 26, 140, 6, 8
+_LETTER = 9.4  # pixels of a letter of a column's name, which stands upright below, at the size that phones get
 _ROOM = 14.0  # pixels that a cell must have for its name below
 _LETTERS = 14  # of a name, at the size that phones get
 _MARKED = 9.0  # pixels that a cell must have for a sign in it
