@@ -47,7 +47,8 @@ class NamesOnly:
     """Segments of which nothing is known but their names: neither factors nor features."""
 
     def __init__(self, problem, **options):
-        names = [segment_text(one) for one in problem.environment.segments.names]
+        self.segments = problem.environment.segments  # as whoever asks knows them
+        names = [segment_text(one) for one in self.segments.names]
         self.optimizer = problem.optimizer(segments=names, **options)
 
     def __getattr__(self, name):

@@ -106,6 +106,41 @@ def test_an_optimizer_with_segments_needs_events_that_have_them():
     assert optimizer.remaining == 100
 
 
+@pytest.mark.parametrize(
+    ("segments", "message"),
+    [(["it", "de"], "'fr'"), (sv.Segments(limit=3), "has 4 segments, and the optimizer takes 3")],
+)
+def test_segments_that_would_be_refused_on_the_way_are_refused_before(segments, message):
+    problem = Editions(**SMALL)
+    optimizer = problem.optimizer(horizon=100, segments=segments, **ONE)
+    with pytest.raises((ValueError, sv.errors.UnknownSegment), match=message):
+        sv.simulate(optimizer, problem.environment)
+    assert optimizer.remaining == 100
+    opened = problem.optimizer(horizon=100, segments=sv.Segments(limit=4), **ONE)
+    assert sv.simulate(opened, problem.environment).events_finished == 100
+
+
+def test_an_interrupted_run_has_scores_of_what_was_finished():
+    problem = Editions(**SMALL)
+    optimizer, calls = segmented(problem, 3000), []
+
+    def stop(events, total, rounds):
+        calls.append(events)
+        if events > 500:
+            raise KeyboardInterrupt
+
+    run = sv.simulate(optimizer, problem.environment, progress=stop)
+    assert 0 < run.events_finished < 3000
+    assert run.segments.events.sum() == run.events_finished
+    assert run.segments.regret.sum() == pytest.approx(run.final_regret)
+
+
+def test_a_horizon_that_is_not_known_is_played_as_far_as_one_likes():
+    problem = Editions(**SMALL)
+    run = sv.simulate(segmented(problem, None), problem.environment, events=700)
+    assert run.segments.events.sum() == run.events_finished == 700
+
+
 def test_shares_and_names_are_checked():
     class Bare(sv.simulation.SegmentedEnvironment):
         name = "bare"

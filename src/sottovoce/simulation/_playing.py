@@ -12,6 +12,7 @@ from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import in_words
+from sottovoce.exploration.posterior import Segments
 from sottovoce.simulation.environment import BLOCK, Environment
 from sottovoce.simulation.run import Run, RunDetails
 from sottovoce.simulation.segment_scores import SegmentScores
@@ -106,8 +107,7 @@ def simulate(
         raise ValueError(
             f"optimizer and environment must share a domain, got {optimizer.domain!r} and {environment.domain!r}"
         )
-    if getattr(optimizer, "segments", None) is not None and environment.segments is None:
-        raise ValueError(f"the optimizer has segments, and {environment!r} does not say which one an event is of")
+    _check_segments(optimizer, environment)
     total = _events_to_play(optimizer, events)
     marks = _marks(total, whole("record", record, least=2))
     started = time.perf_counter()
@@ -131,6 +131,18 @@ def _check_roles(optimizer: Any, environment: Any) -> None:
             f"environment must be an Environment, got {type(environment).__name__}; that of a problem is "
             "problem.environment"
         )
+
+
+def _check_segments(optimizer: Any, environment: Environment) -> None:
+    """Refuse segments that would be refused on the way, before anything is played."""
+    taken: Segments | None = getattr(optimizer, "segments", None)
+    if taken is None:
+        return
+    if environment.segments is None:
+        raise ValueError(f"the optimizer has segments, and {environment!r} does not say which one an event is of")
+    names = {taken.key(name) for name in environment.segments.names}
+    if len(names.union(taken.names)) > taken.most:
+        raise ValueError(f"the environment has {len(names):,} segments, and the optimizer takes {taken.most:,}")
 
 
 def _events_to_play(optimizer: Optimizer, events: int | None) -> int:
