@@ -13,6 +13,7 @@ from sottovoce.exploration.posterior import Misfit
 from sottovoce.learning.bandit.actions import Action, Actions, named_action, named_actions
 from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, SegmentGain
 
 __all__ = ["Facts", "action_of", "actions_of", "outstanding_of", "recommendation_of"]
 
@@ -72,7 +73,9 @@ def outstanding_of(plain: Any) -> Outstanding:
     try:
         ids = np.array([str(one) for one in plain["ids"]], dtype=np.str_)
         rounds, ages = (np.array(plain[name], dtype=np.int64) for name in ("rounds", "ages"))
-        waiting = tuple(WaitingRound(**one) for one in plain.get("waiting") or ())
+        waiting = tuple(
+            WaitingRound(**{**one, "segment": _segment(one.get("segment"))}) for one in plain.get("waiting") or ()
+        )
         if len(ids) == len(rounds) == len(ages):
             return Outstanding(ids, rounds, ages, waiting)
     except (TypeError, ValueError, KeyError):
@@ -81,7 +84,37 @@ def outstanding_of(plain: Any) -> Outstanding:
 
 
 def recommendation_of(plain: Any) -> Recommendation:
-    """Return the recommendation that an answer is."""
+    """Return the recommendation that an answer is: of a study with segments, that of each is beside it."""
+    found = _recommendation(plain)
+    if not isinstance(plain.get("segments"), list):
+        return found
+    try:
+        rows = {_segment(one["segment"]): one for one in plain["segments"]}
+        gains = {name: _gain(one["gain"], bool(one["differs"])) for name, one in rows.items()}
+        differs = any(one.differs for one in gains.values())
+        return SegmentedRecommendation(
+            **{name: getattr(found, name) for name in Recommendation.__dataclass_fields__},
+            segments={name: _recommendation(one["recommendation"]) for name, one in rows.items()},
+            gains=gains,
+            sizes={name: int(one["events"]) for name, one in rows.items()},
+            gain=_gain(plain["gain"], differs),
+            likeness=dict(plain["likeness"]),
+        )
+    except (TypeError, ValueError, KeyError, AttributeError):
+        pass
+    raise _no_answer("a recommendation for segments")
+
+
+def _gain(plain: Any, differs: bool) -> SegmentGain:
+    mean, low, high = plain
+    return SegmentGain(float(mean), float(low), float(high), differs)
+
+
+def _segment(plain: Any) -> Any:
+    return tuple(plain) if isinstance(plain, list) else plain
+
+
+def _recommendation(plain: Any) -> Recommendation:
     try:
         misfit, shortfall = plain.get("misfit"), plain.get("shortfall")
         fields = {name: plain[name] for name in _FIELDS if name in plain}

@@ -8,6 +8,7 @@ __all__ = ["REFUSED_FOR_GOOD", "error_from", "kind_of"]
 
 _LIBRARY: dict[str, type[errors.SottovoceError]] = {
     "unknown-action": errors.UnknownAction,
+    "unknown-segment": errors.UnknownSegment,
     "already-told": errors.AlreadyTold,
     "round-closed": errors.RoundClosed,
     "invalid-loss": errors.InvalidLoss,

@@ -4,6 +4,7 @@ import json
 import uuid
 import weakref
 from typing import Any, Self, overload
+from urllib.parse import quote
 
 from sottovoce._checks import choice, number, whole
 from sottovoce._losses import raw_loss_refused
@@ -19,6 +20,7 @@ from sottovoce.errors import WrongReport
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.segmented.requests import plain_request, words_of
 from sottovoce.privacy import LocalDP
 from sottovoce.privacy.local import Channel
 
@@ -67,12 +69,12 @@ class RemoteStudy:
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None, *, x: str = "dense") -> Action: ...
+    def ask(self, size: None = None, *, x: str = "dense", segment: Any = None) -> Action: ...
 
     @overload
-    def ask(self, size: int, *, x: str = "dense") -> Actions: ...
+    def ask(self, size: int, *, x: str = "dense", segment: Any = None) -> Actions: ...
 
-    def ask(self, size: int | None = None, *, x: str = "dense") -> Action | Actions:
+    def ask(self, size: int | None = None, *, x: str = "dense", segment: Any = None) -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record.
 
         Names of several parts, such as edges, come as lists.
@@ -83,9 +85,13 @@ class RemoteStudy:
             How many actions; None for a single `Action`.
         x
             How their numbers travel: "dense", all of them, or "sparse", those that are not 0: for few of many.
+        segment
+            Whom it is for, of a study with segments; a list for a block with one for each action.
         """
-        layout = choice("x", x, ("dense", "sparse"))
-        body = json.dumps({"size": None if size is None else whole("size", size), "x": layout}).encode()
+        layout, whom = choice("x", x, ("dense", "sparse")), plain_request(segment)
+        if "segments" in whom and size is None:
+            size = len(whom["segments"])
+        body = json.dumps({"size": None if size is None else whole("size", size), "x": layout, **whom}).encode()
         once = {"Idempotency-Key": str(uuid.uuid4())}  # the same one over all repetitions: they get the same actions
         answer = self._call("POST", "ask", body, once)
         return action_of(answer) if size is None else actions_of(answer, int(size))
@@ -183,9 +189,16 @@ class RemoteStudy:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
         return found
 
-    def recommend(self) -> Recommendation:
-        """Return the decision to take home, as `Study.recommend` does."""
-        return recommendation_of(self._call("GET", "recommend"))
+    def recommend(self, *, segment: Any = None) -> Recommendation:
+        """Return the decision to take home, as `Study.recommend` does.
+
+        Parameters
+        ----------
+        segment
+            For whom, of a study with segments; None for one decision for all, with that of each beside it.
+        """
+        whose = "" if segment is None else f"?segment={quote(words_of(segment), safe='')}"
+        return recommendation_of(self._call("GET", f"recommend{whose}"))
 
     def status(self) -> Facts:
         """Return where the study stands: counts and released values, by the names of `Status`."""

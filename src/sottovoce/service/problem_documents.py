@@ -37,6 +37,12 @@ class Kind:
 
 _ALL = (
     Kind("unknown-action", 404, "This study did not hand out the action", "Tell with an id that an ask returned."),
+    Kind(
+        "unknown-segment",
+        404,
+        "The study has no such segment",
+        "Name one that it was created with; where segments open on first use, there are as many as there may be.",
+    ),
     Kind("already-told", 409, "The action has its loss already", "Nothing needs to be done: the first loss counts."),
     Kind(
         "round-closed",
@@ -112,7 +118,14 @@ _OF_ERRORS = {
     getattr(errors, "".join(part.capitalize() for part in name.split("-")), None): kind for name, kind in KINDS.items()
 }
 # Their words repeat ids, name other studies, or say where the storage is.
-_WITHOUT_WORDS = ("unknown-action", "not-released", "study-not-found", "storage-error", "study-damaged")
+_WITHOUT_WORDS = (
+    "unknown-action",
+    "unknown-segment",
+    "not-released",
+    "study-not-found",
+    "storage-error",
+    "study-damaged",
+)
 
 
 class Problem(Exception):

@@ -4,6 +4,7 @@ from sottovoce.studies.calls.telling_each import Recorded, TellCall
 from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies, prepare_storage
 from sottovoce.studies.course import Course
 from sottovoce.studies.exporting import export_lines
+from sottovoce.studies.segmented import SegmentedStudy
 from sottovoce.studies.stating import StudyStatement, state_stored
 from sottovoce.studies.status import Status
 from sottovoce.studies.study import Study
@@ -13,6 +14,7 @@ __all__ = [
     "Catalogue",
     "Course",
     "Recorded",
+    "SegmentedStudy",
     "Status",
     "Study",
     "StudyEntry",

@@ -24,7 +24,7 @@ from sottovoce.errors import (
     StorageError,
     StudyBehind,
 )
-from sottovoce.exploration.posterior import Belief, Misfit, Posterior, Segment, Segments
+from sottovoce.exploration.posterior import Belief, Misfit, Posterior, Segment
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding, joined_outstanding
 from sottovoce.learning.bandit.recommendation import believed_by
@@ -61,11 +61,6 @@ class SegmentedStudy(Study):
         self._family = Family(storage, found)
         self._session = self._family.head
 
-    @property
-    def segments(self) -> Segments:
-        """Whom decisions are for."""
-        return self._family.segments
-
     # ------------------------------------------------------------------ asking
 
     def ask(self, size: int | None = None, *, segment: Any = None) -> Any:
@@ -80,7 +75,7 @@ class SegmentedStudy(Study):
         """
         if size is None and not are_several(segment):
             return self._ask_one(segment)
-        keys, index = segments_of_block(self.segments, None if size is None else whole("size", size), segment)
+        keys, index = segments_of_block(self._family.segments, None if size is None else whole("size", size), segment)
         if len(keys) > 1:
             return self._ask_each(keys, index)
         return self._ask_of(keys[0], lambda lane: lane.asker.block(Order(len(index))))
@@ -122,7 +117,7 @@ class SegmentedStudy(Study):
     def _key(self, segment: Any) -> Segment:
         if segment is None:
             raise missing_segment()
-        return self.segments.key(segment)
+        return self._family.segments.key(segment)
 
     def _ask_of(self, key: Segment, ask: Callable[[Lane], Any]) -> Any:
         self._session.check_usable()
@@ -388,7 +383,7 @@ class SegmentedStudy(Study):
             return self._point(self._session.submit(self._beliefs))
 
     def course(self, earlier: Course | None = None, *, most: int = 2_000, segment: Any = None) -> Course:
-        """Return what was released of a segment, round after round: see `Study.course`.
+        """Return what was released of a segment, round after round: see `Study.course`. There is none of all together.
 
         Parameters
         ----------
@@ -399,7 +394,10 @@ class SegmentedStudy(Study):
         segment
             Whose.
         """
-        newest, key = whole("most", most), self._key(segment)
+        newest = whole("most", most)
+        if segment is None:
+            return replace(NO_COURSE, why="each segment has a course of its own: course(segment=...)")
+        key = self._key(segment)
         self._tend()
         row = self._family.find(key)
         if row is None:

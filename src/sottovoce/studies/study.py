@@ -14,7 +14,7 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, raw_loss_refused
 from sottovoce.domains import Domain
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, WrongReport
-from sottovoce.exploration.posterior import Posterior
+from sottovoce.exploration.posterior import Posterior, Segments
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.private_bandit import no_segments
@@ -500,6 +500,12 @@ class Study:
     def domain(self) -> Domain:
         """The feasible set."""
         return self._found.configuration.domain
+
+    @property
+    def segments(self) -> Segments | None:
+        """Whom decisions are for; None if that makes no difference."""
+        found: Segments | None = self._found.configuration.segments
+        return found
 
     @property
     def horizon(self) -> int | None:

@@ -6,6 +6,7 @@ from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._drawings import Drawing, draw_decision
 from sottovoce.report.html._page import script, style, templates
 from sottovoce.report.html._pieces import Chart, ColumnHead, Table, TableCell, Tile, heads, number, text
+from sottovoce.report.html._segments import ShownSegments, show_segments
 
 __all__ = [
     "Axis",
@@ -14,6 +15,7 @@ __all__ = [
     "Curve",
     "Drawing",
     "ShownBelief",
+    "ShownSegments",
     "Table",
     "TableCell",
     "Tile",
@@ -25,6 +27,7 @@ __all__ = [
     "script",
     "short",
     "show_belief",
+    "show_segments",
     "significant",
     "style",
     "templates",

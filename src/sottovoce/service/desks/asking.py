@@ -1,10 +1,12 @@
 """Asking for many callers at once: who wants one action shares a block; a repeated request is answered as before."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sottovoce.errors import HorizonReached
+from sottovoce.errors import HorizonReached, UnknownSegment
 from sottovoce.learning.bandit.actions import Action
 from sottovoce.service.desks.answers import Layout, block_answer, single_answer
 from sottovoce.service.desks.requests import Known, Request, Requests
@@ -28,21 +30,31 @@ class AskOrder:
         How their numbers are written.
     request
         If it may be repeated: under which key.
+    segment, segments
+        Whom all of it is for; or, of a block, one for each action. None where there are no segments.
     """
 
     size: int | None = None
     layout: Layout = "dense"
     request: Request | None = None
+    segment: Any = None
+    segments: Any = None
 
     @property
     def asks(self) -> str:
         """What a repetition has to ask for again."""
-        return asks_for(self.size, self.layout)
+        asked = f"{'one' if self.size is None else self.size} {self.layout}"
+        if self.whom is None:
+            return asked
+        whom = json.dumps([self.segment, self.segments], sort_keys=True).encode()
+        return f"{asked} for {hashlib.sha256(whom).hexdigest()}"
 
-
-def asks_for(size: int | None, layout: str) -> str:
-    """Return in one text what is asked for."""
-    return f"{'one' if size is None else size} {layout}"
+    @property
+    def whom(self) -> Any:
+        """The segment, or the list of segments, as a study takes them."""
+        if self.segments is not None:
+            return list(self.segments)
+        return tuple(self.segment) if isinstance(self.segment, list) else self.segment
 
 
 @dataclass(frozen=True)
@@ -105,23 +117,37 @@ def _kept(
 
 def _made(study: Study, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Ask for actions: a block for all who want a single one, and one for each who wants a block."""
-    singles = [order for order in orders if order.size is None]
-    shared = iter(_singles(study, len(singles)))
-    return [_answer(study, order, shared) for order in orders]
+    refused = [_refusal(study, order) for order in orders]
+    singles = [one for one, problem in zip(orders, refused, strict=True) if one.size is None and problem is None]
+    shared = iter(_singles(study, [order.whom for order in singles]))
+    return [
+        _answer(study, order, shared) if problem is None else problem
+        for order, problem in zip(orders, refused, strict=True)
+    ]
 
 
-def _singles(study: Study, count: int) -> list[Action | Exception]:
-    if count > 1:
+def _refusal(study: Study, order: AskOrder) -> Problem | None:
+    """Refuse an order that says whom it is for where there are no segments, or does not where there are."""
+    has_segments = study.segments is not None
+    if has_segments == (order.whom is not None):
+        return None
+    if has_segments:
+        return Problem("malformed", "The study has segments: segment must say whom the action is for.")
+    return Problem("malformed", "The study has no segments: leave out segment and segments.")
+
+
+def _singles(study: Study, whom: list[Any]) -> list[Action | Exception]:
+    if len(whom) > 1:
         try:
-            return list(study.ask(count))
-        except HorizonReached:  # there may be enough for some
+            return list(study.ask(len(whom)) if study.segments is None else study.ask(len(whom), segment=whom))
+        except (HorizonReached, UnknownSegment):  # there may be enough for some, and others may name theirs
             pass
-    return [_attempt(study) for _ in range(count)]
+    return [_attempt(study, segment) for segment in whom]
 
 
-def _attempt(study: Study) -> Action | Exception:
+def _attempt(study: Study, segment: Any) -> Action | Exception:
     try:
-        return study.ask()
+        return study.ask(segment=segment)
     except Exception as problem:
         return problem
 
@@ -135,7 +161,7 @@ def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
             return Answer(single_answer(action, order.layout), ids=(action.id,))
         if order.layout == "dense" and order.size * study.domain.dimension > _MOST_NUMBERS:
             return Problem("too-large", 'Ask for fewer actions, or for their numbers as "x": "sparse" or "none".')
-        actions = study.ask(order.size)
+        actions = study.ask(order.size, segment=order.whom)
         return Answer(block_answer(actions, order.layout), ids=tuple(actions.ids.tolist()))
     except Exception as problem:
         return problem

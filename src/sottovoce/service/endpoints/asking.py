@@ -1,5 +1,6 @@
 """POST /studies/{name}/ask."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -18,6 +19,7 @@ __all__ = ["HEADER", "KEY", "asking_routes", "repeatable"]
 
 KEY = "Idempotency-Key"
 _LONGEST_KEY = 200
+_LONGEST_NAME, _MOST_FACTORS = 200, 100  # of segments
 _ACTION = {
     "type": "object",
     "required": ["id", "chosen", "x", "wants_loss"],
@@ -32,11 +34,21 @@ _ACTION = {
 }
 
 
+Named = Annotated[str, Field(max_length=_LONGEST_NAME)] | int
+Segment = Named | Annotated[list[Named], Field(max_length=_MOST_FACTORS)] | dict[str, Named]
+
+
 class Ask(Body):
-    """What is asked for: one action, or a block of `size`; `x` says how their numbers are written."""
+    """What is asked for: one action, or a block of `size`; `x` says how their numbers are written.
+
+    Of a study with segments: `segment`, whom all of it is for, a name or a level of each factor; or `segments`, one for
+    each action of a block.
+    """
 
     size: Annotated[int, Field(ge=1)] | None = None
     x: Layout = "dense"
+    segment: Segment | None = None
+    segments: Annotated[list[Segment], Field(min_length=1)] | None = None
 
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
@@ -67,7 +79,14 @@ def asking_routes(context: Context) -> APIRouter:
         reads={"application/json": Ask.model_json_schema()},
         needed=False,
         answers=_ANSWERS,
-        problems=("study-not-found", "horizon-reached", "state-refused", "malformed", "idempotency-key-reused"),
+        problems=(
+            "study-not-found",
+            "unknown-segment",
+            "horizon-reached",
+            "state-refused",
+            "malformed",
+            "idempotency-key-reused",
+        ),
         parameters=(NAME, HEADER),
     )
 
@@ -76,18 +95,30 @@ def asking_routes(context: Context) -> APIRouter:
         name = study_of(request)
         client = await let_in(context, request, "ask", name)
         wanted = await read_body(request, _ASK, _ONE)
-        if wanted.size is not None and wanted.size > context.settings.largest_block:
-            raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
-        order = AskOrder(wanted.size, wanted.x)
+        order = _order(wanted, context.settings.largest_block)
         if (key := request.headers.get(KEY)) is not None:
-            order = AskOrder(wanted.size, wanted.x, repeatable(name, client, key, order.asks))
+            order = replace(order, request=repeatable(name, client, key, order.asks))
         desk = await context.desks.desk(name)
         answer = await desk.ask(order)
-        context.metrics.count_events("asked", 0 if answer.replayed else wanted.size or 1)
+        context.metrics.count_events("asked", 0 if answer.replayed else order.size or 1)
         headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
         return Response(answer.body, headers=headers, media_type="application/json")
 
     return router
+
+
+def _order(wanted: Ask, largest: int) -> AskOrder:
+    """Return what is asked for; refuse what contradicts itself, and what is too much."""
+    size, several = wanted.size, wanted.segments
+    if several is not None:
+        if wanted.segment is not None or size not in (None, len(several)):
+            raise Problem(
+                "malformed", "segments are one for each action: without segment, and size as many, if at all."
+            )
+        size = len(several)
+    if size is not None and size > largest:
+        raise Problem("too-large", f"size must be at most {largest}.")
+    return AskOrder(size, wanted.x, segment=wanted.segment, segments=several)
 
 
 def repeatable(name: str, client: Any, key: str, asks: str) -> Repeatable:

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.experiments.wishes import guarantee_of, labelled, written_domain
+from sottovoce.exploration.posterior import Segments
 from sottovoce.learning.options import DecisionFacts
 from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
@@ -40,6 +41,18 @@ class Privacy(Body):
     contributions: int | None = None
 
 
+Level = str | int
+
+
+class SegmentsWish(Body):
+    """Whom decisions are for: names, or levels by factor; and how many may open on first use."""
+
+    names: list[Level] | None = None
+    factors: dict[str, list[Level]] | None = None
+    limit: int | None = None
+    features: list[list[float]] | None = None
+
+
 class Create(Body):
     """What `Study.open` takes to create a study."""
 
@@ -61,6 +74,7 @@ class Create(Body):
     patience: int | Literal["auto"] | None = "auto"
     deadline: float | None = None
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    segments: SegmentsWish | None = None
 
 
 _CREATE: TypeAdapter[Create] = TypeAdapter(Create)
@@ -86,6 +100,7 @@ def creating_routes(context: Context) -> APIRouter:
             found = await asyncio.to_thread(_created, context.settings, wish)
         except (ValueError, TypeError) as error:
             sent = [wish.name, wish.domain, wish.labels, wish.plan, wish.exploration, wish.mechanism, wish.choices]
+            sent.append(None if wish.segments is None else wish.segments.model_dump())
             refused = unsaid(problem_for(error, words=True), sent, Create)
         else:
             body = json.dumps(found).encode()
@@ -108,6 +123,7 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
         "noise": None if settings.simulated is None else SimulatedNoise(settings.simulated),
         **facts,
         **choices,
+        "segments": None if wish.segments is None else Segments(**wish.segments.model_dump()),
     }
     if wish.choices.keys() & {*making, *inspect.signature(Study.open).parameters}:
         # Not a choice of a plan: `restored`, say, would end the life of a study, with losses that are on record.

@@ -11,16 +11,23 @@ from starlette.responses import Response, StreamingResponse
 
 from sottovoce.domains.naming import as_plain
 from sottovoce.errors import StateRefused
+from sottovoce.learning.segmented.requests import segment_in_words
 from sottovoce.service.context import ANY, Context
 from sottovoce.service.endpoints._documented import NAME, documented, parameter
 from sottovoce.service.endpoints._reading import study_of
 from sottovoce.service.problem_documents import Problem
-from sottovoce.studies import Study, export_lines
+from sottovoce.studies import SegmentedStudy, Study, export_lines
 
 __all__ = ["looking_routes"]
 
 _MOST = 10_000  # ids of one answer
 _LIMIT = parameter("limit", "query", {"type": "integer", "minimum": 0, "maximum": _MOST, "default": 100}, "At most.")
+_SEGMENT = parameter(
+    "segment",
+    "query",
+    {"type": "string"},
+    "Of a study with segments, whose: a name, or a level of each factor (phone,it or device=phone,country=it).",
+)
 _OBJECT = {"type": "object"}
 
 
@@ -47,15 +54,26 @@ def _list(router: APIRouter, context: Context) -> None:
 
 
 def _look(router: APIRouter, context: Context, what: str, words: str, look: Callable[[Study], Any]) -> None:
-    about = documented(
-        words, answers=_OBJECT, problems=("study-not-found", "state-refused", "malformed"), parameters=(NAME,)
-    )
+    by_segment = what in _BY_SEGMENT
+    problems = ("study-not-found", "state-refused", "malformed", *(("unknown-segment",) if by_segment else ()))
+    parameters = (NAME, *((_SEGMENT,) if by_segment else ()))
+    about = documented(words, answers=_OBJECT, problems=problems, parameters=parameters)
 
     @router.get("/studies/{name:path}/" + what, name=what, **about)
     async def answer(request: Request) -> Response:
         name = study_of(request)
         await context.gate(request, "read", name)
-        return _json(await context.look(name, look))
+        said = request.query_params.get("segment")
+        if not by_segment or said is None:
+            return _json(await context.look(name, look))
+        return _json(await context.look(name, lambda study: _BY_SEGMENT[what](study, _segment_of(study, said))))
+
+
+def _segment_of(study: Study, said: str) -> Any:
+    """Return the segment that a query names."""
+    if not isinstance(study, SegmentedStudy) or study.segments is None:
+        raise Problem("malformed", "The study has no segments: leave out segment.")
+    return segment_in_words(study.segments, said, study.sizes)
 
 
 def _channel(router: APIRouter, context: Context) -> None:
@@ -111,10 +129,12 @@ def _export(router: APIRouter, context: Context) -> None:
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-def _posterior(study: Study) -> dict[str, Any]:
+def _posterior(study: Study, segment: Any = None) -> dict[str, Any]:
     """Return what is believed of each coordinate; the whole posterior is saved where studies are stored."""
+    if segment is None and study.segments is not None:
+        raise Problem("malformed", "The study has segments: segment must say of whom.")
     try:
-        known = study.posterior()
+        known = study.posterior(segment=segment)
     except ValueError as refused:  # its plan has no model, or nothing was asked
         raise StateRefused(str(refused)) from None
     return {
@@ -163,6 +183,12 @@ _LOOKS: dict[str, tuple[str, Callable[[Study], Any]]] = {
     "plan": ("The plan in force.", lambda study: study.plan.to_dict()),
     "posterior": ("What is believed of the losses, with its uncertainty.", _posterior),
     "statement": ("What is promised, to whom, against whom, what is spent, what is not covered.", _statement),
+}
+
+
+_BY_SEGMENT: dict[str, Callable[[Study, Any], Any]] = {
+    "recommend": lambda study, segment: study.recommend(segment=segment).to_dict(),
+    "posterior": _posterior,
 }
 
 

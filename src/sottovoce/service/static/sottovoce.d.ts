@@ -54,6 +54,9 @@ export interface Sparse {
   value: number[];
 }
 
+/** Whom a decision is for, of a study with segments: a name, or a level of each factor, in their order or by name. */
+export type Segment = string | number | readonly (string | number)[] | { readonly [factor: string]: string | number };
+
 /** A decision to carry out. */
 export interface Action {
   id: string;
@@ -114,8 +117,9 @@ export class RemoteStudy {
   readonly name: string;
   /** How many losses wait in memory to be sent. */
   readonly waiting: number;
-  ask(options?: { x?: "dense" | "sparse" | "none" }): Promise<Action>;
-  ask(options: { size: number; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
+  ask(options?: { x?: "dense" | "sparse" | "none"; segment?: Segment }): Promise<Action>;
+  ask(options: { size: number; x?: "dense" | "sparse" | "none"; segment?: Segment }): Promise<Action[]>;
+  ask(options: { segments: readonly Segment[]; x?: "dense" | "sparse" | "none" }): Promise<Action[]>;
   /** Resolves once it is acknowledged. Under local privacy the loss is privatised first, once. */
   tell(id: string, loss: number, options?: TellOptions): Promise<Told>;
   tell(ids: readonly string[], losses: readonly number[], options?: TellOptions): Promise<Told>;
@@ -125,7 +129,7 @@ export class RemoteStudy {
   forget(ids: string | readonly string[]): Promise<number>;
   /** The channel of a study with local privacy; null of one that wants the losses themselves. */
   channel(): Promise<OneBitChannel | null>;
-  recommend(): Promise<Record<string, unknown>>;
+  recommend(options?: { segment?: Segment }): Promise<Record<string, unknown>>;
   status(): Promise<Record<string, unknown>>;
   /** Send no more; what waits is dropped. */
   close(): void;

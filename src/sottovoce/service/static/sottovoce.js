@@ -288,6 +288,15 @@ function checkedAddress(url, insecure) {
 
 // ---------------------------------------------------------------------- a study
 
+/** A segment as a query names it: "phone"; or levels of its factors, "phone,it" or "device=phone,country=it". */
+function segmentText(segment) {
+  if (Array.isArray(segment)) return segment.join(",");
+  if (typeof segment !== "object" || segment === null) return String(segment);
+  return Object.entries(segment)
+    .map(([name, level]) => `${name}=${level}`)
+    .join(",");
+}
+
 /** A study that a service holds: made by `connect`. */
 export class RemoteStudy {
   #service;
@@ -325,9 +334,12 @@ export class RemoteStudy {
     return this.#waiting.reduce((sum, one) => sum + one.ids.length, 0);
   }
 
-  /** The next action; with `size` a list of so many. A call that is repeated gets the same ones. */
-  async ask({ size, x = "dense" } = {}) {
-    const body = JSON.stringify(size === undefined ? { x } : { size, x });
+  /**
+   * The next action; with `size` a list of so many. A call that is repeated gets the same ones. Of a study with segments,
+   * `segment` says whom all of it is for; or `segments`, one for each action.
+   */
+  async ask({ size, x = "dense", segment, segments } = {}) {
+    const body = JSON.stringify({ size, x, segment, segments }); // what is undefined is left out
     // By the time that there is something to tell, it is known how: a page may be gone soon.
     const known = this.#wants().catch(() => undefined);
     const plain = await this.#service.call("POST", `${this.#path}/ask`, {
@@ -335,7 +347,7 @@ export class RemoteStudy {
       headers: { "Idempotency-Key": randomName() },
     });
     await known;
-    return size === undefined ? action(plain) : plain.actions.map(action);
+    return size === undefined && segments === undefined ? action(plain) : plain.actions.map(action);
   }
 
   /**
@@ -381,8 +393,9 @@ export class RemoteStudy {
     return this.#wants();
   }
 
-  recommend() {
-    return this.#service.call("GET", `${this.#path}/recommend`);
+  recommend({ segment } = {}) {
+    const whose = segment === undefined ? "" : `?segment=${encodeURIComponent(segmentText(segment))}`;
+    return this.#service.call("GET", `${this.#path}/recommend${whose}`);
   }
 
   status() {

@@ -7,18 +7,21 @@ import numpy as np
 
 from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.report.html.parts import (
     Axis,
     Chart,
     Curve,
     Drawing,
     ShownBelief,
+    ShownSegments,
     Table,
     draw_decision,
     heads,
     line_chart,
     number,
     show_belief,
+    show_segments,
     significant,
 )
 from sottovoce.service.dashboard.views.overview import Mark
@@ -65,6 +68,8 @@ class Learned:
         The plan, and what became of it.
     course
         To go on from, next time.
+    segments
+        Of a study with segments: the decision of each, what it gains by it, and whether that pays.
     """
 
     drawing: Drawing
@@ -79,6 +84,7 @@ class Learned:
     table: Table | None
     planned: Planned
     course: Course
+    segments: ShownSegments | None = None
 
 
 def look_learned(study: Study, earlier: Course | None = None) -> Learned:
@@ -96,16 +102,25 @@ def look_learned(study: Study, earlier: Course | None = None) -> Learned:
         caution=found.caution,
         alarms=tuple(_alarms(found, course)),
         belief=shown,
-        no_belief="" if shown else _no_belief(plan.exploration, bool(found.rounds)),
+        no_belief="" if shown else _no_belief(study, bool(found.rounds)),
         rounds=chart,
         no_rounds="" if chart else course.why or "Fewer than two rounds were released so far.",
         table=_rounds_table(course) if len(course.means) else None,
         planned=planned_of(plan, belief, found, course),
         course=course,
+        segments=_segments(study, found),
     )
 
 
+def _segments(study: Study, found: Recommendation) -> ShownSegments | None:
+    if not isinstance(found, SegmentedRecommendation):
+        return None
+    return show_segments(found, names=study.domain.coordinate_names)
+
+
 def _belief_of(study: Study) -> Posterior | None:
+    if study.segments is not None:  # one for each
+        return None
     try:
         found = study.posterior()
     except ValueError:  # nothing was asked yet, or the plan has no model
@@ -113,7 +128,10 @@ def _belief_of(study: Study) -> Posterior | None:
     return found if found.rounds else None
 
 
-def _no_belief(exploration: str, known: bool) -> str:
+def _no_belief(study: Study, known: bool) -> str:
+    exploration = study.plan.exploration
+    if study.segments is not None and known:
+        return "Of each segment something else is believed, as far as it goes its own way: see the table of segments."
     if exploration != "posterior":
         return f"The plan explores by {exploration}, and has no model of the losses: it believes nothing."
     return "Nothing is believed yet." if known else "Nothing was released yet, so nothing is believed."
@@ -129,7 +147,9 @@ def _sure(found: Recommendation) -> Any:
         yield "Still the best in", f"{found.share:.0%} of the worlds that fit what was released"
     if found.shortfall is not None:
         yield "The best may be better by", _shortfall(*found.shortfall)
-    if found.rounds and found.loss is None:
+    if isinstance(found, SegmentedRecommendation):
+        yield "How sure", "see the segments: each is as sure as it is"
+    elif found.rounds and found.loss is None:
         yield "How sure", "not known: this plan has no model of the losses"
 
 

@@ -1,0 +1,146 @@
+"""Studies with segments over HTTP: whom an action is for, in bodies, queries and problems."""
+
+import json
+
+import pytest
+
+import sottovoce as sv
+
+NAMES = {"names": ["phone", "desktop"]}
+SECRET = "very-private-segment"
+
+
+def kind_of(answer):
+    return answer.json()["type"].removeprefix("/problems/"), answer.status_code
+
+
+@pytest.fixture
+def served(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create(segments=NAMES)
+    return served
+
+
+def test_actions_are_asked_for_segments_and_told_as_ever(served):
+    one = served.ask(segment="phone")
+    block = served.ask(size=3, segment="desktop")["actions"]
+    mixed = served.ask(segments=["phone", "desktop", "phone"])["actions"]
+    ids = [one["id"], *(each["id"] for each in block + mixed)]
+    assert [each.split(".")[0] for each in ids] == ["0", "1", "1", "1", "0", "1", "0"]
+    assert served.tell(ids=ids, losses=[0.5] * 7).json() == {"recorded": 7, "already": 0, "dropped": 0}
+    assert served.look("status")["segments"] == [{"segment": "phone", "events": 3}, {"segment": "desktop", "events": 4}]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"segment": SECRET}, ("unknown-segment", 404)),
+        ({"segments": ["phone", SECRET]}, ("unknown-segment", 404)),
+        ({"segment": {SECRET: "phone"}}, ("unknown-segment", 404)),
+        ({}, ("malformed", 422)),
+        ({"segment": "phone", "segments": ["phone"]}, ("malformed", 422)),
+        ({"size": 3, "segments": ["phone"]}, ("malformed", 422)),
+        ({"segments": []}, ("malformed", 422)),
+        ({"segment": True}, ("malformed", 422)),
+        ({"segment": [["phone"]]}, ("malformed", 422)),
+        ({"segment": "x" * 10_000}, ("malformed", 422)),
+    ],
+)
+def test_what_is_wrong_is_refused_without_repeating_it(body, kind, served):
+    answer = served.client.post("/studies/spring/ask", json=body)
+    assert kind_of(answer) == kind
+    assert SECRET not in answer.text
+    assert served.look("status")["asked"] == 0
+
+
+def test_a_study_without_segments_refuses_them(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create()
+    answer = served.client.post("/studies/spring/ask", json={"segment": SECRET})
+    assert kind_of(answer) == ("malformed", 422)
+    for what in ("recommend", "posterior"):
+        assert kind_of(served.client.get(f"/studies/spring/{what}", params={"segment": SECRET})) == ("malformed", 422)
+
+
+def test_a_repeated_ask_gets_the_same_action_and_one_for_another_segment_is_refused(served):
+    key = {"Idempotency-Key": "once"}
+    first = served.ask(headers=key, segment="phone")
+    assert served.ask(headers=key, segment="phone") == first
+    other = served.client.post("/studies/spring/ask", json={"segment": "desktop"}, headers=key)
+    assert kind_of(other) == ("idempotency-key-reused", 422)
+    other = served.client.post("/studies/spring/ask", json={"segments": ["phone"]}, headers=key)
+    assert kind_of(other) == ("idempotency-key-reused", 422)
+    assert served.look("status")["asked"] == 1
+
+
+def test_a_recommendation_is_for_one_or_for_all(served):
+    actions = served.ask(segments=["phone", "desktop"] * 40)["actions"]
+    served.tell(ids=[one["id"] for one in actions], losses=[0.1 + 0.1 * ("tea" in one["chosen"]) for one in actions])
+    found = served.look("recommend")
+    assert {one["segment"] for one in found["segments"]} == {"phone", "desktop"}
+    assert isinstance(found["verdict"], str)
+    assert served.look("recommend?segment=phone")["rounds"] > 0
+    assert served.look("posterior?segment=phone")["model"] == "linear"
+    for query in (f"recommend?segment={SECRET}", f"posterior?segment={SECRET}"):
+        answer = served.client.get(f"/studies/spring/{query}")
+        assert kind_of(answer) == ("unknown-segment", 404)
+        assert SECRET not in answer.text
+    assert kind_of(served.client.get("/studies/spring/posterior")) == ("malformed", 422)
+    lines = served.client.get("/studies/spring/export").text.splitlines()
+    assert {json.loads(line)["segment"] for line in lines[1:]} == {"phone", "desktop"}
+    for what in ("plan", "statement", "outstanding"):
+        served.look(what)
+
+
+def test_factors_are_named_in_their_order_or_by_name(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create(segments={"factors": {"device": ["phone", "desktop"], "hour": [8, 20]}})
+    served.ask(segment=["phone", 8])
+    served.ask(size=2, segment={"hour": 20, "device": "phone"})
+    served.ask(segments=[["phone", 8], {"hour": 8, "device": "desktop"}])
+    found = served.look("status")["segments"]
+    assert found == [
+        {"segment": ["phone", 8], "events": 2},
+        {"segment": ["phone", 20], "events": 2},
+        {"segment": ["desktop", 8], "events": 1},
+    ]
+    for words in ("phone,20", "hour=20,device=phone"):
+        assert served.client.get("/studies/spring/recommend", params={"segment": words}).status_code == 200
+
+
+def test_what_segments_are_made_with_is_checked_without_repeating_it(served):
+    wish = {"name": "other", "domain": "simplex:3", "horizon": 100, "privacy": {"epsilon": 1.0}}
+    for segments in ({"names": [SECRET, SECRET]}, {"names": ["a"], "factors": {SECRET: ["b"]}}, {"limit": 0}, {}):
+        answer = served.client.post("/studies", json=wish | {"segments": segments})
+        assert kind_of(answer)[0] == "malformed"
+        assert SECRET not in answer.text
+    again = served.create(segments=NAMES)
+    assert not again["created"]
+    answer = served.client.post("/studies", json=wish | {"name": "spring", "segments": {"names": [SECRET]}})
+    assert kind_of(answer)[0] == "configuration-mismatch"
+    assert SECRET not in answer.text
+
+
+def test_a_client_asks_for_segments(served):
+    with sv.connect(served.url, study="spring") as remote:
+        one = remote.ask(segment="phone")
+        block = remote.ask(segment=["phone", "desktop", "desktop"])
+        assert len(remote.ask(2, segment="desktop")) == 2
+        remote.tell([one.id, *block.ids], [0.25] * 4)
+        assert len(remote.outstanding()) == 2
+        assert remote.outstanding().waiting[0].segment == "desktop"
+        everything = remote.recommend()
+        assert list(everything) == ["phone", "desktop"]
+        assert everything.sizes == {"phone": 2, "desktop": 4}
+        assert remote.recommend(segment="desktop").to_dict() == everything["desktop"].to_dict()
+        with pytest.raises(sv.errors.UnknownSegment):
+            remote.ask(segment=SECRET)
+
+
+def test_the_page_of_a_study_has_its_segments(served):
+    actions = served.ask(segments=["phone", "desktop"] * 40)["actions"]
+    served.tell(ids=[one["id"] for one in actions], losses=[0.5] * 80)
+    page = served.client.get("/dashboard/studies/spring", follow_redirects=True)
+    assert page.status_code == 200, page.text[:300]
+    assert "Segment by segment" in page.text
+    assert "phone" in page.text
