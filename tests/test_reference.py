@@ -8,7 +8,7 @@ import griffe
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OPENED = {"sottovoce.studies.study.Study"}  # by `Study.open`: nobody calls the class
+OPENED = {"sottovoce.studies.study.Study", "sottovoce.studies.segmented.SegmentedStudy"}  # by `Study.open`
 
 
 def load(path):

@@ -9,6 +9,7 @@ import typer
 from sottovoce.cli.making import domain_of
 from sottovoce.cli.options import Deadline, Options, with_options
 from sottovoce.cli.study_ask import ask_command
+from sottovoce.cli.study_segments import Factors, Limit, Names, OneSegment, segment_of, segments_of
 from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
 from sottovoce.cli.study_tell import tell_command
 from sottovoce.cli.study_waiting import (
@@ -39,6 +40,9 @@ def create(
     options: Options,
     storage: Url = None,
     deadline: Deadline = None,
+    segments: Names = None,
+    factor: Factors = None,
+    segment_limit: Limit = None,
     as_json: AsJson = None,
 ) -> None:
     """Create a study; if it exists and was created alike, nothing changes."""
@@ -55,6 +59,7 @@ def create(
         **DecisionFacts().facts(),
         **options.arguments,
         **options.waiting,
+        "segments": segments_of(segments, factor, segment_limit),
     }
     created = not _exists(url, name)
     if deadline is not None:
@@ -91,10 +96,10 @@ def status(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
 
 
 @study_app.command("recommend")
-def recommend(name: Name, storage: Url = None, as_json: AsJson = None) -> None:
+def recommend(name: Name, storage: Url = None, segment: OneSegment = None, as_json: AsJson = None) -> None:
     """Show the decision to take home, how sure it is, and what it rests on: released values only."""
     with look_at(storage, name) as study:
-        found = study.recommend()
+        found = study.recommend(segment=segment_of(study, segment))
     show(as_json, found.to_dict(), str(found))
 
 
@@ -108,6 +113,7 @@ def export(
         Path | None,
         typer.Option(help="A file for what is believed of the losses, and nothing else: for --prior of another study."),
     ] = None,
+    segment: OneSegment = None,
     as_json: AsJson = None,
 ) -> None:
     """Write all released and public values as JSON; no loss is among them."""
@@ -115,10 +121,12 @@ def export(
         if posterior is not None:
             if out is not None or lines:
                 raise ValueError("--posterior writes a file of its own: leave --out and --lines out")
-            believed = study.posterior()
+            believed = study.posterior(segment=segment_of(study, segment))
             facts = {"study": name, "written": str(believed.save(posterior)), "rounds": believed.rounds}
             show(as_json, facts, f"wrote {posterior}\n{believed}")
             return
+        if segment is not None:
+            raise ValueError("--segment says whose posterior is written: it needs --posterior")
         found = study.export()
     lines = lines or (out is not None and out.suffix == ".jsonl")
     text = "\n".join(export_lines(found)) if lines else json.dumps(found, indent=2, allow_nan=False)

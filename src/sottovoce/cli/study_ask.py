@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from sottovoce.cli.study_output import Output, Written
+from sottovoce.cli.study_segments import OneSegment, SegmentLines, segment_blocks, segment_of
 from sottovoce.cli.study_shared import AsJson, Name, Url, storage_url
 from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.errors import SottovoceError
@@ -26,6 +27,8 @@ def ask_command(
     size: Annotated[int | None, typer.Option(help="How many actions; 1 by default.")] = None,
     whole_round: Annotated[bool, typer.Option("--round", help="The rest of the current round.")] = False,
     lines: Annotated[bool, typer.Option("--lines", help="One JSON object per line, for each action.")] = False,
+    segment: OneSegment = None,
+    segments: SegmentLines = None,
     as_json: AsJson = None,
 ) -> None:
     """Hand out actions: carry them out, and tell the loss of those that want one.
@@ -35,22 +38,30 @@ def ask_command(
     """
     if whole_round and size is not None:
         raise ValueError("--size and --round exclude each other")
+    if segments is not None and (segment is not None or whole_round or size is not None):
+        raise ValueError("--segments asks for an action for each line: leave --segment, --size and --round out")
     with Study.open(storage_url(storage), name=name) as study, Output() as out:
         count = 1 if size is None else size
         named = study.domain.labels is not None
         printed = not lines and (as_json is False or (as_json is None and sys.stdout.isatty()))
         line = partial(_words if printed else _line, named=named)
-        if not lines and not printed:
-            _print_document(study, study.ask_round() if whole_round else study.ask(count), out)
+        whom = segment_of(study, segment)
+        if segments is not None:
+            parts = (study.ask(len(block), segment=block) for block in segment_blocks(study, segments))
+            _print_lines(study, parts, None, out, line)
+        elif not lines and not printed:
+            _print_document(
+                study, study.ask_round(segment=whom) if whole_round else study.ask(count, segment=whom), out
+            )
         elif whole_round:
-            actions = study.ask_round()
+            actions = study.ask_round(segment=whom)
             _print_lines(study, [actions], len(actions), out, line)
         else:
-            _print_lines(study, study.ask_in_parts(count), count, out, line)
+            _print_lines(study, study.ask_in_parts(count, segment=whom), count, out, line)
 
 
 def _print_lines(
-    study: Study, parts: Iterable[Actions], total: int, out: Output, line: Callable[[Action], str]
+    study: Study, parts: Iterable[Actions], total: int | None, out: Output, line: Callable[[Action], str]
 ) -> None:
     printed = 0
     for actions in parts:
@@ -58,7 +69,7 @@ def _print_lines(
         printed += written.begun
         if written.problem is not None:
             _give_back(study, actions.ids[written.begun :], printed, written)
-        if printed < total:  # more is asked when this is taken
+        if total is None or printed < total:  # more is asked when this is taken
             taken = out.wait_until_taken()
             if taken.problem is not None:
                 _give_back(study, [], printed, taken)

@@ -67,19 +67,21 @@ class Status:
     waiting: Waiting | None
     misfit: Misfit | None = None
     chosen: Any = None
-    segments: tuple[tuple[Segment, int], ...] = ()
+    segments: tuple[tuple[Segment, int], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         waiting = None if self.waiting is None else asdict(self.waiting)
         misfit = None if self.misfit is None else self.misfit.to_dict()
+        segments = plain.pop("segments")
+        if segments is not None:
+            plain["segments"] = [{"segment": as_plain(one), "events": events} for one, events in segments]
         return plain | {
             "point": self.point.tolist(),
             "waiting": waiting,
             "misfit": misfit,
             "chosen": as_plain(self.chosen),
-            "segments": [{"segment": as_plain(one), "events": events} for one, events in self.segments],
         }
 
     def _waiting(self, waiting: Waiting) -> str:
@@ -87,10 +89,11 @@ class Status:
         advice = ". `outstanding` lists them; tell them, or `forget` those that will not come"
         return str(waiting) + (advice if waiting.outstanding and self.open_rounds > 1 else "")
 
-    def _segments(self) -> str:
-        shown = sorted(self.segments, key=lambda one: -one[1])[:_SHOWN]
-        rest = f", and {len(self.segments) - _SHOWN:,} smaller ones" if len(self.segments) > _SHOWN else ""
-        return ", ".join(f"{segment_text(one)} {events:,}" for one, events in shown) + rest
+    @staticmethod
+    def _segments(segments: tuple[tuple[Segment, int], ...]) -> str:
+        shown = sorted(segments, key=lambda one: -one[1])[:_SHOWN]
+        rest = f"; and {len(segments) - _SHOWN:,} smaller ones" if len(segments) > _SHOWN else ""
+        return "; ".join(f"{segment_text(one)}: {events:,}" for one, events in shown) + rest
 
     def __str__(self) -> str:
         left = "" if self.remaining is None else f", {self.remaining:,} left"
@@ -99,7 +102,7 @@ class Status:
         rows = [
             ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (generation {self.generation})"),
             ("events", f"{self.asked:,} asked{left}"),
-            *([("segments", self._segments())] if self.segments else []),
+            *([("segments", self._segments(self.segments))] if self.segments else []),
             ("losses", f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
             *([] if self.waiting is None else [("waiting", self._waiting(self.waiting))]),
             ("privacy", self.privacy),
