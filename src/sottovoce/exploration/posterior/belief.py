@@ -20,6 +20,7 @@ __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]
 
 _ENOUGH_REPEATS = 20  # numbers of decisions that were released before, to tell whether the world changes
 _AMPLE = 22.0  # events of a number, over the deviation of its noise in B: 32/epsilon, if that is Laplace's
+_AT_FIRST = 2.0  # what the least events of a number are divided by, for the first numbers of several segments
 _EARLY = 0.1  # of the events that were asked, those of numbers under way, about
 _FASTER, _LONGER = 0.75, 1.3  # how rounds grow, and how long they may be, as powers of the crowd
 _CROWD = 20  # segments from which each has fewer rounds than it would have alone
@@ -88,7 +89,8 @@ class Settings:
             Of one loss at one decision, as far as is known.
         """
         ample = max(_AMPLE * self.noise / self.width, self.noise**2 / variance)
-        least = max(self.least, int(min(ample, _EARLY * asked / segments)))
+        first = max(1, round(self.least / _AT_FIRST))
+        least = max(first, int(min(max(ample, self.least), _EARLY * asked / segments)))
         horizon = max(1, round(share * self.horizon))
         return replace(self, segments=segments, least=least, horizon=horizon)
 
