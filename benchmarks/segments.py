@@ -239,10 +239,14 @@ if __name__ == "__main__":
     parser.add_argument("--seeds", type=int, default=SEEDS, help="how many")
     parser.add_argument("--first", type=int, default=FIRST_SEED, help="the first seed")
     parser.add_argument("--events", type=int, default=EVENTS)
+    parser.add_argument("--anew", nargs="*", choices=list(WAYS), default=[], metavar="WAY", help="play these once more")
     parser.add_argument("--show", action="store_true", help="show what was played, and play nothing")
     parser.add_argument("--speed", action="store_true", help="measure speed, and nothing else")
     parser.add_argument("--repeats", type=int, default=3, help="of each measurement of speed, of which the best counts")
     given = parser.parse_args()
+    if given.anew:  # what they do has changed
+        known = kept(RESULTS / "segments.json")
+        keep(RESULTS / "segments.json", {one: it for one, it in known.items() if one.split(" | ")[1] not in given.anew})
     if given.speed:
         speed(given.events, given.repeats)
     elif given.show:
