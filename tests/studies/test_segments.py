@@ -99,12 +99,12 @@ def test_the_horizon_is_that_of_all_segments_together(opened, url):
     assert study.verify().ok
 
 
-def test_what_is_in_hand_for_one_segment_does_not_use_up_the_horizon_of_others(opened, url):
+def test_what_is_in_hand_for_one_segment_does_not_use_up_the_horizon_of_others(opened, sqlite_url):
     """A process that asks often reserves ahead: for others, it gives that back."""
-    study = opened(url, **segmented(horizon=400))
+    study = opened(sqlite_url, **segmented(horizon=400))
     for _ in range(190):  # one by one, soon after each other
         study.ask(segment="phone")
-    asked = sum(row.head.asked for row in lanes_in(url))
+    asked = sum(row.head.asked for row in lanes_in(sqlite_url))
     for count in range(210):
         study.ask(segment="desktop" if count % 2 else "tablet")
     assert asked > 190  # there was something to give back
@@ -237,9 +237,9 @@ def test_tells_that_arrive_together_stand_for_themselves(opened, url):
     assert study.status().told == 4
 
 
-def test_what_is_released_of_a_segment_are_its_own_losses(opened, url):
+def test_what_is_released_of_a_segment_are_its_own_losses(opened, sqlite_url):
     """Without noise, released numbers are plain sums: of the losses of the segment's own round, and of no other's."""
-    study = opened(url, **segmented())
+    study = opened(sqlite_url, **segmented())
     told = {}
     for _ in range(4):
         ids = work(study, [NAMES[place % 3] for place in range(36)])
@@ -292,11 +292,11 @@ def learned(study, names, events, turns=6):
 
 
 @pytest.mark.parametrize("changes", [{}, {"horizon": None}, {"privacy": sv.PureDP(1.0)}])
-def test_all_processes_know_the_same(changes, opened, url):
-    study = opened(url, **segmented(**changes))
+def test_all_processes_know_the_same(changes, opened, sqlite_url):
+    study = opened(sqlite_url, **segmented(**changes))
     learned(study, NAMES, 300, turns=3)
     study.close()
-    one, other = opened(url), opened(url)
+    one, other = opened(sqlite_url), opened(sqlite_url)
     learned(one, ["phone"], 100, turns=2)
     assert one.recommend(segment="phone").to_dict() == other.recommend(segment="phone").to_dict()
     everything = other.recommend()
@@ -306,17 +306,17 @@ def test_all_processes_know_the_same(changes, opened, url):
     assert found.ok, str(found)
 
 
-def test_segments_lean_on_what_others_have_released_in_other_processes(opened, url):
-    one = opened(url, **segmented())
+def test_segments_lean_on_what_others_have_released_in_other_processes(opened, sqlite_url):
+    one = opened(sqlite_url, **segmented())
     learned(one, ["phone", "desktop"], 400)
-    other = opened(url)
+    other = opened(sqlite_url)
     fresh = other.recommend(segment="tablet")
     assert (fresh.x[0], fresh.rounds) == (1, 0)  # as far as others go
     block = other.ask_round(segment="tablet")
     assert block.x[:, 0].mean() > 0.7
-    public = lanes_in(url)[2].public[0]
+    public = lanes_in(sqlite_url)[2].public[0]
     assert public["terms.segments"] == 3
-    assert public["terms.closed"].tolist() == [row.head.closed for row in lanes_in(url)]
+    assert public["terms.closed"].tolist() == [row.head.closed for row in lanes_in(sqlite_url)]
     assert one.recommend(segment="phone").x[0] == 1
     assert "segments do not help" in one.recommend().verdict
 
@@ -438,6 +438,26 @@ def test_a_process_notices_that_its_storage_went_back_whatever_segment_it_asks_f
     assert study.verify().ok
 
 
+def test_other_processes_follow_into_the_new_life_of_all_segments(opened, url):
+    one, other = opened(url, **segmented()), None
+    other = opened(url)
+    ids = work(other, NAMES * 4, told=5)
+    backup = Backup(url)
+    later = work(other, NAMES * 4, told=5)
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        other.ask(segment="phone")
+    assert one.status().generation == other.status().generation > 1  # one life for both
+    for study in (one, other):
+        for old in (ids[0], ids[-1], later[-1]):
+            with pytest.raises(UnknownAction):
+                study.tell(old, 0.5)
+    fresh = [*work(one, NAMES * 3), *work(other, NAMES * 3)]
+    assert len(set(fresh)) == 18
+    assert one.status().to_dict() == other.status().to_dict()
+    assert one.verify().ok
+
+
 def test_an_id_that_is_newer_than_the_storage_ends_the_life_of_all_segments(opened, url):
     study = opened(url, **segmented())
     work(study, ["phone"] * 5, told=2)
@@ -483,8 +503,8 @@ def test_segments_do_not_show_as_studies(opened, url):
     assert any("which segment an event belongs to" in one for one in stated.privacy.also_not_covered)
 
 
-def test_an_export_says_whose_rounds_are(opened, url):
-    study = opened(url, **segmented(segments={"device": ["phone", "desktop"], "country": ["it"]}))
+def test_an_export_says_whose_rounds_are(opened, sqlite_url):
+    study = opened(sqlite_url, **segmented(segments={"device": ["phone", "desktop"], "country": ["it"]}))
     work(study, [("phone", "it"), ("desktop", "it")] * 30)
     found = study.export()
     assert found["configuration"]["segments"]["factors"] == {"device": ["phone", "desktop"], "country": ["it"]}
@@ -518,12 +538,13 @@ def test_losses_of_all_segments_are_gone_from_the_files_after_their_release(open
         return {one for one, pattern in patterns.items() if pattern in content}
 
     study = opened(sqlite_url, **segmented(least_events=40))
-    block = study.ask(segment=[NAMES[place % 2] for place in range(80)])
-    integers = {one: round(loss_of(one) * 2**18) for one in block.ids}
+    blocks = [study.ask_round(segment=name) for name in NAMES[:2]]
+    ids, last = [one for block in blocks for one in block.ids[:-1]], [block.ids[-1] for block in blocks]
+    integers = {one: round(loss_of(one) * 2**18) for one in ids + last}
     patterns = {one: integer.to_bytes(4, "little") for one, integer in integers.items() if integer > 2**16}
-    study.tell(block.ids[:-2], losses_of(block.ids[:-2]))
-    assert len(held(patterns)) > 40
-    study.tell(block.ids[-2:], losses_of(block.ids[-2:]))
+    study.tell(ids, losses_of(ids))
+    assert len(held(patterns)) > len(patterns) - 4
+    study.tell(last, losses_of(last))
     assert study.round == 2
     assert held(patterns) == set()
     assert study.status().erasure_pending == 0

@@ -107,6 +107,7 @@ class SegmentedStudy(Study):
             Whose.
         """
         count, begin = whole("size", size), whole("first", first)
+        self._session.check_usable()
         (lane,) = self._family.lanes_of([self._key(segment)])
         return lane.asker.in_parts(count, begin)
 
@@ -178,6 +179,7 @@ class SegmentedStudy(Study):
         on_record
             Is handed what came of them as soon as that is durable, before rounds that are complete are closed.
         """
+        self._session.check_usable()
         found: dict[int, Recorded | Exception] = {}
         parts: dict[int, dict[int, Any]] = {}
         for number, call in enumerate(calls):
@@ -214,7 +216,7 @@ class SegmentedStudy(Study):
 
     def _tell_by_lane(self, parts: dict[int, dict[int, Any]], found: dict[int, Any]) -> list[dict[int, Told]]:
         """Tell calls of one segment each, those of a segment together; return what was told."""
-        told, rows = [], self._family.rows
+        told, rows = [], list(self._family.rows)
         for lane in sorted({number for mine in parts.values() for number in mine}):
             calls = [call for call, mine in parts.items() if lane in mine]
             outcomes: Any

@@ -64,7 +64,9 @@ def close_complete_rounds(session: Session, numbers: Iterable[int]) -> None:
     if session.state.stale or not any(_is_complete(session, number) for number in numbers):
         return
     while session.submit_alone(lambda connection: _close_next(session, connection)):
-        pass
+        after = session.state.first_open()
+        if after is None or not after.whole:  # as of just now: whoever reserves the rest of it will see to it
+            break
 
 
 def _is_complete(session: Session, number: int) -> bool:

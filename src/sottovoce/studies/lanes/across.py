@@ -123,11 +123,12 @@ def tell_parts(places: list[tuple[int, Place]], values: NDArray[Any] | None, **c
 
 def lanes_told(family: Family, parts: dict[int, Telling]) -> dict[int, Lane]:
     """Return the segments that a call tells; refuse ids of segments that the storage does not know."""
-    if any(number >= len(family.rows) for number in parts):
-        behind: StudyBehind | None = family.head.submit_alone(lambda connection: _missing(family, connection, parts))
-        if behind is not None:
-            raise behind
-    return {number: family.lane(family.rows[number]) for number in parts}
+    with family.turn:
+        if any(number >= len(family.rows) for number in parts):
+            behind: StudyBehind | None = family.head.submit_alone(lambda now: _missing(family, now, parts))
+            if behind is not None:
+                raise behind
+        return {number: family.lane(family.rows[number]) for number in parts}
 
 
 def _missing(family: Family, connection: Connection, parts: dict[int, Telling]) -> StudyBehind | None:

@@ -172,11 +172,10 @@ class Family:
 
     def lanes_of(self, keys: list[Segment]) -> list[Lane]:
         """Return segments, opened if they have not been; all of them or none."""
-        if any(self.find(key) is None for key in keys):
-            self.head.submit(lambda connection: self._open(connection, keys))
-        found = [self.find(key) for key in keys]
-        assert all(row is not None for row in found)
-        return [self.lane(row) for row in found if row is not None]
+        with self.turn:
+            if any(self.find(key) is None for key in keys):
+                self.head.submit_alone(lambda connection: self._open(connection, keys))
+            return [self.lane(self.rows[self._numbers[key]]) for key in keys]
 
     def find(self, key: Segment) -> LaneRow | None:
         """Return the head of a segment, as it was last read; None if nobody has asked for it."""
@@ -200,15 +199,16 @@ class Family:
         self._read = self.counters, self.rows
 
     def lane(self, row: LaneRow) -> Lane:
-        """Return a segment in this process."""
-        lane = self._lanes.get(row.key)
-        if lane is None:
-            segment = self._names[row.key]
-            session = Member(self, LaneState(self, row.number, row.study, segment), row.study)
-            asker = Asker(session, self.found.key, partial(tend_quietly, self, session), row.number)
-            lane = Lane(row.number, segment, session, asker)
-            self._lanes = {**self._lanes, row.key: lane}
-        return lane
+        """Return a segment in this process: one and the same, for it may have actions in hand."""
+        with self.turn:
+            lane = self._lanes.get(row.key)
+            if lane is None:
+                segment = self._names[row.key]
+                session = Member(self, LaneState(self, row.number, row.study, segment), row.study)
+                asker = Asker(session, self.found.key, partial(tend_quietly, self, session), row.number)
+                lane = Lane(row.number, segment, session, asker)
+                self._lanes = {**self._lanes, row.key: lane}
+            return lane
 
     def segment_of(self, row: LaneRow) -> Segment:
         """Return whose head it is."""
