@@ -22,7 +22,7 @@ from sottovoce.experiments.segment_rivals import one_each, one_for_all
 from sottovoce.exploration.posterior import segment_text
 
 EVENTS, SEGMENTS = 1_000_000, 20
-FIRST_SEED, SEEDS = 100, 10
+FIRST_SEED, SEEDS = 200, 10
 MANY = 200  # segments, for speed
 BLOCK = 1000
 SHARED = {"privacy": sv.PureDP(1.0)}

@@ -108,6 +108,17 @@ class History:
             places,
         )
 
+    def place_of(self, row: Floats) -> int | None:
+        """Return which of the decisions one is; None if it was never played.
+
+        Parameters
+        ----------
+        row
+            A decision.
+        """
+        many = not isinstance(self.decisions, np.ndarray)
+        return self._places.get(_short_key(np.flatnonzero(row), row[row != 0]) if many else row.tobytes())
+
     def _joined(self, fresh: list[Floats]) -> Any:
         if not fresh:
             return self.decisions

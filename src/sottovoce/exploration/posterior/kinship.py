@@ -27,8 +27,8 @@ __all__ = ["SHARES", "Evidence", "Kin", "Kinship", "Likeness", "Prior", "check_r
 SHARES = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """What a part of the coefficients may have of their prior variance."""
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
-_FIRST = 6  # of SHARES, before anything is known
-_DECADES = 1.0  # by which a share is expected to differ from the first one: the prior of the shares
+_FIRST = 4  # of SHARES, before anything is known
+_DECADES = 1.5  # by which a share is expected to differ from the first one: the prior of the shares
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
 
 

@@ -520,7 +520,29 @@ class LinearBelief(Belief):
         # Rounds where the noise of privacy dominates say little about the losses.
         weight = float(np.mean(self.variance / counts / self.number_variance(counts))) ** 2
         place = float(numbers.means[size[group] > 1].mean()) if freedom else 0.0
-        return weight * (squares - freedom * privacy), weight * freedom, weight * freedom * place
+        found = np.array([weight * (squares - freedom * privacy), weight * freedom, weight * freedom * place])
+        if self.settings.segments:  # whose rounds have few decisions, and so few that are drawn twice
+            found += self._repetitions(numbers)
+        return float(found[0]), float(found[1]), float(found[2])
+
+    def _repetitions(self, numbers: Numbers) -> Floats:
+        """Return what decisions that were played in an earlier round, too, say of the variance, likewise.
+
+        If the world moves in between, it says too much; too large a variance costs a little exploring.
+        """
+        known, noise, variance = self.history, self.settings.noise, self.variance
+        found, seen = np.zeros(3), set[int]()
+        for row, mean, count in zip(numbers.probes, numbers.means, numbers.counts, strict=True):
+            place = known.place_of(row)
+            if place is None or place in seen:
+                continue
+            seen.add(place)
+            last = int(np.flatnonzero(known.index == place)[-1])
+            before, then = float(known.counts[last]), float(known.means[last])
+            spread, private = 1 / count + 1 / before, noise**2 * (1 / count**2 + 1 / before**2)
+            weight = (variance * spread / (variance * spread + private)) ** 2
+            found += weight * np.array([((mean - then) ** 2 - private) / spread, 1.0, (mean + then) / 2])
+        return found
 
     # ------------------------------------------------------------------ looking
 

@@ -232,11 +232,7 @@ def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
     most = _largest_variance(problem)
     if isinstance(problem.privacy, LocalDP):
         return most / 2, most, most
-    if model == "linear":
-        # Of one segment many numbers come together before any decision was drawn twice: what looks like too much noise
-        # must not pass for how segments differ.
-        return most / 100, most if problem.segments is not None else most / 2, most
-    return most / 256, most / 4, most
+    return (most / 100, most / 2, most) if model == "linear" else (most / 256, most / 4, most)
 
 
 def _largest_variance(problem: Problem) -> float:
