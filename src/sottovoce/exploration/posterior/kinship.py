@@ -363,13 +363,26 @@ class Kinship:
         numbers = int(heard.numbers.sum())
         if len(self._family.members) < 2 or numbers < max(2.0, _AGAIN * self._learned):
             return
-        best = self.likeness
-        value = self._posterior_of(best)
+        ends = [self._climbed(start) for start in self._starts()]
+        self.likeness, self._learned = max(ends, key=lambda end: end[1])[0], numbers
+
+    def _starts(self) -> list[Likeness]:
+        """Where to look: from what is known; and from each factor being all there is, which no single step leads to."""
+        now, count = self.likeness, len(self.likeness.effects)
+        others = [
+            Likeness(_FIRST, now.level, tuple(len(SHARES) - 1 if one == place else _FIRST for one in range(count)))
+            for place in range(count)
+        ]
+        return [now, *others]
+
+    def _climbed(self, start: Likeness) -> tuple[Likeness, float]:
+        """Take steps of one share at a time, as long as they make what was released more likely."""
+        best, value = start, self._posterior_of(start)
         for which in range(len(best.places())):
             for step in (-1, 1):
                 while (other := _stepped(best, which, step)) and (found := self._posterior_of(other)) > value:
                     best, value = other, found
-        self.likeness, self._learned = best, numbers
+        return best, value
 
     def _posterior_of(self, likeness: Likeness) -> float:
         shares = np.array(SHARES)
