@@ -59,7 +59,7 @@ def joint_covariance(segments, likeness, blank):
         blocks.append(share * rows[:, start : start + columns] @ rows[:, start : start + columns].T)
         start += columns
     slopes = sum(blocks) + own * np.eye(len(rows))
-    from sottovoce.exploration.posterior.kinship import SHARES
+    from sottovoce.exploration.posterior.likeness import SHARES
 
     least = SHARES[0]
     level_share = SHARES[likeness.level]

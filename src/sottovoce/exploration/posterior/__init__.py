@@ -2,8 +2,10 @@
 
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings
 from sottovoce.exploration.posterior.features import Features
+from sottovoce.exploration.posterior.hearsay import Evidence, Prior
 from sottovoce.exploration.posterior.history import History, Numbers
-from sottovoce.exploration.posterior.kinship import Evidence, Kinship, Likeness, Prior, check_room
+from sottovoce.exploration.posterior.kinship import Kinship, check_room
+from sottovoce.exploration.posterior.likeness import Likeness
 from sottovoce.exploration.posterior.linear import LinearBelief
 from sottovoce.exploration.posterior.probes import PosteriorExploration, PosteriorProbes
 from sottovoce.exploration.posterior.published import Posterior

@@ -12,7 +12,7 @@ from sottovoce._records import Record
 from sottovoce.exploration.posterior.history import History, Numbers
 
 if TYPE_CHECKING:
-    from sottovoce.exploration.posterior.kinship import Evidence, Prior
+    from sottovoce.exploration.posterior.hearsay import Evidence, Prior
     from sottovoce.exploration.posterior.published import Posterior
 
 __all__ = ["Belief", "Certainty", "Misfit", "Pace", "Settings", "laplace_tails"]

@@ -12,146 +12,19 @@ All of it is a function of released numbers.
 Tests: tests/exploration/test_kinship.py compares it with the joint Gaussian, written out.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
+from sottovoce.exploration.posterior.hearsay import Coefficients, Heard, Kin, Prior
+from sottovoce.exploration.posterior.likeness import SHARES, Likeness
 from sottovoce.exploration.posterior.segments import Segments
 
-__all__ = ["SHARES", "Evidence", "Kin", "Kinship", "Likeness", "Prior", "check_room"]
+__all__ = ["Kinship", "check_room"]
 
-SHARES = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-"""What a part of the coefficients may have of their prior variance."""
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
-_FIRST = 4  # of SHARES, before anything is known
-_DECADES = 1.5  # by which a share is expected to differ from the first one: the prior of the shares
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
-
-
-@dataclass(frozen=True, eq=False)
-class Evidence:
-    """What was released of one segment: measurements of its coefficients, as a precision and a pull; and of variances.
-
-    Attributes
-    ----------
-    precision, pull
-        Sum of w x x^T, and of w y x, over measurements y of <x, coefficients> with precisions w.
-    squares, weight, place
-        What decisions drawn twice say of the variance of a loss: a weighed sum of squares, the weight, and that times
-        the mean loss.
-    numbers
-        Released numbers behind it.
-    era
-        How often all was forgotten: segments of another era are of another world.
-    scores
-        How well choices of a belief have predicted, if they are the same for all segments.
-    """
-
-    precision: Floats
-    pull: Floats
-    squares: float = 0.0
-    weight: float = 0.0
-    place: float = 0.0
-    numbers: int = 0
-    era: int = 0
-    scores: tuple[Floats, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Prior:
-    """What others say of a segment's coefficients, and of the variance of its losses.
-
-    Attributes
-    ----------
-    precision, pull
-        Of a Gaussian, in place of what is believed of one segment alone.
-    squares, weight, place
-        As in `Evidence`, summed over the others.
-    scores
-        What all others have found to predict best, summed; empty if beliefs choose nothing in this way.
-    era
-        Of most events of all segments: who is of an earlier one has not noticed that the world has changed.
-    """
-
-    precision: Floats
-    pull: Floats
-    squares: float
-    weight: float
-    place: float
-    scores: tuple[Floats, ...] = ()
-    era: int = 0
-
-
-class Kin(Protocol):
-    """What a segment has to say, for others to be informed by it."""
-
-    def evidence(self) -> Evidence:
-        """What was released of it."""
-
-    @property
-    def known(self) -> object:
-        """What was learned, as one value: the same object as long as nothing new is."""
-
-
-class Coefficients(Protocol):
-    """What is believed of coefficients before anything is known: the same for all segments."""
-
-    @property
-    def prior_mean(self) -> Floats:
-        """Of the coefficients, before anything is known."""
-
-    @property
-    def prior_root(self) -> Floats:
-        """R with R R^T the prior covariance of the coefficients."""
-
-    @property
-    def level_place(self) -> int:
-        """Which of the coefficients is the level, whose share is its own."""
-
-
-@dataclass(frozen=True)
-class Likeness:
-    """How alike segments are: places in `SHARES`.
-
-    Attributes
-    ----------
-    residual
-        What a segment has of its own.
-    level
-        What the level of its losses has of its own.
-    effects
-        What factors, and features, have: one for each group after the first.
-    """
-
-    residual: int = _FIRST
-    level: int = len(SHARES) - 1
-    effects: tuple[int, ...] = ()
-
-    def places(self) -> tuple[int, ...]:
-        """Return all of them in a row."""
-        return self.residual, self.level, *self.effects
-
-    @classmethod
-    def at(cls, places: Sequence[int]) -> "Likeness":
-        """Return what has these in a row.
-
-        Parameters
-        ----------
-        places
-            As `places` returns them.
-        """
-        return cls(int(places[0]), int(places[1]), tuple(int(one) for one in places[2:]))
-
-    def shares(self) -> tuple[float, tuple[float, ...]]:
-        """Return the shares of the residual, and of everybody and the effects: they add up to one."""
-        own, effects = SHARES[self.residual], [SHARES[one] for one in self.effects]
-        common = max(SHARES[0], 1 - own - sum(effects))
-        whole = own + sum(effects) + common
-        return own / whole, tuple(one / whole for one in (common, *effects))
 
 
 class _Variances(NamedTuple):
@@ -194,10 +67,10 @@ class Kinship:
         self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
-        self.likeness = Likeness(effects=(_FIRST,) * (len(self._groups) - 1))
+        self.likeness = Likeness.first(len(self._groups) - 1)
         self._family = _Family(np.empty((0, sum(size for _, size in self._groups))), ())
         self._learned = 0  # numbers that there were when the likeness was learned
-        self._heard = _Heard.of(0, self._size)
+        self._heard = Heard.of(0, self._size)
         self._variances: _Variances | None = None
 
     def join(self, row: Floats, member: Kin, place: int | None = None) -> None:
@@ -270,7 +143,7 @@ class Kinship:
         pull = precision @ (self._mean + self._root @ mean)
         return Prior(precision, pull, squares, weight, place_, heard.summed_scores(others), most)
 
-    def _common(self, heard: "_Heard", others: Floats, row: Floats) -> tuple[Floats, Floats]:
+    def _common(self, heard: Heard, others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
         precision, pull = self._added_up(heard.informs, heard.says, others)
         precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.likeness).common
@@ -316,7 +189,7 @@ class Kinship:
         shares[self._level] = SHARES[likeness.level]
         return shares
 
-    def _reduce(self, heard: "_Heard") -> None:
+    def _reduce(self, heard: Heard) -> None:
         """See to it that what each segment says of its common parts is up to date."""
         if heard.likeness != self.likeness:
             heard.stale[:] = True
@@ -358,41 +231,29 @@ class Kinship:
         quadratic = float(pull @ np.linalg.solve(inner, pull))
         return own + (quadratic - float(np.linalg.slogdet(inner)[1])) / 2
 
-    def _learn(self, heard: "_Heard") -> None:
+    def _learn(self, heard: Heard) -> None:
         """Take steps of each share to where what was released is more likely; now and then."""
         numbers = int(heard.numbers.sum())
         if len(self._family.members) < 2 or numbers < max(2.0, _AGAIN * self._learned):
             return
-        ends = [self._climbed(start) for start in self._starts()]
+        ends = [self._climbed(start) for start in self.likeness.starts()]
         self.likeness, self._learned = max(ends, key=lambda end: end[1])[0], numbers
-
-    def _starts(self) -> list[Likeness]:
-        """Where to look: from what is known; and from each factor being all there is, which no single step leads to."""
-        now, count = self.likeness, len(self.likeness.effects)
-        others = [
-            Likeness(_FIRST, now.level, tuple(len(SHARES) - 1 if one == place else _FIRST for one in range(count)))
-            for place in range(count)
-        ]
-        return [now, *others]
 
     def _climbed(self, start: Likeness) -> tuple[Likeness, float]:
         """Take steps of one share at a time, as long as they make what was released more likely."""
         best, value = start, self._posterior_of(start)
         for which in range(len(best.places())):
             for step in (-1, 1):
-                while (other := _stepped(best, which, step)) and (found := self._posterior_of(other)) > value:
+                while (other := best.stepped(which, step)) and (found := self._posterior_of(other)) > value:
                     best, value = other, found
         return best, value
 
     def _posterior_of(self, likeness: Likeness) -> float:
-        shares = np.array(SHARES)
-        first = Likeness(effects=(_FIRST,) * len(likeness.effects))
-        away = np.log10(shares[list(likeness.places())] / shares[list(first.places())]) / _DECADES
-        return self.log_evidence(likeness) - float((away**2).sum()) / 2
+        return self.log_evidence(likeness) + likeness.log_prior()
 
     # ------------------------------------------------------------------ in units of the prior
 
-    def _listen(self) -> "_Heard":
+    def _listen(self) -> Heard:
         """Return what all segments have to say; of those alone that have learned something is it asked again."""
         known = [one.known for one in self._family.members]
         heard = self._heard
@@ -405,7 +266,7 @@ class Kinship:
                 self._hear(heard, place, now)
         return heard
 
-    def _hear(self, heard: "_Heard", place: int, known: object) -> None:
+    def _hear(self, heard: Heard, place: int, known: object) -> None:
         said = self._family.members[place].evidence()
         heard.precisions[place] = self._root.T @ said.precision @ self._root
         heard.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
@@ -415,65 +276,10 @@ class Kinship:
         heard.known[place] = known  # last: what is cut short before is heard again
 
 
-@dataclass(eq=False)
-class _Heard:
-    """What was released of all segments, in units of the prior; and, residuals integrated out, what it says."""
-
-    known: list[object]  # that it follows from
-    precisions: Floats  # (S, p, p)
-    pulls: Floats  # (S, p)
-    repeats: Floats  # (S, 3)
-    numbers: Integers
-    eras: Integers
-    stale: NDArray[np.bool_]  # where the following are out of date
-    informs: Floats  # (S, p, p)
-    says: Floats  # (S, p)
-    scores: list[tuple[Floats, ...]]
-    likeness: Likeness | None = None  # of the last two
-
-    def summed_scores(self, others: Floats) -> tuple[Floats, ...]:
-        """What has predicted best in some segments, all of them together; nothing, if they choose nothing so."""
-        if not any(self.scores):
-            return ()
-        mine = [one for one, other in zip(self.scores, others, strict=True) if other and one]
-        return tuple(np.sum(choice, axis=0) for choice in zip(*mine, strict=True))
-
-    @classmethod
-    def of(cls, count: int, size: int) -> "_Heard":
-        square, row, none = (count, size, size), (count, size), np.zeros(count, dtype=np.int64)
-        return cls(
-            [None] * count,
-            np.zeros(square),
-            np.zeros(row),
-            np.zeros((count, 3)),
-            none,
-            none.copy(),
-            np.ones(count, dtype=bool),
-            np.zeros(square),
-            np.zeros(row),
-            [()] * count,
-        )
-
-    def of_length(self, count: int) -> "_Heard":
-        """Return the same with room for more segments, or for fewer."""
-        other, kept = _Heard.of(count, self.pulls.shape[1]), min(count, len(self.known))
-        for one in ("precisions", "pulls", "repeats", "numbers", "eras", "stale", "informs", "says"):
-            getattr(other, one)[:kept] = getattr(self, one)[:kept]
-        other.known[:kept], other.scores[:kept] = self.known[:kept], self.scores[:kept]
-        other.likeness = self.likeness
-        return other
-
-
 def _era_of_most(eras: Integers, sizes: Floats) -> int:
     """Return the latest era such that segments with more than half of all events are of it, or of a later one."""
     half = float(sizes.sum()) / 2
     return max((int(era) for era in np.unique(eras) if float(sizes[eras >= era].sum()) > half), default=0)
-
-
-def _stepped(likeness: Likeness, which: int, step: int) -> Likeness | None:
-    places = list(likeness.places())
-    places[which] += step
-    return Likeness.at(places) if 0 <= places[which] < len(SHARES) else None
 
 
 def check_room(segments: Segments, dimension: int) -> None:

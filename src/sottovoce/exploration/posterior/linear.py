@@ -24,9 +24,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sottovoce._arrays import Floats, Integers
+from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
 from sottovoce.exploration.posterior._memories import MEMORIES, USUAL, Memory, calmer, in_use, limit_of, scored
+from sottovoce.exploration.posterior._repeats import between_rounds, groups_of, within_a_round
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import (
     ByCoefficients,
@@ -36,8 +37,8 @@ from sottovoce.exploration.posterior.gaussian import (
     lower_root,
     prior_spread,
 )
+from sottovoce.exploration.posterior.hearsay import Evidence, Prior
 from sottovoce.exploration.posterior.history import History, Numbers
-from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 
 __all__ = ["LinearBelief", "Oracle"]
@@ -489,7 +490,7 @@ class LinearBelief(Belief):
         variances = self.number_variance(numbers.counts, self._raised(expected))
         covariance = covariance + np.diag(variances)
         if memory.wander:
-            group = _groups(numbers.probes)
+            group = groups_of(numbers.probes)
             same = group[:, None] == group
             covariance = covariance + (memory.wander * self.settings.width) ** 2 * same
         residual = numbers.means - expected
@@ -511,38 +512,11 @@ class LinearBelief(Belief):
 
     def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
         """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
-        group, counts = _groups(numbers.probes), numbers.counts
-        size = np.bincount(group)
-        means = np.bincount(group, numbers.means * counts) / np.bincount(group, counts)
-        freedom = len(group) - len(size)
-        squares = float((counts * (numbers.means - means[group]) ** 2).sum())
-        privacy = float((counts * (self.settings.noise / counts) ** 2).mean())
-        # Rounds where the noise of privacy dominates say little about the losses.
-        weight = float(np.mean(self.variance / counts / self.number_variance(counts))) ** 2
-        place = float(numbers.means[size[group] > 1].mean()) if freedom else 0.0
-        found = np.array([weight * (squares - freedom * privacy), weight * freedom, weight * freedom * place])
+        noise = self.settings.noise
+        found = within_a_round(numbers, noise, self.variance, self.number_variance(numbers.counts))
         if self.settings.segments:  # whose rounds have few decisions, and so few that are drawn twice
-            found += self._repetitions(numbers)
+            found = found + between_rounds(numbers, self.history, noise, self.variance)
         return float(found[0]), float(found[1]), float(found[2])
-
-    def _repetitions(self, numbers: Numbers) -> Floats:
-        """Return what decisions that were played in an earlier round, too, say of the variance, likewise.
-
-        If the world moves in between, it says too much; too large a variance costs a little exploring.
-        """
-        known, noise, variance = self.history, self.settings.noise, self.variance
-        found, seen = np.zeros(3), set[int]()
-        for row, mean, count in zip(numbers.probes, numbers.means, numbers.counts, strict=True):
-            place = known.place_of(row)
-            if place is None or place in seen:
-                continue
-            seen.add(place)
-            last = int(np.flatnonzero(known.index == place)[-1])
-            before, then = float(known.counts[last]), float(known.means[last])
-            spread, private = 1 / count + 1 / before, noise**2 * (1 / count**2 + 1 / before**2)
-            weight = (variance * spread / (variance * spread + private)) ** 2
-            found += weight * np.array([((mean - then) ** 2 - private) / spread, 1.0, (mean + then) / 2])
-        return found
 
     # ------------------------------------------------------------------ looking
 
@@ -625,13 +599,6 @@ class LinearBelief(Belief):
         """Begin with what another belief knows, `events` before this one's first."""
         known = earlier.known
         self.known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
-
-
-def _groups(rows: Floats) -> Integers:
-    """Return the same number for rows that are the same: by their bytes, for sorting them takes long."""
-    places: dict[bytes, int] = {}
-    keys = ((row + 0.0).tobytes() for row in rows)  # 0 and -0 are the same
-    return np.array([places.setdefault(key, len(places)) for key in keys], dtype=np.int64)
 
 
 def _sparse(rows: Floats) -> Any:

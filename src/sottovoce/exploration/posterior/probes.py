@@ -17,8 +17,8 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.exploration.decisions import Decisions, Menu
 from sottovoce.exploration.explorer import Draw, Exploration, Explorer, Probed, Record, Weighted
 from sottovoce.exploration.posterior.belief import Belief, Pace, Settings
+from sottovoce.exploration.posterior.hearsay import Prior
 from sottovoce.exploration.posterior.history import Numbers, from_sparse_record, sparse_record
-from sottovoce.exploration.posterior.kinship import Prior
 from sottovoce.exploration.stage import Stage
 
 __all__ = ["PosteriorExploration", "PosteriorProbes"]

@@ -28,8 +28,8 @@ from sottovoce.exploration.posterior._grids import GRIDS, MEMORIES, MISFITS, VAR
 from sottovoce.exploration.posterior._shape import Shape
 from sottovoce.exploration.posterior.belief import Belief, Certainty, Misfit, Pace, Settings, laplace_tails
 from sottovoce.exploration.posterior.gaussian import ByCoefficients, ByRows, by_lower, lower_root
+from sottovoce.exploration.posterior.hearsay import Evidence, Prior
 from sottovoce.exploration.posterior.history import History, Numbers
-from sottovoce.exploration.posterior.kinship import Evidence, Prior
 from sottovoce.exploration.posterior.published import MOST_COVARIANCES, Posterior, Tried
 from sottovoce.projection import Projection
 
