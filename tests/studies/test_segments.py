@@ -9,6 +9,7 @@ from killing import Child, arm
 from study_tools import Backup, Look, believing, curved, execute, integer_of, path_of
 
 import sottovoce as sv
+from sottovoce._records import pack, unpack
 from sottovoce.errors import (
     AlreadyTold,
     HorizonReached,
@@ -511,21 +512,49 @@ def test_an_export_says_whose_rounds_are(opened, sqlite_url):
     assert {tuple(one["segment"]) for one in found["rounds"]} == {("phone", "it"), ("desktop", "it")}
 
 
+def changed(url, table, lane, column, change):
+    """Change a stored record of a segment, and give it a checksum that fits."""
+    row = getattr(lanes_in(url)[lane], table)[0]
+    record = unpack(getattr(row, column))
+    change(record)
+    where = f"WHERE study = {row.study} AND number = {row.number}"
+    execute(url, f"UPDATE sottovoce_{table} SET {column} = :data {where}", data=pack(record))
+
+
+def raised(name):
+    def change(record):
+        record[name] = record[name] + 1
+
+    return change
+
+
 @pytest.mark.parametrize(
-    "damage",
+    ("damage", "fault"),
     [
-        "UPDATE sottovoce_lanes SET study = (SELECT max(study) + 0 FROM sottovoce_lanes) WHERE number = 9",
-        "DELETE FROM sottovoce_lanes WHERE number = 1",
-        "UPDATE sottovoce_heads SET asked = asked + 1 WHERE name LIKE '_%' AND name <> 'study'",
+        (lambda url: execute(url, "DELETE FROM sottovoce_lanes WHERE number = 1"), "a segment is gone"),
+        (
+            lambda url: execute(url, "UPDATE sottovoce_lanes SET number = 7 WHERE number = 1"),
+            "another's place",
+        ),
+        (lambda url: execute(url, "UPDATE sottovoce_heads SET asked = asked + 1 WHERE name <> 'study'"), "checksum"),
+        (lambda url: changed(url, "rounds", 0, "released", raised("numbers")), "does not follow from"),
+        (lambda url: changed(url, "rounds", 1, "public", raised("terms.closed")), "had not released"),
+        (lambda url: changed(url, "rounds", 1, "public", raised("terms.segments")), "had not released"),
+        (lambda url: changed(url, "rounds", 0, "public", raised("terms.least")), "its plan says"),
+        (lambda url: changed(url, "rounds", 0, "public", lambda record: record.pop("terms.horizon")), "rests on"),
+        (lambda url: changed(url, "rounds", 0, "public", raised("point")), "not of the set"),
+        (lambda url: changed(url, "epochs", 2, "learned", raised("explorer.since")), "does not follow from"),
     ],
 )
-def test_verification_finds_segments_that_do_not_fit(damage, opened, url):
-    study = opened(url, **segmented())
+def test_verification_finds_segments_that_do_not_fit(damage, fault, opened, sqlite_url):
+    study = opened(sqlite_url, **segmented())
     work(study, NAMES * 12)
     study.close()
-    assert sv.studies.verify_stored(url, "study").ok
-    execute(url, damage)
-    assert sv.studies.verify_stored(url, "study").ok == ("number = 9" in damage)
+    assert sv.studies.verify_stored(sqlite_url, "study").ok
+    damage(sqlite_url)
+    found = sv.studies.verify_stored(sqlite_url, "study")
+    assert not found.ok
+    assert fault in str(found)
 
 
 # ---------------------------------------------------------------------- losses

@@ -271,7 +271,7 @@ class SegmentedStudy(Study):
         self._tend()
         with self._session.at_rest():
             beliefs = self._session.submit(self._beliefs)
-            return for_all(beliefs, self.sizes, self._family.voices.kinship, self._family.blank, self.domain)
+            return for_all(beliefs, self.sizes, self._family.voices.judged(), self._family.blank, self.domain)
 
     def posterior(self, *, segment: Any = None) -> Posterior:
         """Return what is believed about the losses of a segment, with what others say of it.
@@ -320,7 +320,7 @@ class SegmentedStudy(Study):
             self._session.submit(lambda connection: None)
             family = self._family
             closed = sum(one.round for one in parts)
-            waiting = [one.waiting for one in parts if one.waiting is not None and one.waiting.outstanding]
+            waiting = [one.waiting for one in parts if one.waiting is not None]
             point = self._point(beliefs)
             return Status(
                 name=self.name,
@@ -463,9 +463,11 @@ def _recorded(told: list[Told]) -> Recorded:
     return Recorded(sum(one.stored for one in told), sum(one.already for one in told), sum(one.dropped for one in told))
 
 
-def _urgency(waiting: Any) -> tuple[float, float]:
+def _urgency(waiting: Any) -> tuple[bool, float, float]:
+    """Order what segments wait for: losses before actions that are still to be asked, and what closes first."""
     positions, seconds = waiting.positions_left, waiting.seconds_left
-    return np.inf if positions is None else positions, np.inf if seconds is None else seconds
+    some = np.inf if positions is None else positions, np.inf if seconds is None else seconds
+    return not waiting.outstanding, *some
 
 
 def _worst(found: list[Misfit]) -> Misfit | None:

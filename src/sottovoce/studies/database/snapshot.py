@@ -30,6 +30,7 @@ class Snapshot:
     cells: list[Any]
     charged_as: str | None = None
     lanes: tuple["Snapshot", ...] = ()  # of its segments, in the order in which they were first asked for
+    numbers: tuple[int, ...] = ()  # of these
 
     @property
     def all(self) -> tuple["Snapshot", ...]:
@@ -66,10 +67,11 @@ def _read(connection: Connection, name: str, losses: bool, brief: bool) -> Snaps
         raise StudyNotFound(f"name={name!r}: no such study here")
     with suppress(DamagedRecord):  # what is damaged is for checks to find
         refuse_other_kind(unpack(bytes(study.configuration)), STUDY, name)
-    of_lanes = select(heads).join(lanes, lanes.c.study == heads.c.id).where(lanes.c.parent == study.id)
+    of_lanes = select(heads, lanes.c.number).join(lanes, lanes.c.study == heads.c.id).where(lanes.c.parent == study.id)
     segments = connection.execute(of_lanes.order_by(lanes.c.number)).all()
     parts = tuple(_rows_of(connection, one, losses, brief) for one in segments)
-    return replace(_rows_of(connection, study, losses, brief), lanes=parts)
+    numbers = tuple(int(one.number) for one in segments)
+    return replace(_rows_of(connection, study, losses, brief), lanes=parts, numbers=numbers)
 
 
 def _rows_of(connection: Connection, study: Any, losses: bool, brief: bool) -> Snapshot:

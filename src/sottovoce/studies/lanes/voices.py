@@ -55,6 +55,7 @@ class Voices:
         self._marks: list[_Mark | None] = []
         self._keys: list[bytes] = []
         self._kinship: Kinship | None = None
+        self._judged: tuple[list[LaneRow], Kinship] | None = None
 
     @property
     def kinship(self) -> Kinship:
@@ -125,17 +126,34 @@ class Voices:
         closed[lane.number] = lane.counters.closed
         return {"closed": np.array(closed, dtype=np.int64), "likeness": list(self.kinship.likeness.places())}
 
-    def informed(self, row: LaneRow) -> Belief:
-        """Return what is believed of a segment, with what others say now."""
+    # ------------------------------------------------------------------ for whoever looks
+
+    def judged(self) -> Kinship:
+        """Return how alike segments are by all that was heard, learned anew: every process says the same of it."""
+        rows = self._family.rows
+        if self._judged is None or self._judged[0] != rows:
+            kinship = Kinship(self._family.segments, self._family.blank)
+            for row in rows:
+                kinship.join(self._family.segments.row(self._family.segment_of(row)), _Voice(self._known(row)))
+            self._judged = rows, kinship
+        return self._judged[1]
+
+    def _known(self, row: LaneRow) -> Belief:
+        """Return what was released of a segment, and nothing that others say."""
         belief: Belief = self._blank(row)
         belief.go_back(self._voices[row.number].belief.knowledge())
-        belief.lean_on(self.kinship.prior(row.number), belief.settings)
+        return belief
+
+    def informed(self, row: LaneRow) -> Belief:
+        """Return what is believed of a segment, with what others say now."""
+        belief = self._known(row)
+        belief.lean_on(self.judged().prior(row.number), belief.settings)
         return belief
 
     def unseen(self, segment: Segment) -> Belief:
         """Return what others say of a segment that was never asked for."""
         belief: Belief = self._family.blank.sibling()
-        belief.lean_on(self.kinship.prior(-1, self._family.segments.row(segment)), belief.settings)
+        belief.lean_on(self.judged().prior(-1, self._family.segments.row(segment)), belief.settings)
         return belief
 
 

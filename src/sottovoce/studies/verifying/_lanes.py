@@ -46,7 +46,7 @@ def check_lanes(
     head = tried("the configuration", snapshot.study.configuration, []) or {}
     segments = None if problem is None else problem.segments
     known: list[Segment] = []
-    for number, lane in enumerate(snapshot.lanes):
+    for number, lane in zip(snapshot.numbers, snapshot.lanes, strict=True):
         examiner = Examiner(lane, shares_clock=True)
         examiner.simulated = bool(head.get("simulated"))
         examiner.examine()
@@ -66,6 +66,8 @@ def check_lanes(
     own = snapshot.rounds or snapshot.epochs or snapshot.cells or snapshot.study.asked
     if own:
         found.between.append("a study with segments has rounds of its own, beside those of its segments")
+    if snapshot.numbers != tuple(range(len(snapshot.lanes))):
+        found.between.append("a segment is gone")
     asked = sum(lane.study.asked for lane in snapshot.lanes)
     if horizon is not None and asked > horizon:
         found.between.append(f"{asked} events are asked of all segments, and horizon={horizon}")
