@@ -187,25 +187,29 @@ def names(segments, events):
     return [f"segment {number}" for number in drawn.tolist()]
 
 
+def losses(events):
+    return np.random.default_rng(2).integers(0, 2, size=events).astype(np.float64)
+
+
 def singles(segments, events):
-    made, whom = optimizer(segments, events), names(segments, events)
+    made, whom, lost = optimizer(segments, events), names(segments, events), losses(events).tolist()
     started = time.process_time()
     if segments is None:
-        for _ in whom:
-            made.tell(made.ask().id, 0.5)
+        for loss in lost:
+            made.tell(made.ask().id, loss)
     else:
-        for one in whom:
-            made.tell(made.ask(segment=one).id, 0.5)
+        for one, loss in zip(whom, lost, strict=True):
+            made.tell(made.ask(segment=one).id, loss)
     return time.process_time() - started
 
 
 def blocks(segments, events):
-    made, whom = optimizer(segments, events), names(segments, events)
+    made, whom, lost = optimizer(segments, events), names(segments, events), losses(events)
     started = time.process_time()
     for start in range(0, events, BLOCK):
         size = min(BLOCK, events - start)
         actions = made.ask(size) if segments is None else made.ask(segment=whom[start : start + size])
-        made.tell(actions.ids, np.full(size, 0.5))
+        made.tell(actions.ids, lost[start : start + size])
     return time.process_time() - started
 
 
