@@ -39,6 +39,14 @@ def test_a_segment_with_few_events_takes_over_what_those_like_it_know():
     assert alone.share < 0.5
 
 
+def test_no_segment_gains_less_than_nothing_by_a_decision_of_its_own():
+    for costs, events in ((ALIKE, 400), (APART, 400), (APART, 2000)):
+        found = grown(costs, events=events).recommend()
+        assert min(one.mean for one in found.gains.values()) >= -1e-12
+        weighed = sum(found.gains[name].mean * found.sizes[name] for name in found) / sum(found.sizes.values())
+        assert found.gain.mean == pytest.approx(weighed)
+
+
 def test_where_segments_do_not_help_it_is_said():
     found = grown(ALIKE).recommend()
     assert "segments do not help" in found.verdict

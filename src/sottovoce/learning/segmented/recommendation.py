@@ -151,7 +151,7 @@ def for_all(
         mean = np.einsum("s,sp->p", shares, np.array([one.coefficients() for one in beliefs.values()]))
         x = np.array(blank.best_for(mean))
     found = {segment: for_segment(one, domain) for segment, one in beliefs.items()}
-    drawn = {segment: one.gaps(x, found[segment].x, _DRAWS) for segment, one in beliefs.items()}
+    drawn = {segment: _gaps(one, x, found[segment].x) for segment, one in beliefs.items()}
     gains = {segment: _gain(one, bool(np.abs(found[segment].x - x).max() > 1e-9)) for segment, one in drawn.items()}
     losses = [one.expected_loss(x) for one in beliefs.values()]
     whole = in_names(
@@ -172,6 +172,12 @@ def for_all(
         gain=_gain(summed, any(one.differs for one in gains.values())),
         likeness=kinship.shares(),
     )
+
+
+def _gaps(belief: Belief, one: Floats, other: Floats) -> Floats:
+    """Draw by how much one decision loses more than another, around the mean, which is known exactly."""
+    drawn = belief.gaps(one, other, _DRAWS)
+    return np.asarray(drawn + (belief.expected_loss(one) - belief.expected_loss(other) - drawn.mean()))
 
 
 def _gain(drawn: Floats, differs: bool) -> SegmentGain:
