@@ -117,8 +117,11 @@ class Voices:
         """Return what other segments say of one that is about to begin a round, and what holds for it among them."""
         assert self._family.connection is not None
         self.listen(self._family.connection, without=lane.study)
-        planned = self._family.settings_of(length)
-        return self.kinship.prior(lane.number), self._settings(planned, lane.counters.asked, belief.variance)
+        planned, prior = self._family.settings_of(length), self.kinship.prior(lane.number)
+        informed: Belief = belief.sibling()
+        informed.go_back(belief.knowledge())
+        informed.lean_on(prior, planned)  # others say something of the variance, too
+        return prior, self._settings(planned, lane.counters.asked, informed.variance)
 
     def record(self, lane: LaneState) -> Record:
         """Return what a round begins with, in numbers: rounds closed of each segment, and how alike segments are."""
