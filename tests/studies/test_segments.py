@@ -1,5 +1,6 @@
 """Studies with segments: one horizon, one clock and one charge, however many processes ask for whom."""
 
+import re
 import threading
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from sottovoce.errors import (
 from sottovoce.studies import TellCall, list_studies
 
 NAMES = ["phone", "desktop", "tablet"]
+HEADER = re.compile(rb"svr1.{20}", re.DOTALL)
+"""What stands before each public record: a checksum and a length, which now and then spell a loss by chance."""
 
 
 def segmented(**changes):
@@ -563,10 +566,10 @@ def test_verification_finds_segments_that_do_not_fit(damage, fault, opened, sqli
 def test_losses_of_all_segments_are_gone_from_the_files_after_their_release(opened, sqlite_url):
     def held(patterns):
         files = [Path(path_of(sqlite_url) + end) for end in ("", "-wal", "-shm")]
-        content = b"\0".join(one.read_bytes() for one in files if one.exists())
+        content = HEADER.sub(b"", b"\0".join(one.read_bytes() for one in files if one.exists()))
         return {one for one, pattern in patterns.items() if pattern in content}
 
-    study = opened(sqlite_url, **segmented(least_events=40))
+    study = opened(sqlite_url, **segmented(least_events=40, seed=1))
     blocks = [study.ask_round(segment=name) for name in NAMES[:2]]
     ids, last = [one for block in blocks for one in block.ids[:-1]], [block.ids[-1] for block in blocks]
     integers = {one: round(loss_of(one) * 2**18) for one in ids + last}
