@@ -91,8 +91,8 @@ class SegmentedRecommendation(Recommendation):
             sure = sum(one.sure for one in self.gains.values())
             return (
                 f"segments help: {gain.mean:.2g} less is lost per event than with one decision for all, between "
-                f"{gain.low:.2g} and {gain.high:.2g}; {sure} of {len(self.segments)} segments gain with a probability of "
-                "97.5% each"
+                f"{gain.low:.2g} and {gain.high:.2g}; {sure} of {len(self.segments)} segments gain with a probability "
+                "of 97.5% each"
             )
         return (
             f"segments do not help, as far as is known: one decision for all loses {gain.mean:.2g} more per event, "
