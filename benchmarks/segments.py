@@ -158,7 +158,8 @@ def table(path, events):
 
 
 def all_seeds(found):
-    return sorted({int(one.split(" | ")[2]) for one in found})
+    """Return the seeds that were played, those left out on which something was chosen."""
+    return sorted({seed for one in found if (seed := int(one.split(" | ")[2])) >= FIRST_SEED})
 
 
 # ---------------------------------------------------------------------- speed
