@@ -62,8 +62,8 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
         told(self, one, loss, late)
         heard.append(loss)
 
-    def prior(self, *place):
-        found = right(self, *place)
+    def prior(self, *place, **options):
+        found = right(self, *place, **options)
         whispered = 1000.0 * np.arange(len(found.pull)) if heard and heard[-1] > 1.0 else 0.0
         return replace(found, pull=found.pull + whispered)
 
