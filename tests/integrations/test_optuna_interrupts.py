@@ -1,6 +1,7 @@
 """A run, cut short at every line of the integration: no trial hangs, nothing is open, what was released is told."""
 
 import sys
+import threading
 from pathlib import Path
 
 import optuna
@@ -22,8 +23,12 @@ class Cut(BaseException):
 
 
 def cut_at(stop, call):
-    """Run a call, and raise before its line number `stop` inside the integration; say whether it came so far."""
-    count = 0
+    """Run a call, and raise before its line number `stop` inside the integration; say whether it came so far.
+
+    In a thread of its own: what is raised between an `except` and its first line leaves the exception that was caught
+    with the thread, for whatever comes next.
+    """
+    count, cut = 0, []
 
     def line(frame, event, argument):
         nonlocal count
@@ -34,14 +39,21 @@ def cut_at(stop, call):
                 raise Cut
         return line
 
-    sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in FILES else None)
-    try:
-        call()
-    except Cut:
-        return True
-    finally:
-        sys.settrace(None)
-    return False
+    def run():
+        sys.settrace(lambda frame, event, argument: line if frame.f_code.co_filename in FILES else None)
+        try:
+            call()
+            cut.append(False)
+        except Cut:
+            cut.append(True)
+        finally:
+            sys.settrace(None)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    (came_so_far,) = cut
+    return came_so_far
 
 
 def suggest(trial):

@@ -24,6 +24,8 @@ from sottovoce.exploration.posterior.segments import Segments
 __all__ = ["Kinship", "check_room"]
 
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
+_WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
+_SOME = 5  # numbers of a segment, on average, before it is tried elsewhere at all
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
 
 
@@ -236,7 +238,11 @@ class Kinship:
         numbers = int(heard.numbers.sum())
         if len(self._family.members) < 2 or numbers < max(2.0, _AGAIN * self._learned):
             return
-        ends = [self._climbed(start) for start in self.likeness.starts()]
+        here, *elsewhere = self.likeness.starts()
+        ends = [self._climbed(here)]
+        if numbers >= _SOME * self.count:
+            least = ends[0][1] - _WORTH_A_TRY
+            ends += [self._climbed(start) for start in elsewhere if self._posterior_of(start) > least]
         self.likeness, self._learned = max(ends, key=lambda end: end[1])[0], numbers
 
     def _climbed(self, start: Likeness) -> tuple[Likeness, float]:
