@@ -148,7 +148,7 @@ def test_predictions_are_within_their_deviations(season):
 def test_what_does_not_apply_is_refused(build, options, error, season):
     given = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR, **options}
     if "prior" in given:
-        given["prior"] = season[1]
+        given |= {"prior": season[1], "accept_prior": "not private"}
     with pytest.raises(ValueError, match=error):
         build(given.pop("domain", SLATES), horizon=1000, **given)
 
@@ -249,7 +249,8 @@ def test_a_posterior_says_names():
 def test_a_study_is_created_with_a_prior_in_another_order_and_opened_again(tmp_path):
     prior = after(SLATES.labelled(ITEMS), COSTS, 1000)
     url = f"sqlite:///{tmp_path / 'study.db'}"
-    given = {"horizon": 5000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR, "prior": prior}
+    given = {"horizon": 5000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **LINEAR}
+    given |= {"prior": prior, "accept_prior": "not private"}
     other = SLATES.labelled(ITEMS[::-1])
     with sv.Study.open(url, name="study", domain=other, **given) as study:
         study.ask()

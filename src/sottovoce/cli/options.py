@@ -112,6 +112,13 @@ class Options:
             help="What an earlier study believed, a file of `study export --posterior`.", rich_help_panel=_DECISION
         ),
     ] = None
+    accept_prior: Annotated[
+        str | None,
+        typer.Option(
+            help="'not private': begin with a prior whose people nothing protects; the statement says it.",
+            rich_help_panel=_DECISION,
+        ),
+    ] = None
     epsilon: Annotated[
         float | None,
         typer.Option(help="Privacy budget; smaller is more private. 1 by default.", rich_help_panel=_PRIVACY),

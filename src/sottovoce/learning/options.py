@@ -65,6 +65,7 @@ class DecisionFacts:
     channel: str = "one-bit"
     features: Any = field(default=None, metadata={"later": True})
     prior: Posterior | None = field(default=None, metadata={"later": True})
+    accept_prior: str | None = field(default=None, metadata={"later": True})
     segments: Any = field(default=None, metadata={"later": True})
 
     def __post_init__(self) -> None:
@@ -81,6 +82,8 @@ class DecisionFacts:
                 "prior must be what posterior() of an earlier run or study returned, or sv.Posterior.load(file); got "
                 f"{type(self.prior).__name__}"
             )
+        if self.accept_prior is not None:
+            choice("accept_prior", self.accept_prior, ("not private",))
         if self.segments is not None:
             object.__setattr__(self, "segments", Segments.of(self.segments))
         if self.integral and self.play == "around":
@@ -176,6 +179,7 @@ class OptimizerOptions(PlanChoices, total=False):
     channel: str
     features: Any
     prior: Posterior | None
+    accept_prior: str | None
     segments: Any
 
 

@@ -34,6 +34,7 @@ from sottovoce.privacy.mechanisms.table import (
 from sottovoce.privacy.mechanisms.toeplitz import ToeplitzSums, toeplitz_noise
 from sottovoce.privacy.mechanisms.tree import TREE, TreeAggregator, TreeSensitivity, levels, tree_noise
 from sottovoce.privacy.noise import Noise, NoiseSource, ScaleRefused, SecureNoise, SimulatedNoise
+from sottovoce.privacy.promise import Promise
 from sottovoce.privacy.statement import PrivacyStatement, state
 
 __all__ = [
@@ -61,6 +62,7 @@ __all__ = [
     "NoiseSource",
     "PrivacyStatement",
     "ProbeSums",
+    "Promise",
     "PureDP",
     "RunningSums",
     "ScaleRefused",

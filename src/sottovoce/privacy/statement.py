@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
 from sottovoce.privacy.noise import Noise
+from sottovoce.privacy.promise import Promise, unit_of
 
 __all__ = ["NO_NOISE", "PrivacyStatement", "state"]
 
@@ -46,6 +47,8 @@ class PrivacyStatement:
         True if the noise can be reproduced from a seed: then nothing is private, whatever the guarantee says.
     also_not_covered
         What else is not covered where this runs: the database of a study, say.
+    inherited
+        What was promised to people whose losses are in the prior, by each of the runs behind it.
     """
 
     guarantee: Guarantee
@@ -54,11 +57,22 @@ class PrivacyStatement:
     noise: Noise | None
     simulated: bool
     also_not_covered: tuple[str, ...] = ()
+    inherited: tuple[Promise, ...] = ()
 
     @property
     def private(self) -> bool:
         """Whether the promise is really kept by this run."""
         return self.guarantee.private and not self.simulated
+
+    @property
+    def promises(self) -> tuple[Promise, ...]:
+        """What was promised to everybody whose losses are in this run: by this run, then by those behind its prior."""
+        return (Promise(self.guarantee, self.simulated), *self.inherited)
+
+    @property
+    def bares_prior(self) -> bool:
+        """Whether the prior holds losses of people whom nothing protects, though this run is private."""
+        return self.private and not all(one.private for one in self.inherited)
 
     @property
     def epsilon(self) -> float | None:
@@ -75,15 +89,12 @@ class PrivacyStatement:
     @property
     def headline(self) -> str:
         """The promise in one line."""
-        if not self.guarantee.private:
-            return "no privacy: NOT PRIVATE"
-        return f"{self.guarantee}" + (" (SIMULATED NOISE: NOT PRIVATE)" if self.simulated else "")
+        return self.promises[0].headline + (" (PRIOR NOT PRIVATE)" if self.bares_prior else "")
 
     @property
     def unit(self) -> str:
         """Whose data is protected."""
-        count = self.guarantee.contributions
-        return "one event's loss" if count == 1 else f"one person's losses, in up to {count} events"
+        return unit_of(self.guarantee)
 
     @property
     def not_covered(self) -> tuple[str, ...]:
@@ -107,12 +118,27 @@ class PrivacyStatement:
                 ("Why it holds", self.why),
                 ("Not covered", "; ".join(self.not_covered) + "."),
             ]
+        if self.inherited:
+            rows.append(("Prior", _of_the_prior(self.inherited, bares=self.bares_prior)))
         if self.simulated:
             rows.append(("NOT PRIVATE", "the noise is simulated from a seed: whoever knows the seed knows the losses."))
         return tuple(rows)
 
     def __str__(self) -> str:
         return "\n".join([f"Privacy: {self.headline}", *(_row(name, text) for name, text in self.rows)])
+
+
+def _of_the_prior(promises: tuple[Promise, ...], *, bares: bool) -> str:
+    """Return what is not promised here to people whose losses are in the prior, but was by the runs behind it."""
+    if len(promises) == 1:
+        words = f"they were promised, by the run that released it, {promises[0]}."
+    else:
+        each = "; ".join(f"({number}) {one}" for number, one in enumerate(promises, start=1))
+        words = f"they were promised, by the {len(promises)} runs behind it, the latest first: {each}. "
+        words += "The budgets of whoever is in several of them add up."
+    if bares:
+        words += " NOT PRIVATE: decisions of this run show losses of theirs, which the caller has accepted in words."
+    return f"people whose losses are in the prior are not covered by the promise above: {words}"
 
 
 def _row(name: str, text: str) -> str:

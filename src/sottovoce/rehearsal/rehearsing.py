@@ -128,7 +128,7 @@ class Rehearsal:
     ) -> None:
         self.notes: tuple[str, ...] = ()
         if problem.prior is not None:
-            problem = replace(problem, prior=None)
+            problem = replace(problem, prior=None, accept_prior=None)
             self.notes = ("rehearsed without the prior: if that fits the world, expect to be ahead of this",)
         self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
         self._hints, self._left, self._made = hints, times * WORK, dict[int, Plan]()

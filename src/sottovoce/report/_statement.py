@@ -114,6 +114,8 @@ def _study_warnings(study: StudyStatement) -> Iterable[str]:
         yield "NOT PRIVATE: the noise is simulated from a seed; whoever knows the seed knows the losses. Do not sign."
     elif not study.privacy.private:
         yield "NOT PRIVATE: no noise is added anywhere; the decisions show the losses that they were made from."
+    if study.privacy.bares_prior:
+        yield "PRIOR NOT PRIVATE: it began with losses of people whom nothing protects; its decisions show them."
     if study.verification is not None and not study.verification.ok:
         yield f"DAMAGED: {_several(len(study.verification.faults), 'fault')} found in what is stored. Do not sign."
     if study.restored:

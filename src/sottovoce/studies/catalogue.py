@@ -9,6 +9,7 @@ from sqlalchemy import Connection, case, func, select
 
 from sottovoce._records import part
 from sottovoce.exploration import Record
+from sottovoce.exploration.posterior import promises_in
 from sottovoce.privacy.guarantees import guarantee_from_dict
 from sottovoce.studies.database.kinds import is_study
 from sottovoce.studies.database.migrations import migrate, one_at_a_time
@@ -212,7 +213,10 @@ def _making(key: Any, record: Record) -> _Making:
     made, simulated = part(record, "configuration"), bool(record["simulated"])
     guarantee = guarantee_from_dict(made["privacy"])
     private = bool(guarantee.private) and not simulated
-    return _Making(bytes(key), made["domain_name"], made["horizon"], str(guarantee), simulated, private)
+    prior = part(made, "prior")
+    bare = private and bool(prior) and not all(one.private for one in promises_in(prior))
+    words = f"{guarantee}{' (PRIOR NOT PRIVATE)' if bare else ''}"
+    return _Making(bytes(key), made["domain_name"], made["horizon"], words, simulated, private)
 
 
 class _Sums(NamedTuple):

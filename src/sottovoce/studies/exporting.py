@@ -75,7 +75,8 @@ def _configuration(snapshot: Snapshot) -> dict[str, Any]:
     made.pop("fingerprint", None)
     if prior := part(made, "prior"):  # a file of its own, and large: `posterior` of the study that released it
         made = {name: one for name, one in made.items() if not name.startswith("prior.")}
-        made["prior"] = repr(Posterior.from_record(prior))
+        known = Posterior.from_record(prior)
+        made |= {"prior": repr(known), "prior_promises": [one.to_dict() for one in known.promises]}
     if segments := part(made, "segments"):
         made = {name: one for name, one in made.items() if not name.startswith("segments.")}
         made["segments"] = segments

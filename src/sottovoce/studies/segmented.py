@@ -283,7 +283,7 @@ class SegmentedStudy(Study):
         """
         statement, belief = self.privacy, self._belief(self._key(segment))
         known = believed_by(belief, self.domain)
-        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+        return replace(known, promises=statement.promises)
 
     def _belief(self, key: Segment) -> Belief:
         family = self._family

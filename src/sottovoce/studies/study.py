@@ -394,7 +394,7 @@ class Study:
         statement, known = self.privacy, posterior_of(self._session)
         if known is None:
             raise ValueError("there is no posterior yet: nothing was asked")
-        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+        return replace(known, promises=statement.promises)
 
     def course(self, earlier: Course | None = None, *, most: int = 2_000, segment: Any = None) -> Course:
         """Return what was released, round after round, and how often the world was seen to change; see `Course`.

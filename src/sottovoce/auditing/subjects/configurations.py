@@ -19,7 +19,9 @@ class Configuration(DecisionFacts):
 
     Parameters
     ----------
-    domain, privacy, horizon, loss_range, losses, integral, channel, play, lipschitz, features, prior, segments, ...
+    domain, privacy, horizon, loss_range, losses, integral, channel, play
+        As for `PrivateBandit`.
+    lipschitz, features, prior, accept_prior, segments, ...
         As for `PrivateBandit`: all that `sottovoce.learning.options.DecisionFacts` lists.
     choices
         Single choices of the plan, by name.

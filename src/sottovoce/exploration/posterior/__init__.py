@@ -8,7 +8,7 @@ from sottovoce.exploration.posterior.kinship import Kinship, check_room
 from sottovoce.exploration.posterior.likeness import Likeness
 from sottovoce.exploration.posterior.linear import LinearBelief
 from sottovoce.exploration.posterior.probes import PosteriorExploration, PosteriorProbes
-from sottovoce.exploration.posterior.published import Posterior
+from sottovoce.exploration.posterior.published import Posterior, promises_in
 from sottovoce.exploration.posterior.radial import RadialBelief
 from sottovoce.exploration.posterior.segments import MOST_SEGMENTS, Segment, Segments, segment_text
 
@@ -34,5 +34,6 @@ __all__ = [
     "Segments",
     "Settings",
     "check_room",
+    "promises_in",
     "segment_text",
 ]

@@ -16,11 +16,12 @@ from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import as_stored, labels_from, plain_labels
 from sottovoce.exploration.posterior.belief import Misfit
 from sottovoce.exploration.posterior.history import History, from_sparse_record, keys_of, sparse_record
+from sottovoce.privacy import Promise
 
-__all__ = ["MOST_COVARIANCES", "Posterior", "Tried"]
+__all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in"]
 
-VERSION = 1
-_ENCODED = ("decisions", "misfit", "labels")  # not kept as they are
+VERSION = 2
+_ENCODED = ("decisions", "misfit", "labels", "promises")  # not kept as they are
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
@@ -100,8 +101,8 @@ class Posterior:
         How well the released numbers fit the model.
     labels
         Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
-    privacy, simulated
-        The promise under which they were released, and whether the noise was simulated, and so protects nobody.
+    promises
+        What was promised to everybody whose losses are in it: by the run that it is of, then by those behind its prior.
 
     Examples
     --------
@@ -139,9 +140,26 @@ class Posterior:
     size: int = 1
     rounds: int = 0
     misfit: Misfit = field(default_factory=lambda: Misfit(0.0, 0.0, 1.0))
-    privacy: str = ""
-    simulated: bool = False
+    promises: tuple[Promise, ...] = ()
     labels: tuple[Hashable, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "promises", tuple(self.promises) or (Promise(None),))
+
+    @property
+    def privacy(self) -> str:
+        """All promises, in words."""
+        return "; before, in the prior: ".join(map(str, self.promises))
+
+    @property
+    def private(self) -> bool:
+        """Whether everybody whose losses are in it is protected by the promise of their run."""
+        return all(one.private for one in self.promises)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of the noise was simulated, and so protects nobody."""
+        return any(one.simulated for one in self.promises)
 
     @property
     def dimension(self) -> int:
@@ -226,8 +244,7 @@ class Posterior:
             what = "coordinate" if self.labels is None else "name"
             lines.append(f"  best       {', '.join(shown)} ({what}: slope ± deviation)")
         lines.append(f"  fit        {self.misfit}")
-        if self.privacy:
-            lines.append(f"  privacy    {self.privacy}")
+        lines += [f"  {'privacy' if not place else 'prior':<10} {one}" for place, one in enumerate(self.promises)]
         return "\n".join(lines)
 
     # ------------------------------------------------------------------ keeping
@@ -238,6 +255,7 @@ class Posterior:
         record = {name: list(one) if isinstance(one, tuple) else one for name, one in plain.items()}
         if self.labels is not None:
             record["labels"] = plain_labels(self.labels)
+        record["promises"] = [one.to_dict() for one in self.promises]
         record["misfit"] = [self.misfit.statistic, self.misfit.expected, self.misfit.probability]
         if isinstance(self.decisions, np.ndarray):
             return record | {"decisions": self.decisions}
@@ -261,6 +279,7 @@ class Posterior:
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
                 "misfit": _misfit(record["misfit"], given["model"]),
                 "labels": labels_from(record.get("labels")),
+                "promises": promises_in(record),
             }
         )
         one._check()
@@ -315,7 +334,7 @@ class Posterior:
             record = unpack(Path(path).read_bytes())
             if record.get("format") != _FORMAT:
                 raise ValueError("another kind of file")
-            if record.get("version") == VERSION:
+            if record.get("version") in (1, VERSION):
                 return cls.from_record(record)
         except (DamagedRecord, KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
             raise ValueError(
@@ -336,6 +355,13 @@ class Posterior:
 
     def __hash__(self) -> int:
         return hash(self._digest)
+
+
+def promises_in(record: Record) -> tuple[Promise, ...]:
+    """Return the promises of a `record`; one of the first version named that of its run, and none of its prior's."""
+    if "promises" in record:
+        return tuple(Promise.from_dict(one) for one in record["promises"])
+    return (Promise(None, bool(record["simulated"]), str(record["privacy"])),)
 
 
 def _misfit(stored: Any, model: str) -> Misfit:

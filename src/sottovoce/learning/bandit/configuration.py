@@ -29,7 +29,7 @@ from sottovoce.learning.bandit.patience import check_patience
 from sottovoce.learning.options import DecisionFacts
 from sottovoce.learning.planning.plan import Plan
 from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import Guarantee, guarantee_from_dict
+from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, guarantee_from_dict
 
 __all__ = ["BanditConfiguration"]
 
@@ -66,6 +66,22 @@ class BanditConfiguration(DecisionFacts):
         """Return the public facts that plans start from, checked."""
         length = FIRST_EPOCH if self.horizon is None else whole("horizon", self.horizon)
         return Problem(self.domain, length, self.loss_range, self.privacy, **self.facts())
+
+    def check_prior(self, source: NoiseSource) -> None:
+        """Refuse a prior with people whom nothing protects, in a run that is private, unless the caller accepts it."""
+        if self.prior is None:
+            if self.accept_prior is not None:
+                raise ValueError("accept_prior is about a prior, and there is none: leave it out, or pass prior=")
+            return
+        local = isinstance(self.privacy, LocalDP)  # whose noise is the owners'
+        earnest = self.privacy.private and (local or not source.simulated)
+        if earnest and not self.prior.private and self.accept_prior is None:
+            bare = next(one for one in self.prior.promises if not one.private)
+            raise ValueError(
+                f"prior holds losses of people whom nothing protects ({bare}), and decisions of this run would show "
+                "them: take it from runs that were private. If it may be so, say accept_prior='not private': the "
+                "statement will say it, too"
+            )
 
     def to_record(self) -> Record:
         """Return plain data, with the answers of the domain's oracle to tell it from another."""

@@ -16,14 +16,8 @@ __all__ = ["describe"]
 def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
     """Return the statement of a run of this plan."""
     statement = _of_this_run(problem, plan, source, doubling=doubling)
-    return replace(statement, also_not_covered=(*_of_segments(problem), *_of_the_prior(problem)))
-
-
-def _of_the_prior(problem: Problem) -> tuple[str, ...]:
-    if problem.prior is None:
-        return ()
-    promise = problem.prior.privacy or "a promise that is not known"
-    return (f"people whose losses are in the prior: they were promised, by the run that released it, {promise}",)
+    inherited = () if problem.prior is None else problem.prior.promises
+    return replace(statement, also_not_covered=_of_segments(problem), inherited=inherited)
 
 
 def _of_segments(problem: Problem) -> tuple[str, ...]:

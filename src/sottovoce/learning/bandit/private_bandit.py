@@ -67,6 +67,9 @@ class PrivateBandit(AskTell):
     prior
         What `posterior` of an earlier run or study returned, about the same coordinates: posterior probes begin with
         what that knew, allow for a world that has moved since, and drop it if released numbers speak against it.
+    accept_prior
+        "not private" begins with a prior that holds losses of people whom nothing protects: of a run without privacy,
+        with simulated noise, or with a promise that is not known. It is refused otherwise, and the statement says it.
     segments
         Kinds of people or occasions, public, that are decided for separately and learn from each other: a list of
         names, a mapping of factors to levels, or `Segments`. `ask` then says whom an action is for.
@@ -139,7 +142,9 @@ class PrivateBandit(AskTell):
         made = BanditConfiguration(
             domain, horizon, loss_range, privacy, patience=patience, choices=choices, **arguments
         )
-        self._prepare(made, noise_source(noise), seed)
+        source = noise_source(noise)
+        made.check_prior(source)
+        self._prepare(made, source, seed)
         self._begin()
         # Last of all: what cannot be built is not charged.
         self._charge(begin_life(ledger, name, self._problem.privacy, simulated=self._source.simulated))
@@ -320,7 +325,7 @@ class PrivateBandit(AskTell):
         if self._settled != _fork.current:
             self._settle()
         statement, known = self.privacy, believed(self._best_informed or self._epoch)
-        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+        return replace(known, promises=statement.promises)
 
     @property
     def point(self) -> Floats:

@@ -146,7 +146,7 @@ class SegmentedBandit(SegmentedBooks):
     def _believed_of(self, segment: Any) -> Posterior:
         statement = self.privacy
         known = believed_by(self._belief_of(segment), self.domain)
-        return replace(known, privacy=str(statement.headline), simulated=bool(statement.simulated))
+        return replace(known, promises=statement.promises)
 
     def _misfit_of(self, segment: Any) -> Misfit | None:
         if segment is not None:

@@ -142,6 +142,7 @@ def _posterior(study: Study, segment: Any = None) -> dict[str, Any]:
         "rounds": known.rounds,
         "privacy": known.privacy,
         "simulated": known.simulated,
+        "promises": [one.to_dict() for one in known.promises],
         "coordinates": [as_plain(name) for name in study.domain.coordinate_names],
         "center": known.center.tolist(),
         "slopes": known.slopes.tolist(),

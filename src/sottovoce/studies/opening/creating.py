@@ -82,6 +82,7 @@ def _create(storage: Storage, wish: Wish) -> Found | None:
         )
     configuration = BanditConfiguration(**wish.given)
     source = noise_source(wish.noise)
+    configuration.check_prior(source)
     waiting = {"patience": AUTO, **checked_waiting(wish.waiting)}
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), first=0, previous=None)
     refuse_secrets(trial)  # before anything is written

@@ -1,0 +1,190 @@
+"""What was promised to people whose losses are in a prior: it is carried along, and said wherever the prior goes."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.cli import main
+from sottovoce.studies import Catalogue
+
+DOMAIN = sv.domains.Simplex(["ale", "bock", "cider", "draught"])
+GIVEN = {"horizon": 400, "loss_range": (0.0, 1.0), "losses": "linear", "exploration": "posterior", "seed": 1}
+WEAK, STRONG = sv.PureDP(10.0), sv.PureDP(0.1)
+NOT_PRIVATE = {"nothing": {"privacy": sv.NoPrivacy()}, "simulated": {"privacy": STRONG, "noise": sv.SimulatedNoise(1)}}
+EARLIER = Path(__file__).with_name("earlier.posterior")  # of a version that kept no promises of priors, epsilon = 0.1
+
+
+def played(optimizer, segment=None):
+    asked = {} if segment is None else {"segment": segment}
+    actions = optimizer.ask(300, **asked)
+    optimizer.tell(actions.ids, np.asarray(actions.x) @ [0.9, 0.2, 0.8, 0.7])
+    return optimizer
+
+
+def bandit(privacy, **options):
+    return played(sv.PrivateBandit(DOMAIN, **{**GIVEN, "privacy": privacy, **options}))
+
+
+def words(something):
+    return " ".join(str(something).split())
+
+
+@pytest.fixture(scope="module")
+def weak():
+    return bandit(WEAK).posterior()
+
+
+@pytest.fixture(scope="module", params=NOT_PRIVATE)
+def open_book(request):
+    """A posterior that protects nobody."""
+    return bandit(**NOT_PRIVATE[request.param]).posterior()
+
+
+def test_a_posterior_says_what_was_promised_to_all_who_are_in_it(weak):
+    second = bandit(STRONG, prior=weak)
+    assert [one.guarantee for one in second.posterior().promises] == [STRONG, WEAK]
+    third = bandit(sv.ZCDP(0.5, contributions=3), prior=second.posterior())
+    assert [one.guarantee for one in third.posterior().promises] == [sv.ZCDP(0.5, contributions=3), STRONG, WEAK]
+    for said in (words(third.privacy), words(third.posterior())):
+        assert "epsilon = 10, pure differential privacy" in said
+        assert "epsilon = 0.1, pure differential privacy" in said
+    assert "in up to 3 events" in words(third.posterior())  # whose promise it is, too
+    assert third.posterior().private
+    assert not third.posterior().simulated
+
+
+def test_runs_that_promised_the_same_are_not_taken_for_one():
+    """Somebody who is in both has twice the budget."""
+    first = bandit(STRONG).posterior()
+    second = bandit(STRONG, prior=first)
+    assert [one.guarantee for one in second.posterior().promises] == [STRONG, STRONG]
+    third = bandit(STRONG, prior=second.posterior())
+    assert "by the 2 runs behind it" in words(third.privacy)
+    assert len(third.posterior().promises) == 3
+
+
+def test_a_prior_that_protects_nobody_is_refused_where_noise_is_real(open_book):
+    for privacy in (STRONG, sv.ZCDP(0.5), sv.ApproxDP(1.0, 1e-6), sv.LocalDP(1.0)):
+        with pytest.raises(ValueError, match="accept_prior='not private'"):
+            sv.PrivateBandit(DOMAIN, **GIVEN, privacy=privacy, prior=open_book)
+
+
+def test_it_is_refused_after_any_number_of_runs_in_between(open_book):
+    middle = bandit(STRONG, prior=open_book, accept_prior="not private").posterior()
+    assert not middle.private
+    with pytest.raises(ValueError, match="accept_prior='not private'"):
+        sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=middle)
+
+
+def test_where_nothing_is_private_every_prior_will_do(open_book):
+    for given in NOT_PRIVATE.values():
+        later = bandit(**given, prior=open_book)
+        assert [one.private for one in later.posterior().promises] == [False, False]
+        assert "people whose losses are in the prior" in words(later.privacy)
+
+
+def test_a_prior_that_was_accepted_is_said_to_protect_nobody_everywhere(open_book, tmp_path):
+    optimizer = bandit(STRONG, prior=open_book, accept_prior="not private")
+    again = sv.PrivateBandit.from_state(optimizer.state())
+    for one in (optimizer, again):
+        assert "PRIOR NOT PRIVATE" in one.privacy.headline
+        assert "NOT PRIVATE" in words(one.privacy).split("Prior")[1]
+        assert "NOT PRIVATE" in str(one.posterior())
+        assert "NOT PRIVATE" in one.posterior().privacy
+        assert [one.private for one in one.posterior().promises] == [True, False]
+    loaded = sv.Posterior.load(optimizer.posterior().save(tmp_path / "kept"))
+    assert loaded.promises == optimizer.posterior().promises
+    assert loaded == optimizer.posterior()
+
+
+def test_what_is_accepted_has_to_be_there_and_be_said_in_these_words(weak, open_book):
+    with pytest.raises(ValueError, match="accept_prior must be one of 'not private'"):
+        sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=open_book, accept_prior="yes")
+    with pytest.raises(ValueError, match="accept_prior is about a prior, and there is none"):
+        sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, accept_prior="not private")
+    said = bandit(STRONG, prior=weak, accept_prior="not private").privacy
+    assert "NOT PRIVATE" not in str(said)  # that it would be accepted does not make it so
+
+
+def test_a_posterior_without_a_label_is_taken_for_one_that_protects_nobody(weak):
+    bare = replace(weak, promises=())
+    assert not bare.private
+    with pytest.raises(ValueError, match="not known"):
+        sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=bare)
+    accepted = bandit(STRONG, prior=bare, accept_prior="not private")
+    assert "a promise that is not known" in words(accepted.privacy)
+    assert [one.private for one in accepted.posterior().promises] == [True, False]
+
+
+def test_a_file_of_before_says_what_it_said_and_what_it_did_not(tmp_path):
+    """It named the promise of its own run, and none of its prior's."""
+    earlier = sv.Posterior.load(EARLIER)
+    assert not earlier.private
+    assert "epsilon = 0.1, pure differential privacy" in earlier.privacy
+    assert "not known" in earlier.privacy
+    with pytest.raises(ValueError, match="not known"):
+        sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=earlier)
+    assert sv.Posterior.load(earlier.save(tmp_path / "again")) == earlier
+
+
+def test_segments_say_it_too(weak, open_book):
+    given = {**GIVEN, "privacy": STRONG, "segments": ["day", "night"]}
+    with pytest.raises(ValueError, match="accept_prior='not private'"):
+        sv.PrivateBandit(DOMAIN, **given, prior=open_book)
+    both = sv.PrivateBandit(DOMAIN, **given, prior=weak)
+    played(both, "day")
+    for segment in ("day", "night"):
+        assert [one.guarantee for one in both.posterior(segment=segment).promises] == [STRONG, WEAK]
+    accepted = sv.PrivateBandit(DOMAIN, **given, prior=open_book, accept_prior="not private")
+    assert "PRIOR NOT PRIVATE" in accepted.privacy.headline
+    assert not accepted.posterior(segment="day").private
+
+
+@pytest.mark.parametrize("segments", [None, ["day", "night"]])
+def test_studies_say_it_too(open_book, weak, tmp_path, segments):
+    url = f"sqlite:///{tmp_path / 'studies.db'}"
+    given = {"domain": DOMAIN, **GIVEN, "privacy": STRONG, "segments": segments}
+    own = {} if segments is None else {"segment": "day"}
+    with pytest.raises(ValueError, match="accept_prior='not private'"):
+        sv.Study.open(url, name="bare", **given, prior=open_book)
+    with sv.Study.open(url, name="weak", **given, prior=weak) as study:
+        assert [one.guarantee for one in played(study, **own).posterior(**own).promises] == [STRONG, WEAK]
+        assert study.export()["configuration"]["prior_promises"] == [weak.promises[0].to_dict()]
+        assert "epsilon = 10" in study.export()["privacy"]
+    with sv.Study.open(url, name="bare", **given, prior=open_book, accept_prior="not private") as study:
+        played(study, **own)
+    with sv.Study.open(url, name="bare") as study:  # what it was made with is on record
+        assert "PRIOR NOT PRIVATE" in study.privacy.headline
+        assert "PRIOR NOT PRIVATE" in study.status().privacy
+        assert not study.posterior(**own).private
+        exported = study.export()
+        assert exported["configuration"]["accept_prior"] == "not private"
+        assert "NOT PRIVATE" in exported["privacy"]
+        json.dumps(exported)
+    with Catalogue(url) as listed:
+        assert {one.name: "PRIOR NOT PRIVATE" in str(one) for one in listed.entries()} == {"bare": True, "weak": False}
+
+
+def test_the_command_line_refuses_and_says_it_too(open_book, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    open_book.save("open.posterior")
+    create = ["study", "create", "next", "--storage", "sqlite:///s.db", "--domain", "simplex:4", "--horizon", "400"]
+    create += ["--loss-range", "0,1", "--epsilon", "0.1", "--losses", "linear", "--prior", "open.posterior"]
+
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main([*map(str, arguments)])
+        printed = capsys.readouterr()
+        return ended.value.code, words(printed.out + printed.err)
+
+    code, said = call(*create)
+    assert code != 0
+    assert "accept_prior='not private'" in said
+    assert call(*create, "--accept-prior", "not private")[0] == 0
+    code, said = call("statement", "next", "--storage", "sqlite:///s.db")
+    assert (code, "PRIOR NOT PRIVATE" in said) == (0, True)
