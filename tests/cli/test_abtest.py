@@ -202,14 +202,150 @@ def test_what_is_looked_for_is_fixed_before_the_first_look(command, events, chan
     assert f"another {change[0][2:]}" in err
 
 
-def test_what_was_released_before_is_not_read_again(command, events):
-    """Whatever has become of those losses since."""
+STAGES = ("abtest", "run", "events.csv", "--arms", "A,B", "--epsilon", "0.5", "--schedule", "100,100")
+
+
+def refused(command, tmp_path, *arguments):
+    """Return why a command was refused; what was kept is as it was."""
+    kept = {path: path.read_bytes() for path in tmp_path.glob("events.csv.released*")}
+    code, out, err = command(*(arguments or STAGES))
+    assert (code, out) == (2, "")
+    assert {path: path.read_bytes() for path in tmp_path.glob("events.csv.released*")} == kept
+    return err
+
+
+MEDDLING = {
+    "inserted above": lambda rows: [("A", 0.125), ("B", 0.125), *rows],
+    "inserted within": lambda rows: [*rows[:100], ("A", 0.125), *rows[100:]],
+    "removed": lambda rows: rows[2:],
+    "changed": lambda rows: [("A", 0.125), *rows[1:]],
+    "reordered": lambda rows: [rows[2], rows[1], rows[0], *rows[3:]],
+    "of other arms": lambda rows: [("B" if arm == "A" else "A", loss) for arm, loss in rows],
+    "emptied": lambda rows: [],
+    "the newest first": lambda rows: rows[::-1],
+}
+
+
+@pytest.mark.parametrize("meddling", MEDDLING)
+def test_rows_that_were_released_are_the_first_of_the_table_still(command, events, tmp_path, meddling):
+    """Otherwise some of them would be released once more, under one charge."""
+    rows = [(arm, round(0.001 * place, 3)) for place, (arm, _) in enumerate(people(200))]
+    write(events, rows[:200])
+    first = found(command, *STAGES)
+    write(events, MEDDLING[meddling](rows))
+    said = refused(command, tmp_path)
+    assert "add new rows below them" in said
+    assert not any(figure in said for figure in ("0.125", "0.002", " A", " B"))
+    write(events, rows)
+    last = found(command, *STAGES)
+    assert last["differences"][0]["looks"][:1] == first["differences"][0]["looks"]
+
+
+def test_losses_that_read_alike_are_told_apart_by_what_else_the_table_says_of_them(command, events, tmp_path):
+    """Of 0 and 1 the first hundred may be the same: a row has more to it."""
+    rows = [(arm, 0, f"visitor {place}") for place, (arm, _) in enumerate(people(200))]
+    write(events, rows[:200], "arm,loss,who")
+    found(command, *STAGES)
+    write(events, [("A", 0, "visitor 990"), ("B", 0, "visitor 991"), *rows], "arm,loss,who")
+    assert "add new rows below them" in refused(command, tmp_path)
+
+
+def test_rows_of_one_arm_may_come_between_those_of_another_and_be_written_otherwise(command, events, tmp_path):
     rows = people(200)
     write(events, rows[:200])
-    first = found(command, *RUN, "--schedule", "100,100")
-    write(events, [(arm, "gone") for arm, _ in rows[:200]] + rows[200:])
-    last = found(command, *RUN, "--schedule", "100,100")
+    found(command, *STAGES)
+    apart = [row for row in rows[:200] if row[0] == "B"] + [row for row in rows[:200] if row[0] == "A"]
+    write(events, [(f'"{arm}"', loss) for arm, loss in apart + rows[200:]])
+    assert [one["events"] for one in found(command, *STAGES)["arms"]] == [200, 200]
+
+
+def test_what_the_rows_were_is_kept_where_nobody_else_reads_it_and_says_none_of_them(command, events, tmp_path):
+    found(command, *STAGES)
+    record = tmp_path / "events.csv.released.json.rows"
+    assert record.stat().st_mode & 0o777 == 0o600
+    assert len(record.read_text()) < 2_000  # of 1,000 rows
+    write(tmp_path / "same.csv", people(500))
+    found(command, *(word.replace("events", "same") for word in STAGES))
+    assert (tmp_path / "same.csv.released.json.rows").read_text() != record.read_text()  # a key of its own
+
+
+def test_without_the_record_of_the_rows_nothing_more_is_released(command, events, tmp_path):
+    rows, record = people(200), tmp_path / "events.csv.released.json.rows"
+    write(events, rows[:200])
+    found(command, *STAGES)
+    write(events, rows)
+    intact = record.read_bytes()
+    record.unlink()
+    assert "events.csv.released.json.rows is gone" in refused(command, tmp_path)
+    record.write_bytes(intact[: len(intact) // 2])
+    assert "is damaged" in refused(command, tmp_path)
+    record.write_bytes(intact)
+    assert [one["events"] for one in found(command, *STAGES)["arms"]] == [200, 200]
+
+
+@pytest.mark.parametrize("schedule", [STAGES, STAGES[:-2]], ids=["schedule", "one look"])
+def test_what_was_released_cannot_be_put_back_or_removed(command, events, tmp_path, schedule):
+    """Rows would be released again: the record of the rows knows of it."""
+    rows, kept = people(200), tmp_path / "events.csv.released.json"
+    write(events, rows[:200])
+    found(command, *schedule)
+    before = kept.read_bytes()
+    kept.unlink()
+    assert "put the newest one back" in refused(command, tmp_path, *schedule)
+    kept.write_bytes(before)
+    write(events, rows)
+    last = found(command, *schedule)
+    if kept.read_bytes() != before:
+        newest = kept.read_bytes()
+        kept.write_bytes(before)
+        assert "put the newest one back" in refused(command, tmp_path, *schedule)
+        kept.write_bytes(newest)
+    assert found(command, *schedule) == last
+
+
+KILLED = """
+import os, pathlib, signal
+from sottovoce.cli import main
+intact, left = pathlib.Path.replace, [{count}]
+def replace(self, target):
+    if not left[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left[0] -= 1
+    return intact(self, target)
+pathlib.Path.replace = replace
+main({arguments})
+"""
+
+
+def test_killed_at_any_step_it_has_shown_nothing_and_no_row_is_in_two_numbers(command, events, tmp_path):
+    """Killed before each file that is put in its place: what was drawn is lost with its run, or it is what is shown."""
+    rows, partial = people(200), tmp_path / "events.csv.released.json.partial"
+    write(events, rows[:200])
+    first = found(command, *STAGES)
+    write(events, rows)
+    for count in range(4):
+        script = KILLED.format(count=count, arguments=list(STAGES))
+        ended = subprocess.run(
+            [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, env=os.environ, check=False
+        )
+        if ended.returncode == 0:
+            break
+        assert (ended.returncode, ended.stdout) == (-9, b"")
+        drawn = json.loads(partial.read_text())["released"]
+        code, _, err = command(*STAGES, "--json")
+        if code:  # told to remove it, since nobody saw it
+            assert "remove it" in err
+            partial.unlink()
+        else:  # it was finished for the run that was killed: the same numbers, not others
+            assert json.loads((tmp_path / "events.csv.released.json").read_text())["released"] == drawn
+            break
+    else:
+        raise AssertionError("it never ended by itself")
+    assert count == 1
+    assert not partial.exists()
+    last = found(command, *STAGES)
     assert last["differences"][0]["looks"][:1] == first["differences"][0]["looks"]
+    assert [one["events"] for one in last["arms"]] == [200, 200]
 
 
 def test_a_ledger_is_charged_once_for_all_looks(command, events, tmp_path):
@@ -259,7 +395,8 @@ def test_many_threads_that_claim_release_once(tmp_path):
                 with kept.claimed():
                     if not kept.begun:
                         fresh.append(1)
-                        kept.keep({"A": [{"events": 1, "total": 1}], "B": [{"events": 1, "total": 1}]})
+                        numbers = {"A": [{"events": 1, "total": 1}], "B": [{"events": 1, "total": 1}]}
+                        kept.keep(numbers, kept.rows.witness([[1], [1]]))
             except ValueError:
                 continue
 
@@ -294,11 +431,11 @@ def test_a_file_that_changes_while_it_is_read_releases_nothing(command, events, 
     """Counted, then cut in half before it is read again."""
     intact, reads = Rows.read, []
 
-    def read(self, skip=()):
+    def read(self, *given):
         reads.append(1)
         if len(reads) == 3:  # counted twice: before the file of what is released is held, and after
             write(events, people(250))
-        return intact(self, skip)
+        return intact(self, *given)
 
     monkeypatch.setattr(Rows, "read", read)
     code, out, err = command(*RUN)

@@ -5,18 +5,20 @@ anything of it is shown, and a later run reads it: the same rows give the same n
 are released as the next stage of the schedule, each event in one number.
 
 While a run is releasing it holds the file `.partial`, which is made only if there is none: of two runs at once one is
-refused. A run that was killed leaves it behind. Nothing it drew was seen by anybody then, so it may be removed.
+refused. A run that was killed leaves it behind. Nothing it drew was seen by anybody then, so it may be removed. Once
+the record of the rows (abtest_record.py) knows of it, it is what was released, and the next run puts it in its place.
 """
 
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sottovoce import __version__
 from sottovoce._disk import sync_folder
+from sottovoce.cli.abtest_record import RowRecord, Witness
 
 __all__ = ["Released"]
 
@@ -38,6 +40,7 @@ class Released:
         self.path = path
         self._partial = path.with_name(f"{path.name}.partial")
         self._settings: dict[str, Any] = json.loads(json.dumps(settings))
+        self.rows = RowRecord(path.with_name(f"{path.name}.rows"))
         self.begun, self.stages = False, self._nothing()
         self._holding = False
         self._read()
@@ -63,28 +66,63 @@ class Released:
             if self._holding:  # otherwise it may be another run's by now
                 self._partial.unlink(missing_ok=True)
 
-    def keep(self, fresh: dict[str, Numbers]) -> None:
-        """Write down what was released now, before anybody sees it."""
+    def keep(self, fresh: dict[str, Numbers], witness: Witness) -> None:
+        """Write down what was released now, and of which rows, before anybody sees it.
+
+        Parameters
+        ----------
+        fresh
+            What was released, by arm.
+        witness
+            Of all rows up to the last that was released.
+        """
         stages = {name: [*found, *fresh[name]] for name, found in self.stages.items()}
         plain = {"sottovoce": __version__, "settings": self._settings, "released": stages}
+        text = json.dumps(plain, indent=2) + "\n"
         with self._partial.open("w", encoding="utf-8") as out:
-            out.write(json.dumps(plain, indent=2) + "\n")
+            out.write(text)
             out.flush()
             os.fsync(out.fileno())
         self._holding = False  # before it is: an exception in between leaves it to be removed by hand
-        self._partial.replace(self.path)
-        sync_folder(self.path.absolute().parent)
+        self.rows.write(witness, text)
+        self._finish()
         self.begun, self.stages = True, stages
 
+    def _finish(self) -> None:
+        """Put what was drawn in its place; another run may have done so."""
+        with suppress(FileNotFoundError):
+            self._partial.replace(self.path)
+        sync_folder(self.path.absolute().parent)
+
     def _read(self) -> None:
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            self.begun, self.stages = False, self._nothing()
-            return
+        """Read what was released, and see that it is all that was."""
+        while True:
+            self.rows.read()
+            text = _text(self.path)
+            self.begun, self.stages = text is not None, self._nothing() if text is None else self._stages(text)
+            if self.rows.knows(text):
+                return
+            drawn = _text(self._partial)
+            if drawn is not None and self.rows.knows(drawn):  # its run was killed before the last step, or is there now
+                self._finish()
+            elif not self.rows.read() and _text(self.path) == text:  # or another run is at work
+                break
+        if self.rows.there:
+            raise ValueError(
+                f"{self.path} is not what was released last, as {self.rows.path.name} has it: rows would be released "
+                "again. Nothing was released; put the newest one back"
+            )
+        if self._settings.get("schedule") is not None:
+            raise ValueError(
+                f"{self.rows.path} is gone, and with it the record of which rows were released: others may stand in "
+                "their place. Nothing was released; put it back"
+            )
+
+    def _stages(self, text: str) -> dict[str, Numbers]:
         try:
             plain = json.loads(text)
-            settings, stages = plain["settings"], {name: plain["released"][name] for name in plain["settings"]["arms"]}
+            settings = plain["settings"]
+            stages: dict[str, Numbers] = {name: plain["released"][name] for name in settings["arms"]}
             numbers = [value for found in stages.values() for one in found for value in one.values()]
             complete = all({"events", "total"} <= set(one) for found in stages.values() for one in found)
             if not complete or not all(type(one) is int for one in numbers):
@@ -97,4 +135,11 @@ class Released:
                 f"{self.path} holds what was released before with another {', '.join(other)}. To release the same "
                 "losses again costs the guarantee again: if that is meant, name another file with --released"
             )
-        self.begun, self.stages = True, stages
+        return stages
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None

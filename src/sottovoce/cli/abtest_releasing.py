@@ -1,10 +1,11 @@
 """From rows of a file to what is released of them: one number for each arm and stage."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from sottovoce.cli.abtest_record import Witness
 from sottovoce.cli.abtest_released import Numbers, Released
 from sottovoce.cli.abtest_rows import Row, Rows
 from sottovoce.cli.options import Options
@@ -88,7 +89,7 @@ class Releasing:
             with kept.claimed():
                 sizes, notes = self._due(self._count(rows, kept), kept)  # what another run has released meanwhile is
                 if any(sizes):
-                    kept.keep(self._tell(rows, kept, sizes, None if kept.begun else ledger))
+                    kept.keep(*self._tell(rows, kept, sizes, None if kept.begun else ledger))
         if not kept.begun:
             raise ValueError(notes[0] if notes else "the file has no rows")
         return notes
@@ -97,11 +98,25 @@ class Releasing:
         return [sum(one["events"] for one in stages) for stages in kept.stages.values()]
 
     def _count(self, rows: Rows, kept: Released) -> list[int]:
-        """Count the rows of each arm that are not released, and look at each."""
+        """Count the rows of each arm that are not released, and look at each; and see that the others are the same."""
         counts = [0] * len(kept.stages)
-        for row in rows.read(self._skip(kept)):
+        for row in self._read(rows, kept, [[] for _ in counts])[0]:
             counts[row.arm] += 1
         return counts
+
+    def _read(self, rows: Rows, kept: Released, more: list[list[int]]) -> tuple[Iterator[Row], Witness]:
+        """Return the rows that are not released, and who sees all of them, up to the ends of `more` stages."""
+        stages = [
+            [*(one["events"] for one in found), *due] for found, due in zip(kept.stages.values(), more, strict=True)
+        ]
+        witness = kept.rows.witness([[*itertools.accumulate(one)] for one in stages])
+
+        def read() -> Iterator[Row]:
+            yield from rows.read(self._skip(kept), witness.see)
+            if self._settings["schedule"] is not None:  # otherwise nothing more is released
+                kept.rows.check(witness)
+
+        return read(), witness
 
     def _due(self, counts: list[int], kept: Released) -> tuple[list[list[int]], list[str]]:
         """The sizes of the stages that are due, for each arm; and what is to be said."""
@@ -133,10 +148,13 @@ class Releasing:
             notes.append("Rows beyond the schedule are not in it.")
         return [list(due) for _ in names], notes
 
-    def _tell(self, rows: Rows, kept: Released, sizes: list[list[int]], ledger: Path | None) -> dict[str, Numbers]:
+    def _tell(
+        self, rows: Rows, kept: Released, sizes: list[list[int]], ledger: Path | None
+    ) -> tuple[dict[str, Numbers], Witness]:
         evaluations = self._evaluations(ledger, len(next(iter(kept.stages.values()))))
         arms = [_Arm(evaluations, each, report=self.channel is not None) for each in sizes]
-        for row in rows.read(self._skip(kept)):
+        unread, witness = self._read(rows, kept, sizes)
+        for row in unread:
             arms[row.arm].take(row)
         found = {}
         for name, arm in zip(kept.stages, arms, strict=True):
@@ -144,7 +162,7 @@ class Releasing:
             if not all(one.closed for one in arm.stages):
                 raise ValueError("the file changed while it was read; nothing was released")
             found[name] = [_plain(one.result) for one in arm.stages]
-        return found
+        return found, witness
 
     def _evaluations(self, ledger: Path | None, stage: int) -> PrivateEvaluations:
         seed = self._settings["simulated_noise"]  # of the first stage: later ones have others

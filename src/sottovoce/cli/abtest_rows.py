@@ -67,17 +67,21 @@ class Rows:
         self._file, self._column, self._missing, self._valid = file, column, missing, valid
         self._places = {name: place for place, name in enumerate(arms)}
 
-    def read(self, skip: Sequence[int] = ()) -> Iterator[Row]:
-        """Yield the rows; of each arm the first few, which were released before, are passed over unread.
+    def read(self, skip: Sequence[int] = (), see: Callable[[int, dict[str, Any]], None] | None = None) -> Iterator[Row]:
+        """Yield the rows; of each arm the first few, which were released before, are passed over.
 
         Parameters
         ----------
         skip
             How many, for each arm.
+        see
+            Called with the arm and the fields of every row, of those that are passed over, too.
         """
         left = list(skip) or [0] * len(self._places)
         for number, fields in self._fields():
             arm = self._arm(number, fields)
+            if see is not None:
+                see(arm, fields)
             if left[arm]:
                 left[arm] -= 1
                 continue
