@@ -34,6 +34,12 @@ def bowl(trial):
     return (trial.suggest_float("x", 0.0, 1.0, step=0.25) - 0.3) ** 2
 
 
+def same(trial):
+    """Chooses what `bowl` asks for, before anybody is served."""
+    bowl(trial)
+    return trial
+
+
 def states(study):
     return [trial.state.name for trial in study.trials]
 
@@ -471,7 +477,7 @@ def test_a_ledger_is_charged_once_however_often_it_is_continued():
     evaluations = sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), ledger=ledger)
     study = study_of()
     for _ in range(3):
-        private_optimize(study, bowl, evaluations, events_per_trial=5, trials=2)
+        private_optimize(study, bowl, evaluations, suggest=same, events_per_trial=5, trials=2)
     assert len(ledger.entries) == 1
     with pytest.raises(LedgerExceeded):
         sv.PrivateEvaluations((0, 1), sv.PureDP(1.0), ledger=ledger)
@@ -485,12 +491,13 @@ def test_owners_may_privatise(block):
         return sv.local.privatise(bowl(trial) if size is None else np.full(size, bowl(trial)), evaluations.channel)
 
     study = study_of()
-    private_optimize(study, serve, evaluations, events_per_trial=10, trials=2, block=block)
+    given = {"suggest": same, "events_per_trial": 10}
+    private_optimize(study, serve, evaluations, **given, trials=2, block=block)
     assert states(study) == ["COMPLETE"] * 2
     with pytest.raises(InvalidLoss, match="raw loss"):
-        private_optimize(study, bowl, evaluations, events_per_trial=10, trials=1)
+        private_optimize(study, bowl, evaluations, **given, trials=1)
     with pytest.raises(ValueError, match="LocalDP"):
-        private_optimize(study, serve, evaluations, events_per_trial=10, trials=1, catch=(KeyError,))
+        private_optimize(study, serve, evaluations, **given, trials=1, catch=(KeyError,))
 
 
 @pytest.mark.filterwarnings("ignore::optuna.exceptions.ExperimentalWarning")

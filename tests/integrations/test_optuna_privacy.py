@@ -4,8 +4,10 @@ import itertools
 
 import numpy as np
 import optuna
+import pytest
 
 import sottovoce as sv
+from sottovoce.errors import RefusedCall
 from sottovoce.integrations.optuna import private_optimize
 from sottovoce.privacy import LossGrid
 
@@ -73,3 +75,165 @@ def test_finalists_are_other_people():
     for place in range(4, 8):  # earlier ones may change who the finalists are, by what was released
         moved, _ = world([1.0 if i == place else loss for i, loss in enumerate(people)], **options)
         assert np.count_nonzero(moved - reference) == 1
+
+
+# ---------------------------------------------------------------------- what is stored of a trial, whoever came first
+
+
+def real(**options):
+    return sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), **options)
+
+
+def stored(study):
+    """All that Optuna keeps of trials, but what was released and when."""
+    names = ("state", "params", "distributions", "intermediate_values", "system_attrs")
+    return [([getattr(one, name) for name in names], sorted(one.user_attrs), one.value is None) for one in study.trials]
+
+
+@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.ZCDP(0.5), sv.LocalDP(1.0)], ids=str)
+def test_where_noise_is_real_parameters_are_chosen_before_anybody_is_served(privacy):
+    """What `serve` suggests could depend on the first person, and is stored as it is."""
+    met, study = [], optuna.create_study()
+
+    def serve(trial):
+        met.append(trial.suggest_float("x", 0.0, 1.0))
+        if 0.3 > 0.2:  # what somebody lost
+            trial.suggest_float("lost", 0.0, 1.0)
+        return 0.3
+
+    evaluations = sv.PrivateEvaluations((0.0, 1.0), privacy)
+    with pytest.raises(TypeError, match="suggest="):
+        private_optimize(study, serve, evaluations, events_per_trial=3, trials=1)
+    assert (met, study.trials) == ([], [])
+
+
+def meddle_by_name(trial, loss):
+    trial.suggest_float("low" if loss < 0.5 else "high", 0.0, 1.0)
+
+
+def meddle_by_kind(trial, loss):
+    trial.suggest_categorical("kind", ["low", "high"] if loss < 0.5 else ["high", "low"])
+
+
+def meddle_by_whole_numbers(trial, loss):
+    trial.suggest_int("whole", 0, 5 + int(10 * loss))
+
+
+def meddle_by_attribute(trial, loss):
+    trial.set_user_attr("loss", loss)
+
+
+def meddle_by_value(trial, loss):
+    trial.report(loss, 0)
+
+
+def meddle_by_pruning(trial, loss):
+    trial.should_prune()
+
+
+def meddle_by_constraint(trial, loss):
+    trial.set_constraint("loss", loss)
+
+
+MEDDLING = [one for name, one in list(globals().items()) if name.startswith("meddle_by")]
+HOLDING = {
+    "the trial itself": (lambda trial: trial, lambda shown: shown),
+    "among others": (lambda trial: {"trials": [trial]}, lambda shown: shown["trials"][0]),
+}
+
+
+def meddled(meddle, keep, find, loss):
+    """Return what is stored of a study whose first person lost something, and `serve` wanted it kept."""
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=3))
+
+    def suggest(trial):
+        trial.suggest_float("x", 0.0, 1.0)
+        trial.set_user_attr("note", "before anybody came")
+        return keep(trial)
+
+    def serve(shown):
+        trial = find(shown)
+        assert trial.suggest_float("x", 0.0, 1.0) == trial.params["x"]  # what is there can be asked for again
+        meddle(trial, loss)
+        return loss
+
+    with pytest.raises(RefusedCall) as caught:
+        private_optimize(study, serve, real(), suggest=suggest, events_per_trial=3, trials=2, catch=(Exception,))
+    assert str(loss) not in str(caught.value)
+    assert str(loss) not in repr(study.trials)
+    return stored(study)
+
+
+@pytest.mark.parametrize("holding", HOLDING)
+@pytest.mark.parametrize("meddle", MEDDLING, ids=lambda one: one.__name__)
+def test_a_trial_takes_nothing_once_people_are_served(meddle, holding):
+    """However it came to `serve`: what is stored is the same, whatever the first person lost."""
+    assert meddled(meddle, *HOLDING[holding], 0.123) == meddled(meddle, *HOLDING[holding], 0.987)
+
+
+def test_what_serve_is_given_suggests_again_what_it_is():
+    """An objective of old, split in two: parameters first, then people."""
+
+    def suggest(trial):
+        if trial.suggest_categorical("kind", ["a", "b"]) == "a":
+            trial.suggest_int("count", 1, 9)
+        return trial
+
+    def serve(trial):
+        return 0.1 * trial.suggest_int("count", 1, 9) if trial.params["kind"] == "a" else 0.2
+
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    outcome = private_optimize(study, serve, real(), suggest=suggest, events_per_trial=5, trials=6, finalists=2)
+    assert {one.state.name for one in study.trials} == {"COMPLETE"}
+    assert outcome.trials == 6
+
+
+# ---------------------------------------------------------------------- trials of others
+
+
+def x(trial):
+    return trial.suggest_float("x", 0.0, 1.0)
+
+
+OTHERS = {
+    "no privacy": lambda: sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy()),
+    "simulated": lambda: sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.1), noise=sv.SimulatedNoise(1)),
+    "unlabelled": None,
+    "pruned, with values on the way": None,
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_trials_that_protect_nobody_do_not_pass_for_private_ones(kind):
+    """Samplers choose by them, and what is expected of the best rests on them."""
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    if OTHERS[kind] is not None:
+        private_optimize(study, lambda x: x, OTHERS[kind](), suggest=x, events_per_trial=5, trials=2)
+    elif kind == "unlabelled":
+        study.optimize(x, n_trials=2)
+    else:
+        trial = study.ask()
+        trial.report(0.3, 0)
+        study.tell(trial, state=optuna.trial.TrialState.PRUNED)
+    count = len(study.trials)
+    given = {"suggest": x, "events_per_trial": 5, "trials": 2}
+    with pytest.raises(ValueError, match="accept_prior='not private'"):
+        private_optimize(study, lambda x: x, real(), **given)
+    assert len(study.trials) == count
+    with pytest.raises(ValueError, match="accept_prior must be"):
+        private_optimize(study, lambda x: x, real(), **given, accept_prior="yes")
+    outcome = private_optimize(study, lambda x: x, real(), **given, accept_prior="not private")
+    assert "NOT PRIVATE" in str(outcome)
+    again = private_optimize(study, lambda x: x, real(), **given, accept_prior="not private")
+    assert "2 under epsilon = 1, pure differential privacy" in str(again)
+    assert "NOT PRIVATE" in str(again)
+
+
+def test_trials_of_other_promises_are_said_beside_ones_own():
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
+    given = {"suggest": x, "events_per_trial": 5, "trials": 2}
+    weak = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(10.0))
+    assert private_optimize(study, lambda x: x, weak, **given).earlier == ()
+    outcome = private_optimize(study, lambda x: x, real(), **given)
+    assert outcome.earlier == (("epsilon = 10, pure differential privacy", 2),)
+    assert "Earlier trials: 2 under epsilon = 10, pure differential privacy" in str(outcome)

@@ -7,7 +7,7 @@ import optuna
 from optuna.trial import BaseTrial, FrozenTrial, TrialState
 
 from sottovoce.integrations.optuna._feedback import Audience
-from sottovoce.integrations.optuna._served_trial import ServedTrial
+from sottovoce.integrations.optuna._served_trial import ServedTrial, seal
 from sottovoce.integrations.optuna.telling import tell
 
 __all__ = ["LOGGER", "RunningTrial", "shown_of"]
@@ -20,6 +20,7 @@ def shown_of(trial: BaseTrial, suggest: Callable[[Any], Any] | None) -> Any:
     if suggest is None:
         return ServedTrial(trial)
     shown = suggest(trial)
+    seal(trial)
     return trial.params if shown is None else shown
 
 

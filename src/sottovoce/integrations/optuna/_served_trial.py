@@ -1,25 +1,69 @@
 """The trial that `serve` gets to see: it suggests parameters, and takes nothing back that a person may have decided.
 
 Whatever is written into a trial is stored, logged and shown to samplers without noise. So a name that is suggested must
-not depend on who is served, intermediate values would be losses in the open, and attributes could be anything. Names
-are fixed once the first person was served; everything else is refused with its reason.
+not depend on who is served, intermediate values would be losses in the open, and attributes could be anything. Where
+noise is real, parameters are chosen in `suggest`, and the trial is sealed before anybody is served: whoever comes to
+hold it can ask for what it has, and add nothing. In rehearsals without `suggest`, names are fixed once the first person
+was served.
 """
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from optuna.distributions import BaseDistribution
-from optuna.trial import BaseTrial
+from optuna.trial import BaseTrial, Trial
 
 from sottovoce.errors import RefusedCall
 
-__all__ = ["ServedTrial"]
+__all__ = ["ServedTrial", "seal"]
 
 _PRUNING = (
     "pruning is refused in serve: an intermediate value is a loss without noise, and whether a trial is pruned would "
     "tell of it. Few events per trial do what pruning does: see sv.integrations.events_per_trial"
 )
+
+
+_ATTRIBUTES = (
+    "serve cannot set attributes of a trial: they are stored as they are, without noise. Set them in suggest=, where "
+    "nobody is served, or in a callback, from what was released"
+)
+
+
+def _again(method: Callable[..., Any]) -> Callable[..., Any]:
+    def suggest(self: Trial, name: str, *given: Any, **options: Any) -> Any:
+        if name not in self.params:
+            raise RefusedCall(
+                f"parameter {name!r} was suggested while people are served: the parameters of a trial are fixed before "
+                "its first loss, or what is stored of them would tell of somebody. Suggest all of them in suggest="
+            )
+        return method(self, name, *given, **options)
+
+    return suggest
+
+
+def _refused(words: str) -> Callable[..., Any]:
+    def refuse(self: Trial, *given: Any, **options: Any) -> Any:
+        raise RefusedCall(words)
+
+    return refuse
+
+
+_Sealed: Any = type(  # a trial of Optuna's whose parameters and attributes are what they are
+    "_Sealed",
+    (Trial,),
+    {
+        **{name: _again(getattr(Trial, name)) for name in dir(Trial) if name.startswith("suggest_")},
+        **dict.fromkeys(("report", "should_prune"), _refused(_PRUNING)),
+        **dict.fromkeys(("set_user_attr", "set_system_attr", "set_constraint"), _refused(_ATTRIBUTES)),
+    },
+)
+
+
+def seal(trial: Any) -> None:
+    """Let a trial take nothing from here on, whoever holds it; one that is not stored can take what it likes."""
+    if type(trial) is Trial:
+        trial.__class__ = _Sealed
 
 
 class ServedTrial:
@@ -100,10 +144,7 @@ class ServedTrial:
 
     def set_user_attr(self, key: str, value: Any) -> None:
         """Refuse an attribute: it would be stored without noise."""
-        raise RefusedCall(
-            "serve cannot set attributes of a trial: they are stored as they are, without noise. Set them in suggest=, "
-            "where nobody is served, or in a callback, from what was released"
-        )
+        raise RefusedCall(_ATTRIBUTES)
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(

@@ -1,14 +1,15 @@
 """private_optimize: Optuna's loop, with a private evaluation for each trial's value."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import optuna
 from optuna.study import StudyDirection
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
-from sottovoce._checks import whole
+from sottovoce._checks import choice, whole
 from sottovoce.integrations.optuna._budget import Budget, budget_for
 from sottovoce.integrations.optuna._confirming import confirm
 from sottovoce.integrations.optuna._feedback import Feedback, in_turns
@@ -16,6 +17,7 @@ from sottovoce.integrations.optuna._running import RunningTrial
 from sottovoce.integrations.optuna._showing import Display
 from sottovoce.integrations.optuna._stopping import Loop
 from sottovoce.integrations.optuna.outcome import PrivateOutcome, estimates
+from sottovoce.privacy import Promise
 
 __all__ = ["private_optimize"]
 
@@ -39,6 +41,7 @@ def private_optimize(
     callbacks: Iterable[Callable[[optuna.Study, FrozenTrial], None]] | None = None,
     show_progress_bar: bool = False,
     seed: int | None = None,
+    accept_prior: str | None = None,
 ) -> PrivateOutcome:
     """Optimise an Optuna study by people's losses, each of which stays private.
 
@@ -56,9 +59,9 @@ def private_optimize(
     study
         The study: any sampler, any storage, minimised or maximised, with one objective.
     serve
-        Serves one person with a trial, and returns what they lost: `serve(trial)`, like an objective of Optuna's, which
-        suggests parameters; they are the same for everybody in a trial. None where nothing was heard, which counts as
-        the middle of the range. If the study maximises, it is what they gained.
+        Serves one person with what `suggest` returned, and returns what they lost. None where nothing was heard, which
+        counts as the middle of the range. If the study maximises, it is what they gained. Where nothing is private, it
+        may also be like an objective of Optuna's, `serve(trial)`, which suggests parameters, the same for everybody.
     evaluations
         `sv.PrivateEvaluations`: the range of a loss, the guarantee, the ledger.
     events_per_trial
@@ -70,10 +73,10 @@ def private_optimize(
         split by `sv.integrations.events_per_trial`.
     suggest
         Chooses the parameters, `suggest(trial)`, before anybody is served; `serve` then takes what it returns (the
-        trial's `params` if that is nothing) in place of the trial, so that no parameter can depend on a person. It may
-        prune.
+        trial's `params` if that is nothing). It may prune. Where noise is real it is needed: a parameter that `serve`
+        suggests could depend on the first person's loss, and is stored without noise.
     block
-        Serve up to so many people by one call: `serve(trial, size)` returns an array or a list of `size` losses, each
+        Serve up to so many people by one call: `serve(shown, size)` returns an array or a list of `size` losses, each
         of one person only.
     at_once
         How many trials are open together, people being dealt to them in turns by public coins, so that the time of day
@@ -92,6 +95,9 @@ def private_optimize(
         Show one. Each trial is logged in any case, by Optuna's logger.
     seed
         Seeds the public coins by which people are dealt to trials.
+    accept_prior
+        "not private" goes on with a study that has trials whose values protect nobody: without noise, with simulated
+        noise, or of unknown origin. It is refused otherwise where noise is real, since samplers choose by them.
 
     Examples
     --------
@@ -100,16 +106,21 @@ def private_optimize(
     >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
     >>> evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(epsilon=1.0), noise=sv.SimulatedNoise(1))
     >>> study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=1))
-    >>> def serve(trial):
-    ...     return (trial.suggest_float("price", 0.0, 1.0) - 0.3) ** 2
-    >>> outcome = sv.integrations.optuna.private_optimize(study, serve, evaluations, events_per_trial=200, trials=10)
+    >>> def suggest(trial):
+    ...     return trial.suggest_float("price", 0.0, 1.0)
+    >>> def serve(price):
+    ...     return (price - 0.3) ** 2
+    >>> outcome = sv.integrations.optuna.private_optimize(
+    ...     study, serve, evaluations, suggest=suggest, events_per_trial=200, trials=10
+    ... )
     >>> print(outcome)  # doctest: +ELLIPSIS
     10 trials of 200 events, 2,000 people served
     Take trial ..., expected 0.0... (released ...)
       price = 0.3...
     Privacy: epsilon = 1, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)
     """
-    _check(study, serve, evaluations)
+    _check(study, serve, evaluations, suggest)
+    earlier = _earlier(study, evaluations, accept_prior)
     kinds = catch if isinstance(catch, tuple) else tuple(catch) if isinstance(catch, Iterable) else (catch,)
     feedback = _feedback(study, serve, evaluations, block, kinds)
     budget = budget_for(
@@ -125,10 +136,10 @@ def private_optimize(
         run.search(whole("at_once", at_once), [*(callbacks or ())], loop, display)
         confirmed = run.confirm(display)
     found = sorted(estimates(study), key=lambda one: one.number not in confirmed)
-    return PrivateOutcome(tuple(found), run.completed, run.served, budget.per_trial, evaluations.privacy)
+    return PrivateOutcome(tuple(found), run.completed, run.served, budget.per_trial, evaluations.privacy, earlier)
 
 
-def _check(study: Any, serve: Any, evaluations: Any) -> None:
+def _check(study: Any, serve: Any, evaluations: Any, suggest: Any) -> None:
     if not isinstance(study, optuna.Study):
         raise TypeError(f"study must be a study of Optuna's, such as optuna.create_study(), got {type(study).__name__}")
     if len(study.directions) > 1:
@@ -141,6 +152,30 @@ def _check(study: Any, serve: Any, evaluations: Any) -> None:
         raise TypeError(
             "evaluations must be sv.PrivateEvaluations(loss_range=..., privacy=...), got " + type(evaluations).__name__
         )
+    if suggest is None and evaluations.privacy.private:
+        raise TypeError(
+            "pass suggest=, a function that chooses the parameters of a trial before anybody is served, and let serve "
+            "take what it returns: a parameter that serve suggests could depend on the first person's loss, and Optuna "
+            "stores it without noise"
+        )
+
+
+def _earlier(study: optuna.Study, evaluations: Any, accept: str | None) -> tuple[tuple[str, int], ...]:
+    """Return what was promised to people of trials that the study has already, and how many trials these are."""
+    if accept is not None:
+        choice("accept_prior", accept, ("not private",))
+    found = Counter(
+        str(one.user_attrs.get("private_guarantee", Promise(None).headline))
+        for one in study.get_trials(deepcopy=False)
+        if one.state is TrialState.COMPLETE or (one.state is TrialState.PRUNED and one.intermediate_values)
+    )
+    bare = sum(count for words, count in found.items() if "NOT PRIVATE" in words)
+    if bare and evaluations.privacy.private and accept is None:
+        raise ValueError(
+            f"study has {bare} trials with values that protect nobody, and the sampler would choose by them: take a "
+            "study of its own. If it may be so, say accept_prior='not private': the outcome will say it, too"
+        )
+    return tuple(found.items())
 
 
 def _feedback(

@@ -107,6 +107,9 @@ class PrivateOutcome:
         How many people a trial had.
     privacy
         What is promised, to whom, and why it holds.
+    earlier
+        What was promised to people of trials that the study had before this call, and how many trials these are: they
+        are among `estimates`, and the sampler has chosen by them.
     """
 
     estimates: tuple[Estimate, ...]
@@ -114,6 +117,7 @@ class PrivateOutcome:
     events: int
     events_per_trial: int
     privacy: PrivacyStatement
+    earlier: tuple[tuple[str, int], ...] = ()
 
     @property
     def best(self) -> Estimate:
@@ -133,6 +137,8 @@ class PrivateOutcome:
             lines.append(f"Take {self.best}")
             lines += [f"  {name} = {value!r}" for name, value in self.best_params.items()]
         lines.append(f"Privacy: {self.privacy.headline}")
+        if self.earlier:
+            lines.append("Earlier trials: " + "; ".join(f"{count} under {words}" for words, count in self.earlier))
         return "\n".join(lines)
 
     __repr__ = __str__

@@ -53,5 +53,5 @@ def tell(study: optuna.Study, trial: optuna.Trial, evaluation: Evaluation, evalu
     """
     result = evaluation.result
     for name, value in attributes(result, evaluations.privacy.headline).items():
-        trial.set_user_attr(name, value)
+        optuna.Trial.set_user_attr(trial, name, value)  # also where others may not
     return study.tell(trial, result.mean)
