@@ -120,6 +120,43 @@ def test_two_lives_share_no_ids():
     assert len(firsts) == 5
 
 
+@pytest.mark.parametrize(
+    "segments",
+    [None, ["phone", "desktop"], sv.Segments(limit=4096), sv.Segments(["phone"], limit=5)],
+    ids=["none", "two", "as many as there may be", "five"],
+)
+def test_lives_are_a_million_whatever_the_segments(segments):
+    """Ids of 24 lives differ by multiples of what sets a life apart: the farthest two by a quarter million at least.
+
+    Of a million lives 24 lie closer once in 10^12 times.
+    """
+    given = {"segments": segments, "losses": "linear", "horizon": 2000, "loss_range": (0.0, 1.0)}
+    state = sv.PrivateBandit(sv.domains.Simplex(3), privacy=sv.PureDP(1.0), **given).state()
+    whom = {} if segments is None else {"segment": "phone"}
+    firsts = sorted(sv.PrivateBandit.from_state(state).ask(**whom).id for _ in range(24))
+    apart = np.gcd.reduce(np.diff(firsts))
+    assert (firsts[-1] - firsts[0]) // int(apart) >= 2**18
+    assert 0 < firsts[0] <= firsts[-1] < 2**63
+
+
+def test_segments_of_all_lives_share_no_ids():
+    """Each has room for billions of events, the last of those that there may be, too."""
+    given = {"segments": sv.Segments(limit=5), "losses": "linear", "horizon": 2000, "loss_range": (0.0, 1.0)}
+    original = sv.PrivateBandit(sv.domains.Simplex(3), privacy=sv.PureDP(1.0), **given)
+    lives = [original, *(sv.PrivateBandit.from_state(original.state()) for _ in range(3))]
+    asked = {(life, name): one.ask(20, segment=name).ids for life, one in enumerate(lives) for name in "abcde"}
+    everything = np.concatenate(list(asked.values()))
+    assert len(np.unique(everything)) == len(everything) == 400
+    starts = np.sort([ids[0] for ids in asked.values()])
+    assert np.diff(starts).min() >= 2**31
+    for (life, _), ids in asked.items():
+        for other, one in enumerate(lives):
+            if other != life:
+                with pytest.raises(UnknownAction):
+                    one.tell(ids, np.full(20, 0.5))
+        lives[life].tell(ids, np.full(20, 0.5))
+
+
 def test_an_unknown_horizon_goes_on():
     original = make(domain=BALL, horizon=None)
     for _ in range(5):

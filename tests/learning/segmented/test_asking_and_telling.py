@@ -48,10 +48,9 @@ def test_a_block_for_one_or_for_each(size, segment, counts):
 def test_events_of_a_block_stand_in_the_order_in_which_they_were_asked_for():
     came = ["phone", "tablet", "phone", "desktop", "tablet", "phone"]
     block = family().ask(segment=came)
-    numbers = [list(dict.fromkeys(came)).index(name) for name in came]
-    assert ((block.ids >> 36) == numbers).all()
     ids = {name: block.ids[[place for place, one in enumerate(came) if one == name]] for name in came}
     assert all((np.diff(mine) == 1).all() for mine in ids.values())
+    assert np.diff(np.sort([mine[0] for mine in ids.values()])).min() > 2000  # each has room for all of the horizon
 
 
 def test_factors_and_columns_of_levels():
@@ -123,7 +122,7 @@ def test_tells_of_several_segments_in_any_order_all_or_nothing():
     ids = np.random.default_rng(0).permutation(actions.ids)
     for wrong in (
         np.append(ids, 17),
-        np.append(ids, 5 << 36),
+        np.append(ids, 2**62),
         np.append(ids, -1),
         np.append(ids, ids[:1]),
         np.append(ids, actions.ids.max() + 1),

@@ -45,7 +45,7 @@ class Player:
         for lane in self.optimizer._lanes:
             for block in lane._rounds._blocks:
                 if block.weights is not None:
-                    place = (lane.number << 36) + block.round.number
+                    place = (lane.number << self.optimizer._event_bits) + block.round.number
                     for slot, index in enumerate(block.weights.index.tolist()):
                         self.right[block.first + slot] = (place, index)
 

@@ -20,6 +20,7 @@ from sottovoce.privacy import NoiseSource
 from sottovoce.privacy.noise import noise_source
 
 __all__ = [
+    "LIFE_BITS",
     "SavedState",
     "adopt",
     "coins_from_record",
@@ -27,13 +28,16 @@ __all__ = [
     "design_record",
     "load",
     "new_life",
+    "number_of_life",
     "refuse_secrets",
     "save",
     "source_for",
 ]
 
 VERSION = 1
-_LIFE_BITS, _EVENT_BITS = 20, 40
+LIFE_BITS = 20
+"""Of an id: lives that a state may have."""
+_EVENT_BITS = 40
 _DESIGN = ("vertices", "weights", "mean", "whitening", "factor")
 
 
@@ -147,7 +151,12 @@ def refuse_secrets(epoch: Epoch) -> None:
 
 def new_life() -> int:
     """Return the first id of a restored optimizer: none that another life handed out is at or above it for long."""
-    return (1 + secrets.randbelow(2**_LIFE_BITS - 1)) << _EVENT_BITS
+    return number_of_life() << _EVENT_BITS
+
+
+def number_of_life() -> int:
+    """Return the number of another life; that of an optimizer that was not restored is 0."""
+    return 1 + secrets.randbelow(2**LIFE_BITS - 1)
 
 
 def coins_record(coins: np.random.Generator) -> Record:

@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from sottovoce import _fork
 from sottovoce._arrays import Floats, Integers
-from sottovoce.errors import UnknownAction, UnknownSegment
+from sottovoce.errors import HorizonReached, UnknownAction, UnknownSegment
 from sottovoce.exploration import Record
 from sottovoce.exploration.posterior import (
-    MOST_SEGMENTS,
     Belief,
     Kinship,
     PosteriorProbes,
@@ -37,16 +36,14 @@ from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
 from sottovoce.learning.bandit.open_rounds import Filling, as_ids
 from sottovoce.learning.bandit.private_bandit import PrivateBandit
 from sottovoce.learning.bandit.rounds import Block
+from sottovoce.learning.bandit.saved_state import LIFE_BITS
 from sottovoce.learning.segmented.lane import Lane, asked_of
 from sottovoce.learning.segmented.requests import missing_segment, segments_of_block
 from sottovoce.learning.segmented.stretch import events_before_an_end
 
-__all__ = ["LIFE_BITS", "SegmentedBooks"]
+__all__ = ["SegmentedBooks"]
 
-_EVENT_BITS, _LANE_BITS = 36, 12
-LIFE_BITS = 15
-"""Of an id: lives that a state may have."""
-assert MOST_SEGMENTS <= 2**_LANE_BITS
+_ID_BITS = 63  # of a life, a lane and an event
 _FAR = int(np.iinfo(np.int64).max)
 _BEFORE = 20.0  # events of each segment that are taken for granted, in guessing what share of all it has
 
@@ -60,7 +57,8 @@ class SegmentedBooks(PrivateBandit):
 
     def _start_lanes(self, life: int) -> None:
         self.segments: Segments = self._configuration.segments
-        self._base = life << (_EVENT_BITS + _LANE_BITS)
+        self._event_bits = _ID_BITS - LIFE_BITS - (self.segments.most - 1).bit_length()  # 31, if they are 4,096
+        self._base = life << (_ID_BITS - LIFE_BITS)
         self._lanes: list[Lane] = []
         self._by_segment: dict[Any, Lane] = {}
         self._left = 0  # actions that may be handed out one by one before somebody has to look around
@@ -90,9 +88,9 @@ class SegmentedBooks(PrivateBandit):
     def _new_lane(self, key: Segment, record: Record | None = None) -> Lane:
         number = len(self._lanes)
         self._opening = key
-        origin = self._base + (number << _EVENT_BITS)
+        origin = self._base + (number << self._event_bits)
         lane = Lane(self, number, key, origin, self._make_lane_epoch, self._clock, record)
-        lane.witness(partial(self._pass_on, number << _EVENT_BITS))
+        lane.witness(partial(self._pass_on, number << self._event_bits))
         return lane
 
     def _admit(self, lane: Lane) -> None:
@@ -247,9 +245,14 @@ class SegmentedBooks(PrivateBandit):
         if size <= self._left:
             return
         self._check_remaining(size)
+        room = (1 << self._event_bits) - max((lane.asked for lane in self._lanes), default=0)
+        if size > room:
+            raise HorizonReached(
+                f"a segment has ids for {1 << self._event_bits:,} events, and no more: begin another run"
+            )
         now, remaining = self._clock(), self.remaining
         due = min((lane.close_overdue(now) for lane in self._lanes), default=_FAR)
-        self._left = max(size, min(_FAR if remaining is None else remaining, due - now))
+        self._left = max(size, min(room if remaining is None else min(room, remaining), due - now))
 
     def _note_full(self, lanes: list[Lane]) -> None:
         """Note which rounds are asked to their end: from now on patience counts for them."""
@@ -261,13 +264,13 @@ class SegmentedBooks(PrivateBandit):
     def _tell_one(self, one: int, loss: Any, late: str) -> None:
         if self._settled != _fork.current:
             self._tidy()
-        number, lanes = (one - self._base) >> _EVENT_BITS, self._lanes
+        number, lanes = (one - self._base) >> self._event_bits, self._lanes
         if not 0 <= number < len(lanes):
             raise _never(one)
         lanes[number].tell_one(one, loss, late)
 
     def _lane_with(self, one: int) -> Lane:
-        number = (one - self._base) >> _EVENT_BITS
+        number = (one - self._base) >> self._event_bits
         if not 0 <= number < len(self._lanes):
             raise _never(one)
         return self._lanes[number]
@@ -294,7 +297,7 @@ class SegmentedBooks(PrivateBandit):
         """Return which ids are of which lane, and where they stand."""
         if not len(ids):
             return []
-        numbers = (ids - self._base) >> _EVENT_BITS
+        numbers = (ids - self._base) >> self._event_bits
         first = int(numbers[0])
         if (numbers == first).all():
             return [(self._lane_with(int(ids[0])), ids, slice(None))]

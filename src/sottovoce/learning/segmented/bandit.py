@@ -6,7 +6,6 @@ other is computed from released numbers. So the promise is that of one optimizer
 Tests: tests/learning/segmented/.
 """
 
-import secrets
 from dataclasses import replace
 from typing import Any, Self
 
@@ -21,7 +20,7 @@ from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding, joined_outstanding
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.recommendation import Recommendation, believed_by
-from sottovoce.learning.segmented._books import LIFE_BITS, SegmentedBooks
+from sottovoce.learning.segmented._books import SegmentedBooks
 from sottovoce.learning.segmented.lane import segment_of
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
 from sottovoce.learning.segmented.requests import are_several, missing_segment, several
@@ -214,7 +213,7 @@ class SegmentedBandit(SegmentedBooks):
         self._prepare(saved.configuration, saved.source, saved.seed)
         self._coins.bit_generator.state = saved.coins
         self._epochs = self._next_epoch(None)
-        self._start_lanes(1 + secrets.randbelow(2**LIFE_BITS - 1))
+        self._start_lanes(saved_state.number_of_life())
         for record in saved.lanes:
             self._admit(self._new_lane(self.segments.key(segment_of(record["segment"])), record))
         self._kinship.likeness = Likeness.at(saved.likeness)
