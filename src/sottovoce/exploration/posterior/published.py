@@ -16,7 +16,7 @@ from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import as_stored, labels_from, plain_labels
 from sottovoce.exploration.posterior.belief import Misfit
 from sottovoce.exploration.posterior.history import History, from_sparse_record, keys_of, sparse_record
-from sottovoce.privacy import Promise
+from sottovoce.privacy.promise import Promise
 
 __all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in"]
 

@@ -57,7 +57,8 @@ class SegmentedBooks(PrivateBandit):
 
     def _start_lanes(self, life: int) -> None:
         self.segments: Segments = self._configuration.segments
-        self._event_bits = _ID_BITS - LIFE_BITS - (self.segments.most - 1).bit_length()  # 31, if they are 4,096
+        lane_bits: int = (self.segments.most - 1).bit_length()
+        self._event_bits: int = _ID_BITS - LIFE_BITS - lane_bits  # 31, of 4,096 segments
         self._base = life << (_ID_BITS - LIFE_BITS)
         self._lanes: list[Lane] = []
         self._by_segment: dict[Any, Lane] = {}
