@@ -131,6 +131,24 @@ def test_the_end_of_the_horizon(serve, sqlite_url):
     problem(served.client.post("/studies/spring/ask"), "horizon-reached")
 
 
+def test_what_was_promised_to_people_in_a_prior_is_said_wherever_it_is_seen(serve, sqlite_url):
+    """A study with a prior is created in Python: the service shows what it holds."""
+    given = {"domain": sv.domains.Simplex(3), "horizon": 100, "loss_range": (0.0, 1.0), "losses": "linear"}
+    with sv.Study.open(sqlite_url, name="open", privacy=sv.NoPrivacy(), **given) as study:
+        study.ask()
+        prior = study.posterior()
+    given |= {"prior": prior, "accept_prior": "not private"}
+    with sv.Study.open(sqlite_url, name="spring", privacy=sv.PureDP(0.1), **given) as study:
+        study.ask()
+    served = serve(storage=sqlite_url)
+    assert [one["guarantee"]["kind"] for one in served.look("posterior")["promises"]] == ["PureDP", "NoPrivacy"]
+    assert "NOT PRIVATE" in served.look("posterior")["privacy"]
+    for what in ("status", "statement"):
+        assert "PRIOR NOT PRIVATE" in json.dumps(served.look(what))
+    assert "PRIOR NOT PRIVATE" in json.dumps(served.client.get("/studies").json())
+    assert "NOT PRIVATE" in served.client.get("/studies/spring/export").text
+
+
 def test_released_values_only(spring):
     problem(spring.client.get("/studies/spring/posterior"), "state-refused")
     spring.ask()
