@@ -1,12 +1,14 @@
 """A queue on disk: what was accepted arrives, once; what has arrived is gone; what is refused is in nobody's way."""
 
 import os
+import socket
 import sqlite3
 import stat
 import struct
 import subprocess
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -84,20 +86,51 @@ def test_a_service_that_wants_to_be_left_alone_is(remote, stand_in, monkeypatch)
     assert 7.0 in waits
 
 
-def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path):
+@pytest.fixture
+def connecting(monkeypatch):
+    """Sockets, as they are connected: a thread, other than that of the test, is held there until it may go on."""
+    made, held, go_on, connect = [], threading.Event(), threading.Event(), socket.create_connection
+
+    def held_up(*args, **options):
+        made.append(connect(*args, **options))
+        if threading.current_thread() is not threading.main_thread():
+            held.set()
+            assert go_on.wait(60)
+        return made[-1]
+
+    monkeypatch.setattr(socket, "create_connection", held_up)
+    yield types.SimpleNamespace(made=made, held=held, go_on=go_on)
+    go_on.set()
+
+
+def closed_meanwhile(remote, connecting, thread_name):
+    """Close while a thread is about to have a connection; return whether what it got hold of is closed as well."""
+    assert connecting.held.wait(60)
+    (thread,) = (one for one in threading.enumerate() if one.name == thread_name)
+    remote.close()
+    connecting.go_on.set()
+    thread.join(60)
+    assert not thread.is_alive()
+    return {one.fileno() for one in connecting.made} == {-1}
+
+
+def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path, connecting):
     """What fails in the thread fails the test: an error in a thread is a warning, and warnings are errors here."""
-    for _ in range(5):
-        remote = connected(queue=path)
-        actions = remote.ask(3)
-        remote._wants.channel()
-        stand_in.faults.extend(["before", "before"])
-        remote.tell(actions.ids, [0.5] * 3)
-        thread = remote._courier._thread
-        remote._service.close()  # as at the end of a process, which waits for nobody
-        remote.close()
-        if thread is not None:
-            thread.join(60)
-            assert not thread.is_alive()
+    remote = connected(queue=path)
+    actions = remote.ask(2)
+    remote.tell(actions.ids[0], 0.5)
+    stand_in.faults.extend(["before", "before"])
+    assert remote.tell(actions.ids[1], 0.5).queued == 1
+    assert closed_meanwhile(remote, connecting, "sottovoce tells")
+
+
+def test_closing_in_the_midst_of_a_call_of_another_thread_leaves_no_socket(connected, stand_in, connecting):
+    remote, found = connected(), []
+    threading.Thread(target=lambda: found.append(remote.ask()), name="asks").start()
+    assert closed_meanwhile(remote, connecting, "asks")
+    assert list(stand_in.asked) == [one.id for one in found]  # it was on its way: what was asked is not lost
+    with pytest.raises(ValueError, match="this connection is closed"):
+        remote.ask()
 
 
 def test_tells_arrive_in_the_order_in_which_they_were_told(remote, stand_in):
