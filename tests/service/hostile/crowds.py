@@ -76,7 +76,9 @@ class Crowd:
         def work(which):
             try:
                 queue = self._folder / f"queue{number}.db" if which % 2 == 0 else None
-                with sv.connect(base, study=study, key=key, queue=queue, retries=PATIENT, timeout=20.0) as remote:
+                with sv.connect(
+                    base, study=study, key=key, queue=queue, retries=PATIENT, timeout=20.0, raw_losses=True
+                ) as remote:
                     _use(remote, httpx_client(base, key), study, random.Random(f"{seed} {which}"), note, self._over)
                     remote.flush()
             except BaseException:

@@ -129,7 +129,8 @@ class Served:
             raise
 
     def connect(self, key, study="spring", **options):
-        return sv.connect(self.base, study=study, key=key, **{"retries": PATIENT, "timeout": 30.0} | options)
+        wished = {"retries": PATIENT, "timeout": 30.0, "raw_losses": True} | options
+        return sv.connect(self.base, study=study, key=key, **wished)
 
     def client(self, key=None, **options):
         headers = options.pop("headers", {}) | ({} if key is None else {"Authorization": f"Bearer {key}"})
