@@ -246,6 +246,6 @@ def serving():
                 yield f"http://127.0.0.1:{listening.getsockname()[1]}"
             finally:
                 server.should_exit = True
-                thread.join(60)
+                thread.join(600)
 
     return serve

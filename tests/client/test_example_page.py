@@ -84,7 +84,7 @@ def service(words, url):
         yield
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(600)
         process.stderr.close()
 
 

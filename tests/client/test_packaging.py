@@ -85,6 +85,6 @@ def test_node_can_use_it(static, stand_in, key, tmp_path):
     const action = await study.ask();
     console.log(action.chosen[0], JSON.stringify(await study.tell(action.id, 0.25)));
     """)
-    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True, timeout=600)
     assert done.stdout == 'tea {"recorded":1,"already":0,"dropped":0}\n'
     assert set(stand_in.told.values()) <= {-1, 1}

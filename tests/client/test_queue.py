@@ -37,7 +37,7 @@ def settle(remote):
     """Wait for what is done in the background."""
     thread = remote._courier._thread
     if thread is not None:
-        thread.join(60)
+        thread.join(600)
     assert remote._courier._thread is None
 
 
@@ -95,7 +95,7 @@ def connecting(monkeypatch):
         made.append(connect(*args, **options))
         if threading.current_thread() is not threading.main_thread():
             held.set()
-            assert go_on.wait(60)
+            assert go_on.wait(600)
         return made[-1]
 
     monkeypatch.setattr(socket, "create_connection", held_up)
@@ -105,11 +105,11 @@ def connecting(monkeypatch):
 
 def closed_meanwhile(remote, connecting, thread_name):
     """Close while a thread is about to have a connection; return whether what it got hold of is closed as well."""
-    assert connecting.held.wait(60)
+    assert connecting.held.wait(600)
     (thread,) = (one for one in threading.enumerate() if one.name == thread_name)
     remote.close()
     connecting.go_on.set()
-    thread.join(60)
+    thread.join(600)
     assert not thread.is_alive()
     return {one.fileno() for one in connecting.made} == {-1}
 
@@ -429,7 +429,7 @@ for i in range(25):
 
 def test_several_processes_share_it(path):
     processes = [subprocess.Popen([sys.executable, "-c", ADD, str(path), str(i)]) for i in range(2)]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(600) for process in processes] == [0, 0]
     queue, found = TellQueue(path), []
     while (waiting := queue.first(TO)) is not None:
         found.append(waiting.tell.ids[0])

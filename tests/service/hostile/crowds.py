@@ -41,7 +41,7 @@ class Crowd:
     def __exit__(self, *_):
         self._over.set()
         for one in self._children:
-            one.join(60)
+            one.join(600)
             if one.is_alive():
                 one.kill()
                 one.join()
@@ -50,7 +50,7 @@ class Crowd:
     def done(self):
         return sum(count.value for count in self._counts)
 
-    def wait_for(self, more, seconds=60):
+    def wait_for(self, more, seconds=600):
         """Wait until so many more calls were answered: so what happens next happens among calls."""
         goal, end = self.done + more, time.monotonic() + seconds
         while self.done < goal:

@@ -87,7 +87,7 @@ class Served:
         self.wait()
         return self
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=600):
         """Wait until it answers."""
         for _ in range(seconds * 20):
             assert self.process.poll() is None, self.log.read_text()[-3000:]
@@ -118,7 +118,7 @@ class Served:
                 os.kill(one, signal.SIGKILL)
         self.process.wait()
 
-    def stop(self, seconds=60):
+    def stop(self, seconds=600):
         """Stop it in good order; return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)

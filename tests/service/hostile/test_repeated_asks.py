@@ -44,7 +44,7 @@ def at_once(calls):
     return found
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postgres_url):
     sv.Study.open(postgres_url, name="spring", **small_study()).close()
     first, second = (new_key(postgres_url, ["ask", "read"])[1] for _ in range(2))
@@ -79,7 +79,7 @@ def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postg
     assert status.asked == len(got) + status.forgotten
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept, serving, sqlite_url, shelf):
     """Before the answer is on record the repetition gets another action; from then on the same one."""
@@ -91,9 +91,9 @@ def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept,
         found = []
         asking = threading.Thread(target=lambda: found.append(remote.ask()))
         asking.start()
-        served.process.wait(30)
+        served.process.wait(600)
         served.start()
-        asking.join(60)
+        asking.join(600)
         remote.tell(found[0].id, 0.5)
         status = remote.status()
         assert status.told == 1
