@@ -33,22 +33,23 @@ def remote(connected, path):
     return connected(queue=path)
 
 
-def settle(remote):
+def settle():
     """Wait for what is done in the background."""
-    thread = remote._courier._thread
-    if thread is not None:
-        thread.join(600)
-    assert remote._courier._thread is None
+    for thread in threading.enumerate():
+        if thread.name == "sottovoce tells":
+            thread.join(600)
+            assert not thread.is_alive()
 
 
 def only_by_flushing(remote, monkeypatch):
     """Have nothing delivered in the background."""
-    settle(remote)  # it looks for what earlier processes have left
+    settle()  # it looks for what earlier processes have left
     monkeypatch.setattr(remote._courier, "wake", lambda: None)
 
 
 def test_what_can_be_delivered_never_touches_the_disk(remote, monkeypatch):
     remote.tell(remote.ask().id, 0.5)
+    settle()  # it looks for what earlier processes have left
     for name in ("add", "waits_for", "first"):
         monkeypatch.setattr(TellQueue, name, lambda *_: pytest.fail("the file was opened"))
     assert remote.tell(remote.ask().id, 0.5).recorded == 1
@@ -67,7 +68,7 @@ def test_what_cannot_be_delivered_waits_and_arrives_by_itself(remote, stand_in, 
     remote.tell(actions.ids[0], 0.125)
     stand_in.faults.extend([fault] * 3)
     assert remote.tell(actions.ids[1:], [0.25, 1 / 3]) == (0, 0, 0, 2)
-    settle(remote)
+    settle()
     assert remote.queue.waiting == 0
     assert stand_in.told == dict(zip(actions.ids.tolist(), [0.125, 0.25, 1 / 3], strict=True))
     assert remote.queue.refused == 0
@@ -78,10 +79,10 @@ def test_a_service_that_wants_to_be_left_alone_is(remote, stand_in, monkeypatch)
     monkeypatch.setattr(type(remote._retries), "wait", lambda _, attempt, told=0.0: waits.append(told) or 0.001)
     actions = remote.ask(2)
     remote.tell(actions.ids[0], 0.5)
-    settle(remote)
+    settle()
     stand_in.faults.extend(["before", "before", (429, {"Retry-After": "7"})])
     remote.tell(actions.ids[1], 0.5)
-    settle(remote)
+    settle()
     assert len(stand_in.told) == 2
     assert 7.0 in waits
 
@@ -165,7 +166,7 @@ def test_what_an_earlier_process_has_left_is_delivered(connected, stand_in, path
     first.close()
     stand_in.away = False
     second = connected(queue=path)
-    settle(second)
+    settle()
     assert second.queue.waiting == 0
     assert stand_in.told == {action.id: 0.75}
 
