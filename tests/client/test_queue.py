@@ -120,6 +120,7 @@ def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path, 
     remote = connected(queue=path)
     actions = remote.ask(2)
     remote.tell(actions.ids[0], 0.5)
+    settle()  # so that one thread delivers
     stand_in.faults.extend(["before", "before"])
     assert remote.tell(actions.ids[1], 0.5).queued == 1
     assert closed_meanwhile(remote, connecting, "sottovoce tells")
