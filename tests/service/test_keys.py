@@ -279,7 +279,7 @@ def test_one_who_gives_up_takes_nobody_along():
 
     async def calls():
         leaving, staying = asyncio.create_task(wait()), asyncio.create_task(wait())
-        await asyncio.to_thread(begun.wait, 30)
+        await asyncio.to_thread(begun.wait, 600)
         leaving.cancel()
         await asyncio.sleep(0)
         gate.set()

@@ -129,10 +129,10 @@ class Served:
             raise
 
     def connect(self, key, study="spring", **options):
-        wished = {"retries": PATIENT, "timeout": 30.0, "raw_losses": True} | options
+        wished = {"retries": PATIENT, "timeout": 300.0, "raw_losses": True} | options
         return sv.connect(self.base, study=study, key=key, **wished)
 
     def client(self, key=None, **options):
         headers = options.pop("headers", {}) | ({} if key is None else {"Authorization": f"Bearer {key}"})
-        options = {"timeout": 30.0, "verify": _NOTHING_SECRET} | options
+        options = {"timeout": 300.0, "verify": _NOTHING_SECRET} | options
         return httpx.Client(base_url=self.base, headers=headers, trust_env=False, **options)
