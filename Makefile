@@ -8,13 +8,16 @@ export OPENBLAS_NUM_THREADS := 1  # small matrices: threads only get in each oth
 # Studies wait for the disk several times a call. What tests write may as well be written to memory, where there is enough.
 IN_MEMORY := $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "PYTEST_DEBUG_TEMPROOT=/dev/shm"}')
 
-.PHONY: demo test soak lint bench docs reproduce system pins clean
+.PHONY: demo test test-busy soak lint bench docs reproduce system pins clean
 
 demo: $(READY)  ## run a private bandit, print what happened, draw a figure (results/demo)
 	$(BIN)/sottovoce run demo --out results/demo
 
 test: $(READY)  ## run the whole test suite, docstring examples included
 	$(IN_MEMORY) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+test-busy: $(READY)  ## the same on busy cores, with four endless loops for each; ONLY=tests/client for a part
+	$(IN_MEMORY) $(BIN)/python tests/busy.py $(BIN)/python -m pytest -q -n 2 --dist worksteal $(ONLY)
 
 soak: $(READY)  ## kill studies and services thousands of times, on SQLite and PostgreSQL, and count what becomes of them
 	mkdir -p results && rm -f results/soak.jsonl

@@ -50,7 +50,7 @@ class Server:
         """Stop it: SIGINT in good order, SIGQUIT at once, as a crash would."""
         self._process.send_signal(how)
         try:
-            self._process.wait(30)
+            self._process.wait(120)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()

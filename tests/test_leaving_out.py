@@ -49,6 +49,6 @@ def test_asking_and_telling_do_without_what_can_be_left_out(tmp_path):
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
     assert (done.returncode, done.stdout) == (0, "left out\n"), done.stderr

@@ -35,7 +35,7 @@ def sit_down(monkeypatch):
 def test_work_without_words_is_spoken_for(monkeypatch):
     screen = sit_down(monkeypatch)
     with _waiting.watched("digging", lambda: "3 holes"):
-        assert screen.written.wait(10)
+        assert screen.written.wait(600)
     assert screen.getvalue().startswith("\rsottovoce: digging (0 s, 3 holes)")
     assert screen.getvalue().endswith("\n")
     before = threading.active_count()
@@ -53,7 +53,7 @@ def test_nobody_watches_where_there_is_no_terminal(monkeypatch):
 def test_what_is_watched_is_watched_once(monkeypatch):
     screen = sit_down(monkeypatch)
     with _waiting.watched("the whole"), _waiting.watched("a part"):
-        assert screen.written.wait(10)
+        assert screen.written.wait(600)
     assert "the whole" in screen.getvalue()
     assert "a part" not in screen.getvalue()
 
@@ -65,7 +65,7 @@ def test_setting_up_by_a_slow_oracle_says_how_often_it_was_asked(monkeypatch):
     def oracle(cost):
         asked.append(cost)
         if len(asked) == 40:
-            assert screen.written.wait(10)
+            assert screen.written.wait(600)
         return slate.extreme_point(cost)
 
     domain = sv.domains.Custom(oracle, 4)

@@ -1,7 +1,8 @@
 // A slate of five drinks: a click on one is a loss of 0, "None of these" one of 1. It is privatised before it leaves.
 
+import { connect } from "./sottovoce.js";
+
 const place = document.querySelector('meta[name="sottovoce"]');
-const { connect } = await import(new URL("/sottovoce.js", place.content));
 const { study: name, key, epsilon } = place.dataset;
 const study = connect(place.content, { study: name, key: key || undefined, epsilon: Number(epsilon) });
 

@@ -205,11 +205,13 @@ def quick():
 
 @pytest.fixture
 def connected(stand_in, quick):
-    """`connected(queue=...)`: a remote study at the stand-in; closed at the end."""
+    """`connected(queue=...)`: a remote study at the stand-in, told raw losses unless others are wished for."""
     made = []
 
     def connect(**options):
-        settings = {"study": "spring", "key": KEY, "retries": quick, "timeout": 20.0} | options
+        settings = {"study": "spring", "key": KEY, "retries": quick, "timeout": 60.0} | options
+        if "privacy" not in options:
+            settings = {"raw_losses": True} | settings
         made.append(sv.connect(stand_in.url, **settings))
         return made[-1]
 
@@ -244,6 +246,6 @@ def serving():
                 yield f"http://127.0.0.1:{listening.getsockname()[1]}"
             finally:
                 server.should_exit = True
-                thread.join(60)
+                thread.join(600)
 
     return serve

@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import json
+import os
 import re
 import shlex
 import shutil
@@ -28,10 +29,19 @@ TOLD = re.compile(r'\{"id": "[0-9a-f.]+", "report":  {18}( 1|-1), "late": "drop"
 
 
 def commands():
-    """Return the commands of the page's README, as lists of words."""
+    """Return the commands of the page's README: that which copies the script, and the others as lists of words."""
     blocks = re.findall(r"```sh\n(.*?)```", (PAGE / "README.md").read_text(), re.DOTALL)
-    lines = "".join(blocks).replace("\\\n", " ").splitlines()
-    return [shlex.split(line.removesuffix("&")) for line in lines]
+    copy, *others = "".join(blocks).replace("\\\n", " ").splitlines()
+    return copy, *(shlex.split(line.removesuffix("&")) for line in others)
+
+
+def in_a_shell(command, folder):
+    """Run a command where `python` is the one of the tests, with this library."""
+    world = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(Path(sv.__file__).parents[1]),
+    }
+    subprocess.run(["sh", "-c", command], cwd=folder, env=os.environ | world, check=True, timeout=600)
 
 
 def run(command, capsys):
@@ -74,7 +84,7 @@ def service(words, url):
         yield
     finally:
         process.terminate()
-        process.wait(60)
+        process.wait(600)
         process.stderr.close()
 
 
@@ -98,7 +108,8 @@ def next_slate(browser, before):
 def test_the_page_asks_and_a_click_tells_a_report(browser, tmp_path, monkeypatch, capsys):
     folder = shutil.copytree(PAGE, tmp_path / "page")
     monkeypatch.chdir(folder)
-    create, serve, _, make_key = commands()
+    copy, create, serve, _, make_key = commands()
+    in_a_shell(copy, folder)
     run(create, capsys)
     key = json.loads(run([*make_key, "--json"], capsys))["key"]
     port, drinks = free_port(), (folder / "drinks.txt").read_text().split("\n")
@@ -143,6 +154,24 @@ def check_another_origin(browser, address):
     said = "return document.getElementById('said').textContent;"
     WebDriverWait(browser, 60, 0.02).until(lambda _: "Nothing can be shown" in browser.execute_script(said))
     assert shown(browser) == []
+
+
+def test_a_page_whose_script_was_replaced_does_nothing(browser, tmp_path):
+    """As by a service, or whatever lies in between, that wants the losses themselves: browsers check the hash."""
+    folder = shutil.copytree(PAGE, tmp_path / "page")
+    in_a_shell(commands()[0], folder)
+    with open(folder / "sottovoce.js", "a") as script:
+        script.write("// and one line more\n")
+    with pages(folder) as page:
+        browser.get_log("browser")
+        sent(browser)
+        browser.get(f"http://127.0.0.1:{page}/")
+        said = []
+        WebDriverWait(browser, 60, 0.02).until(
+            lambda _: said.extend(browser.get_log("browser")) or any("integrity" in one["message"] for one in said)
+        )
+        assert browser.execute_script("return document.readyState;") == "complete"
+        assert shown(browser) == sent(browser) == []
 
 
 @pytest.mark.parametrize("name", ["index.html", "page.js"])

@@ -26,7 +26,7 @@ CHANNEL = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 WIDE = st.floats(-1e300, 1e300)
 TINY, HUGE = 5e-324, 1.7976931348623157e308
-EPSILONS = (TINY, 2e-19, 2.2e-19, 1e-15, 1e-9, 0.1, 1 / 3, math.log(3), 1.0, math.pi, 29.999999999999996, 30.0, 31.0)
+EPSILONS = (TINY, 2e-19, 2.2e-19, 1e-15, 1e-9, 0.1, 1 / 3, math.log(3), 1.0, math.pi, 7.999999999999999, 8.0, 8.1, 30.0)
 RANGES = ((0.0, 1.0), (-1.0, 1.0), (0.1, 0.3), (-1e-300, 1e-300), (0.0, TINY), (-HUGE / 2, HUGE / 2), (1.0, 1 + 2**-52))
 SHARES = (-1.0, -0.0, 0.0, 2**-53, 1 / 3, 0.5, 0.9999999999999999, 1.0, 1e9)
 
@@ -55,6 +55,7 @@ const { connect } = library;
 const quick = { attempts: 4, first: 0.001, longest: 0.01 };
 const study = connect(location.origin, { study: "spring", key: given.key, retries: quick, ...given.options });
 """
+RAW, LOCALLY = {"rawLosses": True}, {"epsilon": 1}
 
 
 def threshold(epsilon, low, high, loss):
@@ -69,7 +70,7 @@ def threshold(epsilon, low, high, loss):
 
 def test_thresholds_are_pythons_to_the_last_bit(page):
     @settings(max_examples=8, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
-    @given(st.lists(st.tuples(st.floats(0, 30), WIDE, WIDE, FINITE), min_size=60, max_size=100))
+    @given(st.lists(st.tuples(st.floats(0, 8), WIDE, WIDE, FINITE), min_size=60, max_size=100))
     def check(cases):
         cases = [(epsilon, min(a, b), max(a, b), loss) for epsilon, a, b, loss in cases]
         cases += [(epsilon, low, high, low + (high - low) * (i / 7)) for i, (epsilon, low, high, _) in enumerate(cases)]
@@ -116,7 +117,7 @@ def test_frequencies_are_right(page, epsilon):
     """100,000 reports each with the real generator; a false alarm, beyond 6.5 deviations, once in 10^10 runs."""
     channel, losses, size = sv.local.OneBitChannel((-1.0, 3.0), epsilon), [-1.0, 0.3, 3.0], 100_000
     source = """
-    const channel = library.channelFrom(given.channel);
+    const channel = library.channelFrom(given.channel, given.channel.epsilon);
     return given.losses.map((loss) => {
       let sum = 0;
       for (let i = 0; i < given.size; i += 1) sum += channel.privatise(loss) === 1;
@@ -152,7 +153,7 @@ def test_losses_are_told_where_no_local_privacy_is_promised(page, stand_in, key)
     const told = [await study.tell(one.id, 0.1), await study.tell(two.map((a) => a.id), [1 / 3, 0])];
     return [one, told, await study.tell(one.id, 0.1), await study.channel(), await study.forget(one.id)];
     """
-    one, told, again, channel, closed = page(CONNECT + source, {"key": key})
+    one, told, again, channel, closed = page(CONNECT + source, {"key": key, "options": RAW})
     assert one == {"id": next(iter(stand_in.asked)), "chosen": ["tea"], "x": [1, 0, 0, 0], "wantsLoss": True}
     assert told == [{"recorded": 1, "already": 0, "dropped": 0}, {"recorded": 2, "already": 0, "dropped": 0}]
     assert again == {"recorded": 0, "already": 1, "dropped": 0}
@@ -168,7 +169,7 @@ def test_under_local_privacy_only_reports_leave(page, stand_in, local, key):
     await study.tellReport((await study.ask()).id, library.privatise(0.715517155, await study.channel()));
     return [localStorage.length, sessionStorage.length, (await indexedDB.databases()).length, document.cookie];
     """
-    assert page(CONNECT + source, {"key": key}) == [0, 0, 0, ""]
+    assert page(CONNECT + source, {"key": key, "options": LOCALLY}) == [0, 0, 0, ""]
     assert len(stand_in.told) == 61
     assert set(stand_in.told.values()) == {-1, 1}
     assert not any(b"7155171" in body or b"loss" in body for _, _, _, body in stand_in.requests)
@@ -180,12 +181,12 @@ def test_a_loss_is_privatised_once_however_often_it_is_told(page, stand_in, loca
     const actions = await study.ask({ size: 40 }), ids = actions.map((a) => a.id);
     await study.tell(ids, ids.map(() => 0.5));
     await study.tell(ids, ids.map(() => 1));
-    const other = connect(location.origin, { study: "spring", key: given.key });
+    const other = connect(location.origin, { study: "spring", key: given.key, epsilon: 2 });
     return await other.tell(ids, ids.map(() => 0));
     """
     channel_and_ask = [None, None]  # these two go out first
     stand_in.faults.extend([*channel_and_ask, "before", "after", 503, (429, {"Retry-After": "0"})])
-    assert page(CONNECT + source, {"key": key}) == {"recorded": 0, "already": 40, "dropped": 0}
+    assert page(CONNECT + source, {"key": key, "options": LOCALLY}) == {"recorded": 0, "already": 40, "dropped": 0}
     sent = [json.loads(body)["reports"] for body in stand_in.bodies("tell")]
     assert len(sent) == 7
     assert all(one == sent[0] for one in sent)
@@ -194,9 +195,9 @@ def test_a_loss_is_privatised_once_however_often_it_is_told(page, stand_in, loca
 
 @pytest.mark.parametrize("fault", ["before", "after", 429, 503])
 def test_an_ask_is_repeated_and_gets_one_action(page, stand_in, key, fault):
-    page(CONNECT + "await study.channel();", {"key": key})
+    page(CONNECT + "await study.channel();", {"key": key, "options": RAW})
     stand_in.faults.extend([None, fault, fault])
-    page(CONNECT + "await study.channel(); return (await study.ask()).id;", {"key": key})
+    page(CONNECT + "await study.channel(); return (await study.ask()).id;", {"key": key, "options": RAW})
     keys = [headers["Idempotency-Key"] for headers in stand_in.heads("ask")]
     assert len(keys) == 3
     assert len(set(keys)) == len(stand_in.asked) == 1
@@ -211,21 +212,52 @@ def test_an_ask_is_repeated_and_gets_one_action(page, stand_in, key, fault):
         (409, {"detail": "no"}),
         (200, {}),
         (200, {"kind": "laplace", "loss_range": [0, 1], "epsilon": 1, "bits": 16}),
-        (200, {"kind": "one-bit", "loss_range": [0, 1], "epsilon": 31}),
+        (200, {"kind": "one-bit", "loss_range": [0, 1], "epsilon": 8.1}),
+        (200, {"kind": "one-bit", "loss_range": [0, 1], "epsilon": "1"}),
     ],
 )
 def test_no_other_answer_sets_raw_losses_free(page, stand_in, key, answer):
     stand_in.on_channel = lambda *_: answer
     with pytest.raises(RuntimeError):
-        page(CONNECT + "await study.tell((await study.ask()).id, 0.5);", {"key": key})
+        page(CONNECT + "await study.tell((await study.ask()).id, 0.5);", {"key": key, "options": RAW})
     assert not stand_in.bodies("tell")
 
 
-@pytest.mark.parametrize("channel", [None, sv.local.OneBitChannel((0.0, 1.0), epsilon=1.1).to_dict()])
+WHAT = "say what the service may have"
+RANGE = "epsilon must be above 0 and at most 8"
+REFUSED = [
+    ({}, WHAT),
+    ({"rawLosses": False}, WHAT),
+    ({"rawLosses": "yes"}, WHAT),
+    ({"epsilon": 1, "rawLosses": True}, WHAT),
+]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"), [*REFUSED, *(({"epsilon": one}, RANGE) for one in (0, -1, 8.1, 30, "1", None))]
+)
+def test_a_page_says_itself_what_the_service_may_have(page, stand_in, key, options, words):
+    with pytest.raises(RuntimeError, match=words):
+        page(CONNECT, {"key": key, "options": options})
+    assert not stand_in.requests
+
+
+def test_what_a_service_says_of_a_channel_is_no_channel(page):
+    with pytest.raises(RuntimeError, match="channel must be a OneBitChannel"):
+        page("library.privatise(0.5, given);", CHANNEL.to_dict())
+    with pytest.raises(RuntimeError, match=RANGE):
+        page("library.channelFrom(given);", CHANNEL.to_dict())
+    with pytest.raises(RuntimeError, match="the local privacy that was agreed on"):
+        page("library.channelFrom(given, 0.9);", CHANNEL.to_dict())
+
+
+@pytest.mark.parametrize(
+    "channel", [None, *(CHANNEL.to_dict() | {"epsilon": epsilon} for epsilon in (1.0000001, 1.1, 7.9, 8.1, 30))]
+)
 def test_a_service_that_wants_more_than_was_agreed_gets_nothing(page, stand_in, key, channel):
     stand_in.channels = {"spring": channel}
     with pytest.raises(RuntimeError, match="the local privacy that was agreed on"):
-        page(CONNECT + "await study.tell((await study.ask()).id, 0.5);", {"key": key, "options": {"epsilon": 1}})
+        page(CONNECT + "await study.tell((await study.ask()).id, 0.5);", {"key": key, "options": LOCALLY})
     assert not stand_in.bodies("tell")
 
 
@@ -238,7 +270,7 @@ def test_tells_wait_in_memory_while_the_service_is_away(page, stand_in, local, k
     return [waiting, refused, study.waiting, late.join() === actions.map((a) => a.id).join()];
     """
     stand_in.faults.extend([None, None, *["before", 503] * 5])
-    assert page(CONNECT + source, {"key": key, "options": {"most": 6}}) == [6, "queue-full", 0, True]
+    assert page(CONNECT + source, {"key": key, "options": LOCALLY | {"most": 6}}) == [6, "queue-full", 0, True]
     assert list(stand_in.told) == list(stand_in.asked)
 
 
@@ -248,9 +280,9 @@ def test_a_page_that_is_left_sends_what_waits(page, browser, stand_in, local, ke
     for (const one of actions) study.tell(one.id, 0.5).catch(() => undefined);
     location.href = "/elsewhere";
     """
-    page(CONNECT + source, {"key": key})
+    page(CONNECT + source, {"key": key, "options": LOCALLY})
     arrived = stand_in.all_told(5)
-    assert arrived.wait(30)
+    assert arrived.wait(600)
     assert set(stand_in.told.values()) <= {-1, 1}
 
 
@@ -262,15 +294,15 @@ def test_no_error_holds_a_loss_or_the_key(page, stand_in, key):
     for (const wrong of ["715517155", NaN, [715517155, 1], null]) await study.tell(id, wrong).catch(note);
     await study.tell("other", 0.715517155).catch(note);
     const refuse = (url, options) => { try { connect(url, options); } catch (error) { note(error); } };
-    refuse("http://decide.example", { study: "spring", key: given.key });
-    refuse("https://sssss:sssss@decide.example", { study: "spring" });
-    refuse("https://decide.example", { study: "spring", key: "sssss sssss" });
-    refuse("https://decide.example", { study: "..", key: given.key });
+    refuse("http://decide.example", { study: "spring", key: given.key, epsilon: 1 });
+    refuse("https://sssss:sssss@decide.example", { study: "spring", epsilon: 1 });
+    refuse("https://decide.example", { study: "spring", key: "sssss sssss", epsilon: 1 });
+    refuse("https://decide.example", { study: "..", key: given.key, epsilon: 1 });
     study.close();
     await study.tell(id, 0.715517155).catch(note);
     return found;
     """
-    found = page(CONNECT + source, {"key": key})
+    found = page(CONNECT + source, {"key": key, "options": RAW})
     assert len(found) == 10 * 5
     assert not any(mark in text for text in found for mark in ("7155171", "sssss"))
     assert "would carry losses and the key in clear" in "".join(found)

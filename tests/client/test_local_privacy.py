@@ -17,7 +17,7 @@ CHANNEL = sv.local.OneBitChannel((0.0, 1.0), epsilon=1.0)
 @pytest.fixture
 def local(stand_in, connected):
     stand_in.channels = {"spring": CHANNEL.to_dict()}
-    return connected
+    return lambda **options: connected(**{"privacy": sv.LocalDP(1.0)} | options)
 
 
 def test_reports_are_told(local, stand_in):
@@ -53,8 +53,8 @@ def test_reports_are_for_local_privacy(connected):
         remote.tell(remote.ask().id, report=1)
     with pytest.raises(AttributeError, match="there is a channel under LocalDP only"):
         remote.channel  # noqa: B018
-    with pytest.raises(AttributeError, match="under LocalDP only"):
-        remote.tell_privately("a", 0.5)
+    with pytest.raises(ConfigurationMismatch, match="wants raw losses; none was sent"):
+        remote.tell_privately("a", 0.5, privacy=sv.LocalDP(1.0))
 
 
 def test_told_privately_only_reports_leave(local, stand_in):
@@ -109,6 +109,75 @@ def test_the_oldest_reports_are_let_go_of():
     assert kept.of("fed", [0.5] * 3, CHANNEL) == kept.of("fed", [0.1] * 3, CHANNEL)
     assert len(kept._kept) == 3
     assert len(kept.of([str(i) for i in range(9)], [0.5] * 9, CHANNEL)) == 9  # more at once than are kept
+
+
+# ---------------------------------------------------------------------- a service that lies
+
+
+def test_a_service_that_says_it_wants_raw_losses_gets_one_only_from_who_said_so_in_words(connected, stand_in):
+    """The study has local privacy, as everybody was told; who runs the service now says that it has none."""
+    careful = connected(raw_losses=False)
+    action = careful.ask()
+    with pytest.raises(ConfigurationMismatch, match=r"connect\(\.\.\., raw_losses=True\)"):
+        careful.tell(action.id, 0.715517155)
+    with pytest.raises(ConfigurationMismatch, match="none was sent"):
+        careful.tell_privately(action.id, 0.715517155, privacy=sv.LocalDP(1.0))
+    assert not stand_in.bodies("tell")
+    assert not any(b"7155171" in body for _, _, _, body in stand_in.requests)
+    assert connected(raw_losses=True).tell(action.id, 0.5).recorded == 1
+    with pytest.raises(ValueError, match="privacy= and raw_losses= contradict each other"):
+        connected(raw_losses=True, privacy=sv.LocalDP(1.0))
+
+
+def test_raw_losses_that_wait_are_delivered_only_by_who_said_so_in_words(connected, stand_in, tmp_path):
+    first = connected(queue=tmp_path / "tells.db")
+    actions = first.ask(2)
+    first.tell(actions.ids[0], 0.5)
+    stand_in.away = True
+    assert first.tell(actions.ids[1], 0.25).queued == 1
+    first.close()
+    stand_in.away = False
+    with pytest.raises(ConfigurationMismatch, match="raw_losses=True"):
+        connected(queue=tmp_path / "tells.db", raw_losses=False).flush()
+    assert list(stand_in.told) == [actions.ids[0]]
+    connected(queue=tmp_path / "tells.db").flush()
+    assert stand_in.told[actions.ids[1]] == 0.25
+
+
+def test_who_does_not_say_what_may_be_spent_spends_nothing(connected, stand_in):
+    stand_in.channels = {"spring": CHANNEL.to_dict()}
+    for remote in (connected(raw_losses=False), connected(raw_losses=True)):
+        action = remote.ask()
+        with pytest.raises(TypeError, match=r"privacy=sv\.LocalDP"):
+            remote.tell_privately(action.id, 0.25)
+        with pytest.raises(TypeError, match="privacy must be LocalDP"):
+            remote.tell_privately(action.id, 0.25, privacy=sv.PureDP(1.0))
+    with pytest.raises(TypeError, match=r"privacy=sv\.LocalDP"):
+        connected(raw_losses=False).channel  # noqa: B018
+    assert not stand_in.bodies("tell")
+
+
+@pytest.mark.parametrize("claimed", [1.0000001, 7.9, 8.1, 30.0])
+@pytest.mark.parametrize("at", ["connect", "tell"])
+def test_a_service_that_says_another_epsilon_is_not_obeyed(connected, stand_in, claimed, at):
+    stand_in.channels = {"spring": CHANNEL.to_dict() | {"epsilon": claimed}}
+    remote = connected(privacy=sv.LocalDP(1.0)) if at == "connect" else connected(raw_losses=False)
+    mine = {} if at == "connect" else {"privacy": sv.LocalDP(1.0)}
+    action = remote.ask()
+    with pytest.raises((ConfigurationMismatch, ServiceError)):
+        remote.tell_privately(action.id, 0.25, **mine)
+    assert not stand_in.bodies("tell")
+
+
+@pytest.mark.parametrize("kind", ["one-bit", "laplace"])
+def test_nobody_can_agree_to_a_report_that_hides_nothing(connected, stand_in, kind):
+    """At epsilon = 8 a bit is right in 2,981 of 2,982 cases; above it there is no privacy to speak of."""
+    fine = {"kind": kind, "loss_range": [0.0, 1.0], "epsilon": 8.0} | ({"bits": 16} if kind == "laplace" else {})
+    stand_in.channels = {"spring": fine | {"epsilon": 8.5}}
+    remote = connected(privacy=sv.LocalDP(30.0))
+    with pytest.raises(ServiceError, match="not a channel"):
+        remote.tell_privately(remote.ask().id, 0.25)
+    assert not stand_in.bodies("tell")
 
 
 @pytest.mark.parametrize("fault", [409, 404, 500, 200, (200, {"Content-Type": "text/html"})])

@@ -1,9 +1,12 @@
 """One folder is served, shipped in the wheel and packed for npm: its files agree with each other and the library."""
 
+import base64
+import hashlib
 import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +43,24 @@ def test_the_script_needs_and_keeps_nothing(static):
         assert word not in script
 
 
+def test_pages_that_name_the_bytes_of_the_script_name_those_that_are_shipped(static):
+    """After a change of sottovoce.js they need its new hash: the command stands in docs/service.md."""
+    digest = hashlib.sha384((static / "sottovoce.js").read_bytes()).digest()
+    root = Path(__file__).parents[2]
+    for page, times in (("examples/page/index.html", 1), ("docs/service.md", 2)):
+        found = re.findall(r"sha384-([A-Za-z0-9+/=]{64})", (root / page).read_text())
+        assert found == [base64.b64encode(digest).decode()] * times, page
+
+
+def test_no_page_takes_the_script_from_the_service():
+    """Whoever runs the service could send another one."""
+    page = Path(__file__).parents[2] / "examples" / "page"
+    (policy,) = re.findall(r"script-src ([^;]*);", (page / "index.html").read_text())
+    assert policy == "'self'"
+    assert re.findall(r"^import .* from (.*);$", (page / "page.js").read_text(), re.MULTILINE) == ['"./sottovoce.js"']
+    assert "import(" not in (page / "page.js").read_text()
+
+
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
 def test_npm_packs_it(static, tmp_path):
     made = subprocess.run(
@@ -64,6 +85,6 @@ def test_node_can_use_it(static, stand_in, key, tmp_path):
     const action = await study.ask();
     console.log(action.chosen[0], JSON.stringify(await study.tell(action.id, 0.25)));
     """)
-    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True, timeout=600)
     assert done.stdout == 'tea {"recorded":1,"already":0,"dropped":0}\n'
     assert set(stand_in.told.values()) <= {-1, 1}

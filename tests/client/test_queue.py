@@ -1,12 +1,14 @@
 """A queue on disk: what was accepted arrives, once; what has arrived is gone; what is refused is in nobody's way."""
 
 import os
+import socket
 import sqlite3
 import stat
 import struct
 import subprocess
 import sys
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -31,22 +33,23 @@ def remote(connected, path):
     return connected(queue=path)
 
 
-def settle(remote):
+def settle():
     """Wait for what is done in the background."""
-    thread = remote._courier._thread
-    if thread is not None:
-        thread.join(60)
-    assert remote._courier._thread is None
+    for thread in threading.enumerate():
+        if thread.name == "sottovoce tells":
+            thread.join(600)
+            assert not thread.is_alive()
 
 
 def only_by_flushing(remote, monkeypatch):
     """Have nothing delivered in the background."""
-    settle(remote)  # it looks for what earlier processes have left
+    settle()  # it looks for what earlier processes have left
     monkeypatch.setattr(remote._courier, "wake", lambda: None)
 
 
 def test_what_can_be_delivered_never_touches_the_disk(remote, monkeypatch):
     remote.tell(remote.ask().id, 0.5)
+    settle()  # it looks for what earlier processes have left
     for name in ("add", "waits_for", "first"):
         monkeypatch.setattr(TellQueue, name, lambda *_: pytest.fail("the file was opened"))
     assert remote.tell(remote.ask().id, 0.5).recorded == 1
@@ -65,7 +68,7 @@ def test_what_cannot_be_delivered_waits_and_arrives_by_itself(remote, stand_in, 
     remote.tell(actions.ids[0], 0.125)
     stand_in.faults.extend([fault] * 3)
     assert remote.tell(actions.ids[1:], [0.25, 1 / 3]) == (0, 0, 0, 2)
-    settle(remote)
+    settle()
     assert remote.queue.waiting == 0
     assert stand_in.told == dict(zip(actions.ids.tolist(), [0.125, 0.25, 1 / 3], strict=True))
     assert remote.queue.refused == 0
@@ -76,28 +79,60 @@ def test_a_service_that_wants_to_be_left_alone_is(remote, stand_in, monkeypatch)
     monkeypatch.setattr(type(remote._retries), "wait", lambda _, attempt, told=0.0: waits.append(told) or 0.001)
     actions = remote.ask(2)
     remote.tell(actions.ids[0], 0.5)
-    settle(remote)
+    settle()
     stand_in.faults.extend(["before", "before", (429, {"Retry-After": "7"})])
     remote.tell(actions.ids[1], 0.5)
-    settle(remote)
+    settle()
     assert len(stand_in.told) == 2
     assert 7.0 in waits
 
 
-def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path):
+@pytest.fixture
+def connecting(monkeypatch):
+    """Sockets, as they are connected: a thread, other than that of the test, is held there until it may go on."""
+    made, held, go_on, connect = [], threading.Event(), threading.Event(), socket.create_connection
+
+    def held_up(*args, **options):
+        made.append(connect(*args, **options))
+        if threading.current_thread() is not threading.main_thread():
+            held.set()
+            assert go_on.wait(600)
+        return made[-1]
+
+    monkeypatch.setattr(socket, "create_connection", held_up)
+    yield types.SimpleNamespace(made=made, held=held, go_on=go_on)
+    go_on.set()
+
+
+def closed_meanwhile(remote, connecting, thread_name):
+    """Close while a thread is about to have a connection; return whether what it got hold of is closed as well."""
+    assert connecting.held.wait(600)
+    (thread,) = (one for one in threading.enumerate() if one.name == thread_name)
+    remote.close()
+    connecting.go_on.set()
+    thread.join(600)
+    assert not thread.is_alive()
+    return {one.fileno() for one in connecting.made} == {-1}
+
+
+def test_closing_in_the_midst_of_a_delivery_is_quiet(connected, stand_in, path, connecting):
     """What fails in the thread fails the test: an error in a thread is a warning, and warnings are errors here."""
-    for _ in range(5):
-        remote = connected(queue=path)
-        actions = remote.ask(3)
-        remote._wants.channel()
-        stand_in.faults.extend(["before", "before"])
-        remote.tell(actions.ids, [0.5] * 3)
-        thread = remote._courier._thread
-        remote._service.close()  # as at the end of a process, which waits for nobody
-        remote.close()
-        if thread is not None:
-            thread.join(60)
-            assert not thread.is_alive()
+    remote = connected(queue=path)
+    actions = remote.ask(2)
+    remote.tell(actions.ids[0], 0.5)
+    settle()  # so that one thread delivers
+    stand_in.faults.extend(["before", "before"])
+    assert remote.tell(actions.ids[1], 0.5).queued == 1
+    assert closed_meanwhile(remote, connecting, "sottovoce tells")
+
+
+def test_closing_in_the_midst_of_a_call_of_another_thread_leaves_no_socket(connected, stand_in, connecting):
+    remote, found = connected(), []
+    threading.Thread(target=lambda: found.append(remote.ask()), name="asks").start()
+    assert closed_meanwhile(remote, connecting, "asks")
+    assert list(stand_in.asked) == [one.id for one in found]  # it was on its way: what was asked is not lost
+    with pytest.raises(ValueError, match="this connection is closed"):
+        remote.ask()
 
 
 def test_tells_arrive_in_the_order_in_which_they_were_told(remote, stand_in):
@@ -132,7 +167,7 @@ def test_what_an_earlier_process_has_left_is_delivered(connected, stand_in, path
     first.close()
     stand_in.away = False
     second = connected(queue=path)
-    settle(second)
+    settle()
     assert second.queue.waiting == 0
     assert stand_in.told == {action.id: 0.75}
 
@@ -396,7 +431,7 @@ for i in range(25):
 
 def test_several_processes_share_it(path):
     processes = [subprocess.Popen([sys.executable, "-c", ADD, str(path), str(i)]) for i in range(2)]
-    assert [process.wait(60) for process in processes] == [0, 0]
+    assert [process.wait(600) for process in processes] == [0, 0]
     queue, found = TellQueue(path), []
     while (waiting := queue.first(TO)) is not None:
         found.append(waiting.tell.ids[0])

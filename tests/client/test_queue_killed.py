@@ -16,7 +16,7 @@ import sottovoce as sv
 from sottovoce.client import Retries
 url, key, path, ids = sys.argv[1:]
 quick = Retries(attempts=2, first=0.001, longest=0.01)
-remote = sv.connect(url, study="spring", key=key, queue=path, retries=quick)
+remote = sv.connect(url, study="spring", key=key, queue=path, retries=quick, raw_losses=True)
 for line in open(ids):
     sys.stdout.write(f"asked {line.strip()}\\n")
     remote.tell(line.strip(), 0.5)

@@ -49,7 +49,10 @@ def test_over_http_and_in_memory_evaluations_go_the_same_way(storage, serving):
     making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 3, "noise": sv.SimulatedNoise(5)}
     expected = conduct(sv.PrivateEvaluations(**making))
     create(storage, noise=sv.SimulatedNoise(5))
-    with serving(storage, dev=True, simulated=5) as url, sv.connect(url, evaluations="checkout") as remote:
+    with (
+        serving(storage, dev=True, simulated=5) as url,
+        sv.connect(url, evaluations="checkout", raw_losses=True) as remote,
+    ):
         assert conduct(remote) == expected
         assert remote.evaluation(0).interval(0.9) == remote.results[0].interval(0.9)
         assert remote.loss_range == (0.0, 1.0)
@@ -58,7 +61,10 @@ def test_over_http_and_in_memory_evaluations_go_the_same_way(storage, serving):
 
 def test_errors_are_those_of_the_library(storage, serving):
     create(storage)
-    with serving(storage, dev=True) as url, sv.connect(url, evaluations="checkout", retries=QUICK) as remote:
+    with (
+        serving(storage, dev=True) as url,
+        sv.connect(url, evaluations="checkout", retries=QUICK, raw_losses=True) as remote,
+    ):
         evaluation = remote.open(events=4)
         person = evaluation.assign()
         with pytest.raises(NotReleased, match=f"3 of its 4 places are not taken; 1 that are taken .*{person}"):
@@ -105,6 +111,23 @@ def test_no_raw_loss_is_sent_where_reports_are_wanted(storage, serving):
             evaluation = strict.open(events=3)
             with pytest.raises(ConfigurationMismatch, match="nothing was reported"):
                 evaluation.tell(report=[1, 1, 1])
+        with sv.connect(url, evaluations="checkout") as silent, pytest.raises(TypeError, match=r"privacy=sv\.LocalDP"):
+            _ = silent.channel
+
+
+def test_no_raw_loss_is_sent_unless_the_caller_has_said_so_in_words(storage, serving):
+    create(storage)
+    with serving(storage, dev=True) as url, sv.connect(url, evaluations="checkout") as remote:
+        evaluation, person = remote.open(events=3), None
+        with pytest.raises(ConfigurationMismatch, match="raw_losses=True"):
+            evaluation.tell([0.5] * 3)
+        assert evaluation.assigned == 0
+        person = evaluation.assign()
+        for tell in (remote.tell, lambda ids, loss: evaluation.tell(loss, ids=ids)):
+            with pytest.raises(ConfigurationMismatch, match="raw_losses=True"):
+                tell(person, 0.5)
+        assert list(evaluation.outstanding) == [person]
+        assert remote.channel is None
 
 
 def test_evaluations_are_in_place_of_a_study():

@@ -63,33 +63,23 @@ def test_a_storage_that_is_away_says_so_itself(connected, stand_in):
         connected().ask()
 
 
-class Patience:
-    """Notes how long it was asked to wait, and does not."""
-
-    def __init__(self):
-        self.waits = []
-
-    def wait(self, seconds):
-        self.waits.append(seconds)
-
-    def is_set(self):
-        return False
-
-    def set(self):
-        pass
-
-
 def test_a_service_is_left_alone_for_as_long_as_it_says(connected, stand_in):
-    remote = connected(retries=Retries(attempts=2, first=0.001, longest=5.0))
-    remote._service._closed = patience = Patience()
+    waits = []
+
+    class Noted(Retries):
+        def wait(self, attempt, told=None):
+            waits.append(super().wait(attempt, told))
+            return 0.0
+
+    remote = connected(retries=Noted(attempts=2, first=0.001, longest=5.0))
     stand_in.faults.append((429, {"Retry-After": "4"}))
     remote.ask()
-    (waited,) = patience.waits
+    (waited,) = waits
     assert 4.0 <= waited <= 4.001
     stand_in.faults.append((503, {"Retry-After": "3600"}))
     with pytest.raises(StorageError):  # more patience than the caller has: at once
         remote.ask()
-    assert len(patience.waits) == 1
+    assert len(waits) == 1
     assert len(stand_in.heads("ask")) == 3
 
 

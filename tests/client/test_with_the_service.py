@@ -53,7 +53,7 @@ def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, t
         asked, recommended = play(direct, 40)
         status = direct.status().to_dict()
     create(storage, noise=sv.SimulatedNoise(5))
-    with serving(storage, dev=True, simulated=5) as url, sv.connect(url, study="spring") as remote:
+    with serving(storage, dev=True, simulated=5) as url, sv.connect(url, study="spring", raw_losses=True) as remote:
         over_http, recommended_there = play(remote, 40)
         assert (over_http == asked).all()
         assert status["round"] > 5
@@ -72,7 +72,9 @@ def test_a_key_errors_and_what_is_outstanding(storage, serving):
     _, reader = KeyRing(store).create(["read"], study="spring")
     store.close()
     with serving(storage) as url:
-        remote, looking = (sv.connect(url, study="spring", key=one, retries=QUICK) for one in (key, reader))
+        remote, looking = (
+            sv.connect(url, study="spring", key=one, retries=QUICK, raw_losses=True) for one in (key, reader)
+        )
         action = remote.ask()
         assert len(action.chosen) == 2
         assert set(action.chosen) <= set(DRINKS)
@@ -126,7 +128,7 @@ def test_a_service_that_goes_and_comes_back_has_every_loss_once(storage, serving
     create(storage, losses="convex", integral=False)
     with serving(storage, dev=True) as url:
         port = int(url.rpartition(":")[2])
-        remote = sv.connect(url, study="spring", queue=tmp_path / "tells.db", retries=QUICK)
+        remote = sv.connect(url, study="spring", queue=tmp_path / "tells.db", retries=QUICK, raw_losses=True)
         actions = remote.ask(60)
         assert remote.tell(actions.ids[:20], np.full(20, 0.5)).recorded == 20
     for action in actions.ids[20:50]:

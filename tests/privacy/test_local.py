@@ -34,7 +34,7 @@ CHANNELS = [
     LaplaceChannel((0.0, 1.0), 1.0),
     LaplaceChannel((-3.0, 5.0), 0.1, bits=10),
 ]
-epsilons = st.floats(1e-6, 30)
+epsilons = st.floats(1e-6, 8)
 
 
 @given(epsilons, st.floats(allow_nan=False, allow_infinity=False))
@@ -165,7 +165,7 @@ def test_shares_never_add_up_to_more_than_the_whole(epsilon, contributions):
     assert share == pytest.approx(epsilon / contributions)
 
 
-@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 31.0, 1e-300])
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, math.nan, 8.000001, 1e-300])
 def test_impossible_budgets_are_refused(epsilon):
     with pytest.raises(ValueError, match="epsilon"):
         OneBitChannel((0.0, 1.0), epsilon)

@@ -245,13 +245,13 @@ def test_a_ledger_is_read_while_others_hold_it_and_never_made(tmp_path, command)
         with sqlite3.connect(path, isolation_level=None) as other:
             other.execute("BEGIN IMMEDIATE")
             holding.set()
-            done.wait(60)
+            done.wait(600)
             other.execute("ROLLBACK")
         other.close()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    holding.wait(60)
+    holding.wait(600)
     try:
         assert read_ledger(path).spent == 0.5  # a charge that is not committed yet is none
     finally:

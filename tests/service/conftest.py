@@ -39,13 +39,13 @@ class Served:
 
         self.server.startup = announced
         self.thread.start()
-        assert started.wait(60), "the service did not start"
+        assert started.wait(600), "the service did not start"
         return self
 
     def stop(self):
         self.client.close()
         self.server.should_exit = True
-        self.thread.join(60)
+        self.thread.join(600)
         self.socket.close()
         assert not self.thread.is_alive()
 

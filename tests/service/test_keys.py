@@ -237,7 +237,7 @@ def test_a_check_never_rests_on_a_read_that_began_before_it():
     def read():
         found = truth[0]
         seen.append(found)
-        gates[len(seen) - 1].wait(30)
+        gates[len(seen) - 1].wait(600)
         return found
 
     reads = FreshReads(read)
@@ -269,7 +269,7 @@ def test_one_who_gives_up_takes_nobody_along():
 
     def read():
         begun.set()
-        gate.wait(30)
+        gate.wait(600)
         return "found"
 
     reads = FreshReads(read)
@@ -279,7 +279,7 @@ def test_one_who_gives_up_takes_nobody_along():
 
     async def calls():
         leaving, staying = asyncio.create_task(wait()), asyncio.create_task(wait())
-        await asyncio.to_thread(begun.wait, 30)
+        await asyncio.to_thread(begun.wait, 600)
         leaving.cancel()
         await asyncio.sleep(0)
         gate.set()

@@ -126,7 +126,7 @@ def test_the_command_serves_with_tls(certificate, sqlite_url, free_port):
             httpx.get(f"http://127.0.0.1:{free_port}/health")
     finally:
         service.terminate()
-        _, err = service.communicate(timeout=60)
+        _, err = service.communicate(timeout=600)
     assert service.returncode in (0, -15)
     assert f"serving at https://127.0.0.1:{free_port}" in err
     assert "DEVELOPMENT: there are no keys" in err
@@ -136,7 +136,7 @@ def _answered(address, cert, service):
     import ssl
 
     trusted = ssl.create_default_context(cafile=cert)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 600
     while time.monotonic() < deadline and service.poll() is None:
         try:
             return httpx.get(address, verify=trusted).text
@@ -155,7 +155,7 @@ def test_a_port_that_is_free_is_said_before_it_is_served(sqlite_url):
         assert json.loads(_answered(f"{address}/health", None, service)) == {"status": "ok"}
     finally:
         service.terminate()
-        service.communicate(timeout=60)
+        service.communicate(timeout=600)
 
 
 @pytest.mark.parametrize(

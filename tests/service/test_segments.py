@@ -122,7 +122,7 @@ def test_what_segments_are_made_with_is_checked_without_repeating_it(served):
 
 
 def test_a_client_asks_for_segments(served):
-    with sv.connect(served.url, study="spring") as remote:
+    with sv.connect(served.url, study="spring", raw_losses=True) as remote:
         one = remote.ask(segment="phone")
         block = remote.ask(segment=["phone", "desktop", "desktop"])
         assert len(remote.ask(2, segment="desktop")) == 2

@@ -73,7 +73,7 @@ class Reader:
         arguments = [sys.executable, "-m", *command.split(), "--port", str(self.port)]
         with open(self.folder / "service.log", "ab") as log:
             self.service = subprocess.Popen(arguments, cwd=self.folder, env=self.world, stdout=log, stderr=log)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while True:
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/health").close()
@@ -86,7 +86,7 @@ class Reader:
     def stop(self):
         if self.service is not None:
             self.service.send_signal(signal.SIGINT)  # Ctrl-C
-            assert self.service.wait(60) in (0, 130, -signal.SIGINT)
+            assert self.service.wait(600) in (0, 130, -signal.SIGINT)
             self.service = None
 
     def compare(self, shown, got, where):
@@ -133,7 +133,7 @@ def reader(tmp_path):
     yield one
     if one.service is not None:
         one.service.terminate()
-        one.service.wait(60)
+        one.service.wait(600)
 
 
 def test_the_page_is_true_from_its_top_to_its_end(reader, tmp_path, monkeypatch):

@@ -140,7 +140,7 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     monkeypatch.setattr(type(state), "close", watched)
     study.tell(ids, losses_of(ids))
     for other in others:
-        other.join(60)
+        other.join(600)
     assert alone == [AUTO]
     assert study.status().patience == 77
 

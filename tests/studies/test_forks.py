@@ -188,7 +188,7 @@ for told, end in enumerate(("exit", "close", "forget", "killed", "half-way"), st
 """
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_a_child_that_ends_does_its_parent_no_harm(url, tmp_path):
     """It comes to an ordinary end, closes or lets go of the study, is killed, or was forked within a transaction."""
     script = tmp_path / "script.py"
@@ -240,7 +240,7 @@ def test_two_studies_on_one_file_are_closed_one_by_one(opened, sqlite_url):
     assert said_by(tries_to_open(sqlite_url))[0] == "told"
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_spawned_processes_work_beside_an_open_study(opened, sqlite_url, tmp_path):
     """What the refusal advises: a new interpreter inherits nothing."""
     study = opened(sqlite_url, **sums())

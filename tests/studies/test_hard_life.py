@@ -24,7 +24,7 @@ from sottovoce.studies.database._files import FileReplaced
 from sottovoce.studies.database.tables import DROPPED, RELEASED
 
 TIMES = {"sqlite": 60 if SOAK else 2, "postgresql": 20 if SOAK else 1}
-pytestmark = pytest.mark.timeout(1800 if SOAK else 300)
+pytestmark = pytest.mark.timeout(1800 if SOAK else 900)
 
 
 @pytest.fixture(scope="module", autouse=True)

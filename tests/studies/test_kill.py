@@ -61,7 +61,7 @@ def kill_many(url, kills, ways, seed, arguments, exact):
     return history, deaths
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("again", STUDIES)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("kind", SUMS)
@@ -76,7 +76,7 @@ def test_nothing_is_lost_or_counted_twice_whenever_a_process_is_killed(kind, way
         assert len(history.closed) > kills // 2  # and work it was
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("again", STUDIES)
 @pytest.mark.parametrize("make", [ball, believing, curved])
 def test_no_released_round_ever_changes_under_real_noise(make, again, url):
@@ -86,7 +86,7 @@ def test_no_released_round_ever_changes_under_real_noise(make, again, url):
     assert len(history.closed) > kills // 3
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("late", [False, True])
 def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
     dead = 0
@@ -106,7 +106,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
     assert dead > 3
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("late", [False, True])
 def test_the_end_of_a_life_is_all_or_nothing(late, url):
     dead, generations = 0, set()
@@ -141,7 +141,7 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
     assert len(generations) > 3
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("late", [False, True])
 def test_a_deadline_is_kept_once_whenever_a_process_is_killed(late, url):
     """Rounds that are asked to their end are overdue at once: what was not told is given up, each loss once."""

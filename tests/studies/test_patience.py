@@ -336,7 +336,7 @@ def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened
 # ---------------------------------------------------------------------- killed in the midst
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("late", [False, True])
 def test_patience_is_kept_once_whenever_a_process_is_killed(late, url):
     rng, dead = random.Random(f"{late} {url[:6]}"), 0

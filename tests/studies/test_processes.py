@@ -46,7 +46,7 @@ def hammer(url, seed):
     return work
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("processes", [2, 4, 8] if SOAK else [2, 6])
 @pytest.mark.parametrize("make", [sums, believing])
 def test_processes_share_a_study(make, processes, url, opened):
@@ -73,7 +73,7 @@ def test_processes_share_a_study(make, processes, url, opened):
     tally(f"{processes} processes at once", url, "totals exact")
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
     """All but one find it there; the ledger is charged once."""
     ledger = tmp_path / "ledger.db"

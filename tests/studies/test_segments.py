@@ -170,7 +170,7 @@ def test_segments_are_opened_on_first_use_until_there_are_enough(opened, url):
     ]
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(900)
 def test_two_that_open_the_last_segment_at_once_do_not_both_get_it(opened, url):
     studies = [opened(url, **(segmented(segments=sv.Segments(limit=4)) if not one else {})) for one in range(4)]
     met, barrier = [], threading.Barrier(4)
@@ -341,7 +341,7 @@ def test_convex_losses_have_segments_too(opened, sqlite_url):
 # ---------------------------------------------------------------------- several processes, lives, charges
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_processes_that_ask_for_the_same_and_for_others_keep_exact_totals(url, opened):
     opened(url, **segmented()).close()
 
@@ -373,7 +373,7 @@ def test_processes_that_ask_for_the_same_and_for_others_keep_exact_totals(url, o
     assert found.ok, str(found)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(900)
 def test_threads_share_a_study_with_segments(opened, url):
     study, asked = opened(url, **segmented()), []
 
@@ -582,7 +582,7 @@ def test_losses_of_all_segments_are_gone_from_the_files_after_their_release(open
     assert study.status().erasure_pending == 0
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize(
     ("way", "after", "late"), [("statement", 150, False), ("commit", 14, True), ("line", 9999, False)]
 )

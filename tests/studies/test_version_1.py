@@ -162,7 +162,7 @@ def test_what_was_damaged_before_stays_damaged_and_others_do_not_suffer(damage, 
     assert verify_stored(old, "autumn").ok
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("late", [False, True])
 def test_a_process_killed_in_the_midst_leaves_one_version_or_the_other(late, shelf):
     sv.Study.open(put_back(f"sqlite:///{shelf / 'warm.db'}"), name="spring").close()
@@ -178,7 +178,7 @@ def test_a_process_killed_in_the_midst_leaves_one_version_or_the_other(late, she
     assert versions == sorted(versions)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("after", [5, 8, 11])
 def test_nor_does_it_on_a_server(after, postgres_url):
     put_back(postgres_url)

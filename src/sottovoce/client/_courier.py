@@ -128,8 +128,10 @@ class Courier:
             return self._empty
 
     def _send(self, tell: Tell, retries: Retries) -> Told:
-        if tell.kind == "loss" and self._wants.channel(confirmed=True) is not None:
-            raise raw_loss_refused("remote")
+        if tell.kind == "loss":
+            if self._wants.channel(confirmed=True) is not None:
+                raise raw_loss_refused("remote")
+            self._wants.refuse_raw()
         return send(self._service, self._to, tell, retries)
 
     def flush(self, seconds: float) -> None:

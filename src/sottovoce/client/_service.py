@@ -9,8 +9,8 @@ Tests: tests/client/test_retries.py, tests/client/test_discretion.py.
 import importlib
 import os
 import threading
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,8 +67,7 @@ class Service:
 
         self.address = address
         self._connect = connect
-        self._connection: tuple[int, Any] = (_fork.generation(), connect())
-        self._closed = threading.Event()
+        self._own = _Connections(connect())
 
     def __repr__(self) -> str:
         return f"Service({self.address.base!r})"
@@ -99,23 +98,24 @@ class Service:
             last = attempt + 1 == retries.attempts
             if found.final or last or (found.told or 0.0) > retries.longest:
                 raise found.error
-            self._closed.wait(retries.wait(attempt, found.told))
+            self._connections().closed.wait(retries.wait(attempt, found.told))
         raise AssertionError("there is at least one attempt")
 
     def _attempt(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
         httpx = _httpx()
-        failed, response = "", None
+        own, failed, response = self._connections(), "", None
         try:
-            if not self._closed.is_set():
-                response = self._client().request(method, url, content=body, headers=headers)
+            with own.used() as client:
+                if client is not None:
+                    response = client.request(method, url, content=body, headers=headers)
         except httpx.HTTPError as problem:
             failed = type(problem).__name__
             if _UNKNOWN_CERTIFICATE in str(problem):
                 failed = _UNKNOWN_CERTIFICATE
-        except RuntimeError:  # it was closed at this moment, by another thread
-            if not self._closed.is_set():
+        except RuntimeError:  # it was closed at this moment, by the garbage collector
+            if not own.closed.is_set():
                 raise
-        if response is None and self._closed.is_set():
+        if response is None and own.closed.is_set():
             raise ValueError("this connection is closed: connect again")
         if response is None:
             return self._unreachable(failed)
@@ -146,20 +146,51 @@ class Service:
             error = ServiceAway(f"{self.address.base} is busy or away at present (status {status}){words}", told or 0.0)
         return _Failure(error, told)
 
-    def _client(self) -> Any:
-        generation, client = self._connection
-        if generation != _fork.generation():  # a child must not write into its parent's connections
-            client = self._connect()
-            self._connection = (_fork.generation(), client)
-            self._closed = threading.Event()
-        return client
+    def _connections(self) -> "_Connections":
+        if self._own.generation != _fork.generation():  # a child must not write into its parent's connections
+            self._own = _Connections(self._connect())
+        return self._own
 
     def close(self) -> None:
-        """Close all connections; a call that waits gives up."""
-        generation, client = self._connection
-        self._closed.set()
-        if generation == _fork.generation():
-            client.close()
+        """Close all connections, each that is in use when its call ends; a call that waits gives up."""
+        if self._own.generation == _fork.generation():
+            self._own.close()
+
+
+class _Connections:
+    """The connections of one process. What is closed while calls use it is closed by the last of them.
+
+    Closing it under them would leave open what they connect at that very moment, and nobody would close that.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self.generation = _fork.generation()
+        self.closed = threading.Event()
+        self._client, self._calls = client, 0
+        self._lock = threading.RLock()  # the garbage collector closes, too, wherever a thread happens to be
+
+    @contextmanager
+    def used(self) -> Iterator[Any]:
+        """Yield a client to call with; None once this is closed."""
+        with self._lock:
+            self._calls += 1
+            client = None if self.closed.is_set() else self._client
+        try:
+            yield client
+        finally:
+            with self._lock:
+                self._calls -= 1
+                self._let_go()
+
+    def close(self) -> None:
+        """Take no more calls."""
+        with self._lock:
+            self.closed.set()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self.closed.is_set() and not self._calls:
+            self._client.close()
 
 
 def _httpx() -> Any:

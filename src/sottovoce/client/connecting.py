@@ -6,6 +6,7 @@ from typing import Any, overload
 from sottovoce._checks import number
 from sottovoce.client._addresses import Address
 from sottovoce.client._service import Service
+from sottovoce.client._wants import Accepts
 from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries
@@ -25,6 +26,7 @@ def connect(
     key: str | None = None,
     queue: str | os.PathLike[str] | TellQueue | None = None,
     privacy: LocalDP | None = None,
+    raw_losses: bool = False,
     retries: Retries | None = None,
     timeout: float = 30.0,
     certificates: Any = None,
@@ -39,6 +41,7 @@ def connect(
     evaluations: str,
     key: str | None = None,
     privacy: LocalDP | None = None,
+    raw_losses: bool = False,
     retries: Retries | None = None,
     timeout: float = 30.0,
     certificates: Any = None,
@@ -54,6 +57,7 @@ def connect(
     key: str | None = None,
     queue: str | os.PathLike[str] | TellQueue | None = None,
     privacy: LocalDP | None = None,
+    raw_losses: bool = False,
     retries: Retries | None = None,
     timeout: float = 30.0,
     certificates: Any = None,
@@ -77,8 +81,11 @@ def connect(
         until they are delivered: it is made for its owner alone, and is to be guarded like the losses themselves.
         Without it a tell that cannot be delivered raises `ServiceAway`.
     privacy
-        `LocalDP(epsilon)` to insist on it: nothing is told to a study that wants raw losses, or whose reports spend
-        more, whatever the service says.
+        `LocalDP(epsilon)`: the most that owners of losses agree to. Nothing is told to a study that wants raw losses,
+        or whose reports spend more, whatever the service says.
+    raw_losses
+        Whether the service may be told losses as they are, as under every guarantee but `LocalDP`: it then sees them,
+        and is trusted with them. Without this no raw loss is sent, even if the service says that it wants them.
     retries
         How often calls are repeated while the service is away.
     timeout
@@ -99,19 +106,18 @@ def connect(
         raise ValueError("evaluations= is in place of study=, and has no queue=: pass it without these")
     address = Address.of(url, insecure=insecure)
     retries = _checked_retries(retries)
-    if privacy is not None and not isinstance(privacy, LocalDP):
-        raise TypeError(f"privacy must be LocalDP: other guarantees are the service's to keep, got {privacy!r}")
+    accepts = Accepts(privacy, raw_losses)
     waiting = queue if queue is None or isinstance(queue, TellQueue) else TellQueue(queue)
     service = Service(address, key, number("timeout", timeout, above=0), certificates)
     if evaluations is not None:
         named = _checked_name(evaluations, "evaluations")
-        return RemoteEvaluations(service, named, retries=retries, privacy=privacy)
+        return RemoteEvaluations(service, named, retries=retries, accepts=accepts)
     try:
         name = _only_study(service, retries) if study is None else _checked_name(study)
     except BaseException:
         service.close()
         raise
-    return RemoteStudy(service, name, retries=retries, queue=waiting, privacy=privacy)
+    return RemoteStudy(service, name, retries=retries, queue=waiting, accepts=accepts)
 
 
 def _checked_retries(retries: Any) -> Retries:

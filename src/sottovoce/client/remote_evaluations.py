@@ -12,7 +12,7 @@ from sottovoce._checks import choice, whole
 from sottovoce.client._answers import Facts
 from sottovoce.client._courier import Told, send_to
 from sottovoce.client._service import Service
-from sottovoce.client._wants import Wants
+from sottovoce.client._wants import Accepts, Wants
 from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination
@@ -20,7 +20,6 @@ from sottovoce.errors import NotReleased, ServiceError, WrongReport
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.private_evaluations import Assignment
 from sottovoce.evaluations.released_mean import ReleasedMean, Scale
-from sottovoce.privacy import LocalDP
 from sottovoce.privacy.local import Channel
 
 __all__ = ["RemoteEvaluations"]
@@ -39,8 +38,10 @@ class RemoteEvaluations:
         The connection.
     name
         Of the evaluations.
-    retries, privacy
+    retries
         As for `connect`.
+    accepts
+        What the service may be told: `privacy` and `raw_losses` of `connect`.
 
     Examples
     --------
@@ -50,9 +51,9 @@ class RemoteEvaluations:
     RemoteEvaluations('checkout' at 'https://decide.example')
     """
 
-    def __init__(self, service: Service, name: str, *, retries: Retries, privacy: LocalDP | None) -> None:
+    def __init__(self, service: Service, name: str, *, retries: Retries, accepts: Accepts) -> None:
         self.name = name
-        self._books = _RemoteBooks(service, name, retries, privacy)
+        self._books = _RemoteBooks(service, name, retries, accepts)
         self._service = service
         weakref.finalize(self, service.close)  # it need not be closed
 
@@ -106,7 +107,8 @@ class RemoteEvaluations:
         ids
             What `assign` returned, one or an array of them.
         losses
-            A number for each id. Under `LocalDP` losses are refused before anything is sent.
+            A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
+            before anything is sent.
         report
             In place of losses under `LocalDP`.
         late
@@ -137,8 +139,8 @@ class RemoteEvaluations:
 
     @property
     def channel(self) -> Channel | None:
-        """Under `LocalDP`: what owners privatise their losses with; None otherwise."""
-        return self._books.wants.channel()
+        """Under `LocalDP`: what owners privatise with, once they have said what it may spend; None otherwise."""
+        return self._books.wants.agreed()
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -200,10 +202,10 @@ class _RemotePlaces:
 class _RemoteBooks:
     """What `Evaluation` needs of whoever keeps it: a service."""
 
-    def __init__(self, service: Service, name: str, retries: Retries, privacy: LocalDP | None) -> None:
+    def __init__(self, service: Service, name: str, retries: Retries, accepts: Accepts) -> None:
         self._service, self._name, self._retries = service, name, retries
         to = Destination(service.address.base, name)
-        self.wants = Wants(service, to, None, privacy, retries, service.address.of_evaluations(name, "channel"))
+        self.wants = Wants(service, to, None, accepts, retries, service.address.of_evaluations(name, "channel"))
         self._handles: dict[int, _RemotePlaces] = {}
         self._scale: Scale | None = None
         self._released: dict[int, ReleasedMean] = {}
@@ -289,6 +291,7 @@ class _RemoteBooks:
     def _checked(self, values: Any, ids: Any) -> tuple[str, tuple[float, ...]]:
         channel = self.wants.channel()
         if channel is None:
+            self.wants.refuse_raw()
             return "loss", checked_losses(values, ids)
         return "report", checked_reports(values, ids, channel)
 

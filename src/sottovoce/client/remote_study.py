@@ -12,7 +12,7 @@ from sottovoce.client._answers import Facts, action_of, actions_of, outstanding_
 from sottovoce.client._courier import Courier, Told, send
 from sottovoce.client._reports import KeptReports
 from sottovoce.client._service import Service
-from sottovoce.client._wants import Wants
+from sottovoce.client._wants import SAY_WHAT, Accepts, Wants
 from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
@@ -41,8 +41,10 @@ class RemoteStudy:
         The connection.
     name
         Of the study.
-    retries, queue, privacy
+    retries, queue
         As for `connect`.
+    accepts
+        What the service may be told: `privacy` and `raw_losses` of `connect`.
 
     Examples
     --------
@@ -53,12 +55,12 @@ class RemoteStudy:
     """
 
     def __init__(
-        self, service: Service, name: str, *, retries: Retries, queue: TellQueue | None, privacy: LocalDP | None
+        self, service: Service, name: str, *, retries: Retries, queue: TellQueue | None, accepts: Accepts
     ) -> None:
         self.name = name
         self._service, self._retries = service, retries
         self._to = Destination(service.address.base, name)
-        self._wants = Wants(service, self._to, queue, privacy, retries)
+        self._wants = Wants(service, self._to, queue, accepts, retries)
         self._courier = None if queue is None else Courier(service, self._to, self._wants, queue, retries)
         self._reports = KeptReports(queue, self._to)
         weakref.finalize(self, service.close)  # a remote study need not be closed
@@ -106,7 +108,8 @@ class RemoteStudy:
         ids
             The id of one action, or an array of them.
         losses
-            A number for each id. Under `LocalDP` losses are refused before anything is sent.
+            A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
+            before anything is sent.
         report
             In place of losses under `LocalDP`: what `sv.local.privatise(loss, remote.channel)` returned for each id.
             Privatise a loss once, and repeat the call with the same report; `tell_privately` sees to that.
@@ -119,12 +122,13 @@ class RemoteStudy:
         if channel is None:
             if report is not None:
                 raise WrongReport("report= is for LocalDP; this study wants the loss itself")
+            self._wants.refuse_raw()
             return self._told(Tell("loss", named, checked_losses(losses, named), late))
         if losses is not None or report is None:
             raise raw_loss_refused("remote")
         return self._told(Tell("report", named, checked_reports(report, named, channel), late))
 
-    def tell_privately(self, ids: Any, losses: Any, *, late: str = "error") -> Told:
+    def tell_privately(self, ids: Any, losses: Any, *, privacy: LocalDP | None = None, late: str = "error") -> Told:
         """Privatise losses here, under `LocalDP`, and send the reports; the losses themselves go no further.
 
         A loss is privatised once: when a call is repeated, because its answer never came, it sends the reports that
@@ -137,12 +141,17 @@ class RemoteStudy:
             The id of one action, or an array of them.
         losses
             A number for each id.
+        privacy
+            `LocalDP(epsilon)`: the most that the owner of a loss agrees to; nothing is sent to a study whose reports
+            spend more. May be left out only where `connect` was given it.
         late
             As for `tell`.
         """
         choice("late", late, ("error", "drop"))
+        if privacy is None and not self._wants.pinned:
+            raise WrongReport(SAY_WHAT)
         named = checked_ids(ids)
-        reports = self._reports.of(named, checked_losses(losses, named), self.channel)
+        reports = self._reports.of(named, checked_losses(losses, named), self._channel(privacy))
         return self._told(Tell("report", named, reports, late))
 
     def _told(self, tell: Tell) -> Told:
@@ -183,8 +192,11 @@ class RemoteStudy:
 
     @property
     def channel(self) -> Channel:
-        """Under `LocalDP`: what owners privatise their losses with."""
-        found = self._wants.channel()
+        """Under `LocalDP`: what owners privatise their losses with, once they have said what it may spend."""
+        return self._channel()
+
+    def _channel(self, privacy: LocalDP | None = None) -> Channel:
+        found = self._wants.agreed(privacy)
         if found is None:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
         return found

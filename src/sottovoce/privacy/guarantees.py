@@ -203,7 +203,7 @@ class LocalDP(Guarantee):
     Parameters
     ----------
     epsilon
-        The privacy budget of one person, against everybody, whoever runs the optimizer included.
+        The privacy budget of one person, against everybody, whoever runs the optimizer included; 8 a report at most.
     contributions
         How many reports one person may send (K). Their budgets add up, so each gets epsilon/K.
 

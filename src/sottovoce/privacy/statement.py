@@ -22,7 +22,7 @@ _NOT_COVERED = (
 _NOT_COVERED_LOCALLY = (
     "people who send more reports than `contributions` says",
     "which events took place, when, and which of them sent a report",
-    "the device of the loss's owner: this begins where the owner makes the report",
+    "the device of the loss's owner, and whoever its program came from: this begins where that makes the report",
     "other releases about the same people: their budgets add up",
 )
 _ADVERSARY = "sees every action, knows every other loss, all public coins and this program."

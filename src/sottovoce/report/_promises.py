@@ -59,7 +59,8 @@ def promise_of(guarantee: Guarantee | None, *, headline: str, simulated: bool) -
     if not guarantee.private:
         return Promise(headline, ("Nothing is promised: no noise is added anywhere.",), False, False)
     where = (
-        "Each loss is blurred before it leaves its owner; even whoever runs the system sees only blurred reports."
+        "Each loss is blurred before it leaves its owner; even whoever runs the system sees only blurred reports, as "
+        "long as the program on the owner's device is not theirs to replace."
         if isinstance(guarantee, LocalDP)
         else "Each loss belongs to one event, and counts as one person's secret. It is read once, added to sums, and "
         "only sums with noise are used."

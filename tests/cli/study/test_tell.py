@@ -224,7 +224,7 @@ def test_the_real_command_reads_a_pipe_and_prints_json(found):
 
     def run(*arguments, **options):
         command = [sys.executable, "-m", "sottovoce", "study", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, **options)
 
     found("create", "spring", *SMALL)
     asked = run("ask", "spring", "--size", "40", "--lines").stdout.splitlines()

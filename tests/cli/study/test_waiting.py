@@ -206,7 +206,7 @@ def test_one_command_is_one_call_for_patience(found, command):
 def test_a_closed_standard_output_is_refused_before_anything_is_asked(spring, found):
     command = [sys.executable, "-m", "sottovoce", "study", "ask", "spring", "--lines"]
     shell = " ".join(command) + " >&-"
-    ended = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, text=True, timeout=120)
+    ended = subprocess.run(["sh", "-c", shell], stderr=subprocess.PIPE, text=True, timeout=600)
     assert ended.returncode == 1
     assert "there is no standard output to print to; nothing was asked" in ended.stderr
     assert found("status", "spring")["asked"] == 0
@@ -214,7 +214,7 @@ def test_a_closed_standard_output_is_refused_before_anything_is_asked(spring, fo
 
 def test_the_real_command_and_the_real_head(spring, found):
     command = f"{sys.executable} -m sottovoce study ask spring --size 2000 --lines | head -1"
-    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=600)
     assert len(ids_of(ended.stdout)) == 1
     assert ended.stderr.startswith("the reader has gone away: ")
     assert "Traceback" not in ended.stderr

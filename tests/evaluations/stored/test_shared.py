@@ -51,7 +51,7 @@ def serve(url, seed, people):
     return work
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("processes", [2, 6] if SOAK else [2])
 def test_processes_share_evaluations_and_totals_are_exact(processes, url, opened, plain):
     evaluations = opened(url, **plain, patience=None)
@@ -70,14 +70,14 @@ def test_processes_share_evaluations_and_totals_are_exact(processes, url, opened
     tally(f"{processes} processes that evaluate at once", url, "totals exact")
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("way", ["statement", "commit", "time"])
 def test_a_kill_loses_nothing_that_was_acknowledged_and_counts_nothing_twice(way, url, plain):
     """Killed before and after a statement, or a commit: what was told is in the sum once, whoever releases."""
     kill_and_check(way, url, plain)
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_a_kill_at_an_erasure_leaves_it_to_the_next(sqlite_url, plain):
     kill_and_check("erasure", sqlite_url, plain)
 
@@ -345,7 +345,7 @@ def anything(url, seed, calls):
     return work
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_whatever_processes_do_at_once_sums_are_exact(url, opened, plain):
     """A loss that was acknowledged is in its sum; all others are the middle, told or missing. What was read stays."""
     opened(url, **plain, patience=30).close()

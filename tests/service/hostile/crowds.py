@@ -41,7 +41,7 @@ class Crowd:
     def __exit__(self, *_):
         self._over.set()
         for one in self._children:
-            one.join(60)
+            one.join(600)
             if one.is_alive():
                 one.kill()
                 one.join()
@@ -50,7 +50,7 @@ class Crowd:
     def done(self):
         return sum(count.value for count in self._counts)
 
-    def wait_for(self, more, seconds=60):
+    def wait_for(self, more, seconds=600):
         """Wait until so many more calls were answered: so what happens next happens among calls."""
         goal, end = self.done + more, time.monotonic() + seconds
         while self.done < goal:
@@ -76,7 +76,9 @@ class Crowd:
         def work(which):
             try:
                 queue = self._folder / f"queue{number}.db" if which % 2 == 0 else None
-                with sv.connect(base, study=study, key=key, queue=queue, retries=PATIENT, timeout=20.0) as remote:
+                with sv.connect(
+                    base, study=study, key=key, queue=queue, retries=PATIENT, timeout=20.0, raw_losses=True
+                ) as remote:
                     _use(remote, httpx_client(base, key), study, random.Random(f"{seed} {which}"), note, self._over)
                     remote.flush()
             except BaseException:

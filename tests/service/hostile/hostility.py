@@ -87,7 +87,7 @@ class Served:
         self.wait()
         return self
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=600):
         """Wait until it answers."""
         for _ in range(seconds * 20):
             assert self.process.poll() is None, self.log.read_text()[-3000:]
@@ -118,7 +118,7 @@ class Served:
                 os.kill(one, signal.SIGKILL)
         self.process.wait()
 
-    def stop(self, seconds=60):
+    def stop(self, seconds=600):
         """Stop it in good order; return its exit status."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
@@ -129,9 +129,10 @@ class Served:
             raise
 
     def connect(self, key, study="spring", **options):
-        return sv.connect(self.base, study=study, key=key, **{"retries": PATIENT, "timeout": 30.0} | options)
+        wished = {"retries": PATIENT, "timeout": 300.0, "raw_losses": True} | options
+        return sv.connect(self.base, study=study, key=key, **wished)
 
     def client(self, key=None, **options):
         headers = options.pop("headers", {}) | ({} if key is None else {"Authorization": f"Bearer {key}"})
-        options = {"timeout": 30.0, "verify": _NOTHING_SECRET} | options
+        options = {"timeout": 300.0, "verify": _NOTHING_SECRET} | options
         return httpx.Client(base_url=self.base, headers=headers, trust_env=False, **options)

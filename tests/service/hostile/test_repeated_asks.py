@@ -1,5 +1,6 @@
 """The same ask again, from many at once, over several workers, after a death: one action, the same for everybody."""
 
+import functools
 import json
 import os
 import threading
@@ -43,7 +44,7 @@ def at_once(calls):
     return found
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postgres_url):
     sv.Study.open(postgres_url, name="spring", **small_study()).close()
     first, second = (new_key(postgres_url, ["ask", "read"])[1] for _ in range(2))
@@ -78,7 +79,7 @@ def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postg
     assert status.asked == len(got) + status.forgotten
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept, serving, sqlite_url, shelf):
     """Before the answer is on record the repetition gets another action; from then on the same one."""
@@ -90,14 +91,29 @@ def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept,
         found = []
         asking = threading.Thread(target=lambda: found.append(remote.ask()))
         asking.start()
-        served.process.wait(30)
+        served.process.wait(600)
         served.start()
-        asking.join(60)
+        asking.join(600)
         remote.tell(found[0].id, 0.5)
         status = remote.status()
         assert status.told == 1
         assert status.outstanding == (0 if kept else 1)
         assert os.path.exists(shelf / "dead")
+
+
+def test_two_workers_that_answer_the_same_requests_in_another_order_do_not_wait_in_a_circle(postgres_url):
+    """PostgreSQL ends one of those who wait for each other, and its callers would be told that the storage is away."""
+    asked = [Request.of("spring", "client", str(number), "one dense") for number in range(300)]
+    stores = [ServiceStore(postgres_url) for _ in range(2)]
+    try:
+        answers = [[(one, body) for one in asked] for body in (b"mine", b"yours")]
+        answers[1].reverse()
+        keep = [functools.partial(Requests(store).keep, made) for store, made in zip(stores, answers, strict=True)]
+        beaten = at_once(keep)
+        assert [len(one) for one in beaten] in ([0, 300], [300, 0])  # and nobody was refused
+    finally:
+        for store in stores:
+            store.close()
 
 
 def test_an_answer_is_forgotten_after_a_day_and_not_before(url, monkeypatch):

@@ -28,12 +28,12 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce._losses import as_float
 from sottovoce.privacy.grid import LossGrid
+from sottovoce.privacy.local.one_bit import LARGEST_EPSILON
 from sottovoce.privacy.noise import Noise, Sampler, SecureNoise, add, laplace_for
 
 __all__ = ["LaplaceChannel"]
 
 _TAIL = 40  # scales of noise beyond the grid at which a report is cut
-_LARGEST_EPSILON = 30.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class LaplaceChannel:
     def __post_init__(self) -> None:
         grid = LossGrid(*self.loss_range, bits=whole("bits", self.bits, most=20))
         object.__setattr__(self, "loss_range", (grid.low, grid.high))
-        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0, at_most=_LARGEST_EPSILON))
+        object.__setattr__(self, "epsilon", number("epsilon", self.epsilon, above=0, at_most=LARGEST_EPSILON))
 
     @property
     def grid(self) -> LossGrid:

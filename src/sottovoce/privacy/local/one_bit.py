@@ -33,7 +33,7 @@ _RANDOM_BITS = 64
 _WORDS = 1 << _RANDOM_BITS  # as many words can be drawn
 _LOSS_BITS = 53  # all that a float holds
 _EXPONENTIAL_BITS = 128
-_LARGEST_EPSILON = 30.0
+LARGEST_EPSILON = 8.0  # then a report is right in 2,981 of 2,982 cases: beyond it nothing is hidden
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class OneBitChannel:
         if not (low < high and math.isfinite(high - low)):
             raise ValueError(f"loss_range must be (low, high), finite, with low < high, got {self.loss_range!r}")
         epsilon = float(self.epsilon)
-        if not 0 < epsilon <= _LARGEST_EPSILON:
-            raise ValueError(f"epsilon must be above 0 and at most {_LARGEST_EPSILON:g}, got {self.epsilon!r}")
+        if not 0 < epsilon <= LARGEST_EPSILON:
+            raise ValueError(f"epsilon must be above 0 and at most {LARGEST_EPSILON:g}, got {self.epsilon!r}")
         object.__setattr__(self, "loss_range", (low, high))
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "least", _least_threshold(epsilon))

@@ -69,7 +69,8 @@ class Requests:
         now = time.time()
         beaten: list[Request] = []
         with self._store.transaction() as raw:
-            for one, body in answers:
+            # In one order for all: workers that answer the same requests would else wait for each other in a circle.
+            for one, body in sorted(answers):
                 made = raw.execute(
                     statement, (one.study, one.client, one.digest, one.asks, zlib.compress(body, 1), now)
                 )

@@ -38,10 +38,11 @@ export class OneBitChannel {
   toJSON(): PlainChannel;
 }
 
-export function channelFrom(plain: PlainChannel): OneBitChannel;
+/** The channel that a service has described, if its reports spend no more than `epsilon`. */
+export function channelFrom(plain: PlainChannel, epsilon: number): OneBitChannel;
 
 /** The report of a loss, on its owner's side. */
-export function privatise(loss: number, channel: OneBitChannel | PlainChannel): Report;
+export function privatise(loss: number, channel: OneBitChannel): Report;
 
 /** A finite loss as a JSON number that takes as much room as any other. */
 export function lossText(loss: number): string;
@@ -92,16 +93,27 @@ export interface Retries {
   timeout?: number;
 }
 
-export interface ConnectOptions {
+/** What the service may have. There is no default: it is for the page to say, and never for the service. */
+export type Accepted =
+  | {
+      /**
+       * The most that a report may spend, above 0 and at most 8. Nothing is told to a study that wants raw losses, or
+       * whose reports spend more, whatever the service says.
+       */
+      epsilon: number;
+      rawLosses?: false;
+    }
+  | {
+      /** The service may see the losses themselves, of a study without local privacy. */
+      rawLosses: true;
+      epsilon?: undefined;
+    };
+
+export type ConnectOptions = Accepted & {
   /** The name of the study. */
   study: string;
   /** What `sottovoce serve key create` has shown. In a public page everybody can read it: let it ask and tell only. */
   key?: string;
-  /**
-   * The most that a report may spend. With it nothing is told to a study that wants raw losses, or whose reports spend
-   * more, whatever the service says.
-   */
-  epsilon?: number;
   retries?: Retries;
   /** Losses that may wait in memory; 1000 unless told. */
   most?: number;
@@ -109,7 +121,7 @@ export interface ConnectOptions {
   insecure?: boolean;
   /** In place of the platform's. */
   fetch?: typeof fetch;
-}
+};
 
 /** A study that a service holds. */
 export class RemoteStudy {

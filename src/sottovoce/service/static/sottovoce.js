@@ -6,8 +6,11 @@
  * service sees one random bit. Thresholds are those of the Python channel (privacy/local/one_bit.py) to the last bit:
  * whole numbers of 64 bits, reckoned with BigInt. Proof and sensitivity stand there.
  *
- * Three rules that this file keeps:
- * - A raw loss is never sent to a study with local privacy, and to no study before it is known what that wants.
+ * Four rules that this file keeps:
+ * - How much a report may spend is for the page to say, never for the service: there is no default, and a service that
+ *   wants more gets nothing.
+ * - A raw loss is never sent to a study with local privacy, and to no study at all unless the page has said in words
+ *   (`rawLosses: true`) that the service may have it. That the service says so is not enough.
  * - A loss is privatised once. Whoever repeats a call sends the same report: a second one would cost its owner the
  *   budget a second time, and a service that swallows answers could ask for as many as it likes.
  * - What waits to be sent waits in memory, never in localStorage or the like: losses must not lie about on devices that
@@ -21,7 +24,7 @@ const RANDOM_BITS = 64n;
 const WORDS = 1n << RANDOM_BITS; // as many words can be drawn
 const LOSS_BITS = 53; // all that a number holds
 const EXPONENTIAL_BITS = 128n;
-const LARGEST_EPSILON = 30;
+const LARGEST_EPSILON = 8; // then a report is right in 2,981 of 2,982 cases: beyond it nothing is hidden
 
 const REPORTS_KEPT = 10_000;
 const LONGEST_KEPT_ALIVE = 60_000; // browsers allow 64 kB after the page is gone
@@ -54,12 +57,9 @@ export class OneBitChannel {
     if (!(low < high && Number.isFinite(high - low))) {
       throw new RangeError("loss_range must be [low, high], finite, with low < high");
     }
-    if (!(typeof epsilon === "number" && epsilon > 0 && epsilon <= LARGEST_EPSILON)) {
-      throw new RangeError(`epsilon must be above 0 and at most ${LARGEST_EPSILON}`);
-    }
     this.kind = "one-bit";
     this.lossRange = Object.freeze([low, high]);
-    this.epsilon = epsilon;
+    this.epsilon = checkedEpsilon(epsilon);
     this.#least = leastThreshold(epsilon);
     if (2n * this.#least >= WORDS) {
       throw new RangeError("epsilon is too small: the report would not depend on the loss at all");
@@ -86,20 +86,36 @@ export class OneBitChannel {
   }
 }
 
-/** The channel that a service has described. */
-export function channelFrom(plain) {
+/** The channel that a service has described, if its reports spend no more than `epsilon`. */
+export function channelFrom(plain, epsilon) {
   if (plain?.kind !== "one-bit") {
     throw new SottovoceError("this study's channel is not the one of one bit, and no other is known here");
   }
   if (!Array.isArray(plain.loss_range) || plain.loss_range.length !== 2) {
     throw new SottovoceError("the service's answer is not a channel");
   }
+  if (!(plain.epsilon <= checkedEpsilon(epsilon))) throw disagreed();
   return new OneBitChannel(plain.loss_range, plain.epsilon);
 }
 
-/** The report of a loss, on its owner's side; `channel` is a channel, or what a service says of one. */
+/** The report of a loss, on its owner's side. */
 export function privatise(loss, channel) {
-  return (channel instanceof OneBitChannel ? channel : channelFrom(channel)).privatise(loss);
+  if (!(channel instanceof OneBitChannel)) {
+    throw new TypeError("channel must be a OneBitChannel: channelFrom(what the service says, epsilon) makes one");
+  }
+  return channel.privatise(loss);
+}
+
+function checkedEpsilon(epsilon) {
+  if (typeof epsilon !== "number" || !(epsilon > 0 && epsilon <= LARGEST_EPSILON)) {
+    throw new RangeError(`epsilon must be above 0 and at most ${LARGEST_EPSILON}`);
+  }
+  return epsilon;
+}
+
+function disagreed() {
+  const words = "the study does not keep the local privacy that was agreed on; nothing was told";
+  return new SottovoceError(words, "configuration-mismatch");
 }
 
 /** Smallest whole m with (2^64 - m)/m at most (a lower bound of) e^epsilon: rounded inward. */
@@ -302,7 +318,8 @@ export class RemoteStudy {
   #service;
   #study;
   #path;
-  #epsilon;
+  #epsilon; // the most that a report may spend
+  #rawLosses; // whether the page has said that losses may be sent as they are
   #most;
   #channel; // undefined: not known yet; null: the study wants raw losses
   #asking; // of the channel
@@ -312,14 +329,21 @@ export class RemoteStudy {
   #leaving = () => this.#sendAll();
   #hiding = () => globalThis.document?.visibilityState === "hidden" && this.#sendAll();
 
-  constructor(service, { study, epsilon, most = 1000 }) {
+  constructor(service, { study, epsilon, rawLosses = false, most = 1000 }) {
     if (typeof study !== "string" || !study || study === "." || study === "..") {
       throw new TypeError("study must be the name of a study");
+    }
+    if ((epsilon === undefined) !== (rawLosses === true)) {
+      throw new TypeError(
+        "say what the service may have: epsilon, the most that a report of a loss may spend, under local privacy; " +
+          "or rawLosses: true, if it may see the losses themselves. One of the two",
+      );
     }
     this.#service = service;
     this.#study = study;
     this.#path = `/studies/${encodeURIComponent(study)}`;
-    this.#epsilon = epsilon;
+    this.#rawLosses = rawLosses === true;
+    this.#epsilon = this.#rawLosses ? LARGEST_EPSILON : checkedEpsilon(epsilon);
     this.#most = most;
     globalThis.addEventListener?.("pagehide", this.#leaving);
     globalThis.document?.addEventListener?.("visibilitychange", this.#hiding);
@@ -421,14 +445,11 @@ export class RemoteStudy {
   async #findOut() {
     let found;
     try {
-      found = channelFrom(await this.#service.call("GET", `${this.#path}/channel`));
+      found = channelFrom(await this.#service.call("GET", `${this.#path}/channel`), this.#epsilon);
     } catch (error) {
       if (error.kind !== NO_CHANNEL) throw error; // no other refusal may set raw losses free
+      if (!this.#rawLosses) throw disagreed(); // nor does this one: the page has to
       found = null;
-    }
-    if (this.#epsilon !== undefined && !(found !== null && found.epsilon <= this.#epsilon)) {
-      const words = "the study does not keep the local privacy that was agreed on; nothing was told";
-      throw new SottovoceError(words, "configuration-mismatch");
     }
     this.#channel = found;
     return found;
@@ -518,7 +539,11 @@ function counts(plain, size) {
   return { recorded, already, dropped };
 }
 
-/** Connect to a study of a service: `connect("https://decide.example", { study: "spring", key })`. */
-export function connect(url, { study, key, epsilon, retries, insecure, most, fetch } = {}) {
-  return new RemoteStudy(new Service(url, { key, retries, insecure, fetch }), { study, epsilon, most });
+/**
+ * Connect to a study of a service: `connect("https://decide.example", { study: "spring", key, epsilon: 1 })`. `epsilon` is
+ * the most that a report may spend; a study that wants more, or raw losses, is told nothing. For a study without local
+ * privacy, whose service may see the losses, pass `rawLosses: true` in its place.
+ */
+export function connect(url, { study, key, epsilon, rawLosses, retries, insecure, most, fetch } = {}) {
+  return new RemoteStudy(new Service(url, { key, retries, insecure, fetch }), { study, epsilon, rawLosses, most });
 }
