@@ -24,10 +24,18 @@ class SQLiteConnection(sqlite3.Connection):
         self._interrupts: list[BaseException] = []  # of functions, since the last one was passed on
 
     def cursor(self, *arguments: Any, **options: Any) -> Any:
-        """Return a cursor; `execute` and the like come by theirs in this way, too."""
+        """Return a cursor, and remember it."""
         made = super().cursor(*arguments, **options)
         self._cursors.add(made)
         return made
+
+    def execute(self, *arguments: Any) -> Any:
+        """Execute a statement by a cursor that is remembered, too."""
+        return self.cursor().execute(*arguments)
+
+    def executemany(self, *arguments: Any) -> Any:
+        """Execute a statement for many values, likewise."""
+        return self.cursor().executemany(*arguments)
 
     def close_cursors(self) -> None:
         """Let go of all that is being read."""

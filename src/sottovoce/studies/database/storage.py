@@ -248,10 +248,12 @@ class Storage:
         """Let go of a connection that may be broken, so that the next transaction begins with a fresh one."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(SQLAlchemyError):
+            with suppress(Exception):  # what was cut short may have left it in any state
                 connection.invalidate()
                 connection.close()
         self._close_opened()
+        if self._turns is not None:
+            self._turns.release()
 
     def _close_opened(self) -> None:
         """Close the driver's connections, whatever SQLAlchemy knows of them."""
@@ -278,7 +280,7 @@ class Storage:
     def check(self) -> None:
         """Look for damage to the structure of the file; what is in the rows has checksums of its own."""
         if self.is_sqlite:
-            with self.transaction() as connection:
+            with self.unwinding(), self.transaction() as connection:
                 (found,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
             if found != "ok":
                 raise StudyDamaged(
@@ -291,7 +293,7 @@ class Storage:
             return
         connection, self._connection = self._connection, None
         if connection is not None:
-            with suppress(SQLAlchemyError):  # what was cut short may have left it in any state
+            with suppress(Exception):
                 connection.close()
         self._close_opened()
         self._engine.dispose()
