@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sqlite3
+import sys
 import time
 import weakref
 from collections.abc import Iterator
@@ -149,6 +150,7 @@ class Storage:
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
         """Turn the errors of databases into ours; let go of a connection that may be broken."""
+        before = sys.exc_info()[1]  # whoever calls may be dealing with an interrupt of its own
         try:
             yield
         except FileReplaced:
@@ -157,13 +159,16 @@ class Storage:
         except (SottovoceError, GeneratorExit):  # whoever was cut short and is collected now has let go before
             raise
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
-            interrupt = self._interrupt_behind(problem)
+            interrupt = self._interrupt_behind(problem) or _interrupt_in(problem, before)
             self._forget_broken()
             if interrupt is not None:
                 raise interrupt from None
             raise explained(problem, self.name) from None
         except BaseException as problem:  # perhaps in the midst of a commit: nothing half done may be committed later
             self._forget_broken()
+            interrupt = _interrupt_in(problem, before)
+            if interrupt is not None and interrupt is not problem:
+                raise interrupt from None
             if _is_of_server(problem):
                 raise explained(problem, self.name) from None
             raise
@@ -447,6 +452,16 @@ def _set_up_postgresql(connection: Any, _record: Any) -> None:
     connection.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * pulse.IDLE_SECONDS)}")
     connection.execute(f"SET tcp_user_timeout = {int(1000 * pulse.IDLE_SECONDS)}")  # it does not read what it asked for
     refuse_foreign_postgresql(connection, "the database")
+
+
+def _interrupt_in(problem: BaseException, before: BaseException | None) -> BaseException | None:
+    """Return the interrupt that an error came from: SQLAlchemy, cut short, may fail in dealing with it."""
+    found: BaseException | None = problem
+    while found is not None and found is not before:
+        if not isinstance(found, Exception):
+            return found
+        found = found.__context__
+    return None
 
 
 def _is_in_transaction(raw: Any) -> bool:
