@@ -75,6 +75,17 @@ def test_events_of_segments_add_up_and_go_on_after_a_restart(opened, url):
     assert found.ok, str(found)
 
 
+@pytest.mark.parametrize("horizon", [48, 54, 66])
+def test_what_was_given_back_for_another_segment_is_asked_again_and_once(opened, url, horizon):
+    study = opened(url, **segmented(horizon=horizon, patience=None))
+    ids = [study.ask(segment="phone").id for _ in range(horizon - 14)]  # reserves some ahead
+    ids += study.ask(study.remaining - 1, segment="desktop").ids.tolist()  # for which these are given back
+    ids.append(study.ask(segment="phone").id)
+    assert len(set(ids)) == horizon
+    assert study.remaining == 0
+    assert study.verify().ok
+
+
 def test_a_block_answers_each_event_with_an_action_of_its_segment(opened, url):
     study = opened(url, **segmented())
     wanted = ["desktop", "phone", "phone", "tablet", "desktop"]

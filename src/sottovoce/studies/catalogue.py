@@ -130,7 +130,7 @@ class Catalogue:
 
     def entries(self) -> tuple[StudyEntry, ...]:
         """Return what is there now, by name."""
-        with self._storage.transaction() as connection:
+        with self._storage.unwinding(), self._storage.transaction() as connection:
             if not self._ready:
                 one_at_a_time(connection)
                 migrate(connection)

@@ -455,8 +455,8 @@ class SegmentedStudy(Study):
                         lane.session.note_erasure()
                 for lane in self._family.lanes_here():
                     lane.session.closed = True
-                self._session.closed = True
                 self._session.storage.close()
+                self._session.closed = True
 
 
 def _recorded(told: list[Told]) -> Recorded:

@@ -122,7 +122,7 @@ def state_stored(url: str, name: str, *, domain: Domain | None = None, verify: b
 
 def state_in(storage: Storage, name: str, domain: Domain | None, *, verify: bool) -> StudyStatement:
     """Return the statement of a study of a storage."""
-    with storage.transaction() as connection:
+    with storage.unwinding(), storage.transaction() as connection:
         snapshot = take_snapshot(connection, name, losses=False, numbers_and_states=True)
     found = _stated(storage, name, snapshot, domain)
     return replace(found, verification=verify_in(storage, name, domain)) if verify else found

@@ -479,7 +479,7 @@ class Study:
         status = self.status()
         with self._session.at_rest():
             self._session.check_usable()
-            with self._session.storage.transaction() as connection:
+            with self._session.storage.unwinding(), self._session.storage.transaction() as connection:
                 snapshot = take_snapshot(connection, self.name, losses=False)
             problem = self._session.state.problem
             return exported(snapshot, problem, name=self.name, privacy=self.privacy, status=status)
@@ -597,15 +597,13 @@ class Study:
             if not self._session.closed:
                 with suppress(StorageError):
                     self._give_back()
-                self._session.closed = True
                 self._session.storage.close()
+                self._session.closed = True
 
     def _give_back(self) -> None:
         session = self._session
-
         if session.hand.count:
             session.submit(session.give_back)
-            session.hand.drop()
         session.note_erasure()
 
     def __enter__(self) -> Self:

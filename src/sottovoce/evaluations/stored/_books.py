@@ -289,7 +289,7 @@ class StoredBooks:
     def verify(self) -> EvaluationsVerification:
         """Check all that is stored."""
         engine = self.engine
-        with engine.at_rest():
+        with engine.at_rest(), engine.storage.unwinding():
             engine.check_usable()
             with engine.storage.transaction() as connection:
                 return verify_evaluations(connection, engine.study, self.setting)
@@ -305,8 +305,8 @@ class StoredBooks:
                     if engine.hand:
                         self._assigner.give_all_back()
                     engine.note_erasure()
-                engine.closed = True
                 engine.storage.close()
+                engine.closed = True
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise CopyRefused(

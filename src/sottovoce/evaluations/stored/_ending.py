@@ -74,9 +74,11 @@ class Ender:
 
     def tend(self) -> None:
         """Release all that is complete, whoever has completed it; and erase what it leaves behind."""
-        with self._engine.storage.briefly(begin=False) as raw:
-            complete = CellTable(raw, self._engine.study, self._engine.storage.is_sqlite).complete()
-        self._tend_to(complete)
+        engine = self._engine
+        with engine.at_rest(), engine.storage.unwinding():
+            with engine.storage.briefly(begin=False) as raw:
+                complete = CellTable(raw, engine.study, engine.storage.is_sqlite).complete()
+            self._tend_to(complete)
 
     def tend_quietly(self, numbers: Iterable[int]) -> None:
         """Do so for some, after a call that is on record: should this fail, the call has not, and it is tried again."""
@@ -85,7 +87,7 @@ class Ender:
 
     def _tend_to(self, numbers: Iterable[int]) -> None:
         engine = self._engine
-        with engine.at_rest():  # the state stands still meanwhile
+        with engine.at_rest(), engine.storage.unwinding():  # the state stands still meanwhile
             for number in numbers:
                 if self._is_complete(number):
                     engine.submit_alone(partial(self._release, number))

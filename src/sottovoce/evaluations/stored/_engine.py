@@ -64,7 +64,8 @@ class EvaluationsEngine(Engine[EvaluationsState]):
             self.hand, self.next_hand = self.next_hand, None
 
     def _undone(self) -> None:
-        self.next_hand = None
+        if self.next_hand is not None:  # whether it was committed is not known, if it was cut short
+            self.hand, self.next_hand = Hand(one for one in self.hand if one in self.next_hand), None
 
     def _drop_hand(self) -> None:
         self.hand, self.next_hand = Hand(), None

@@ -25,7 +25,7 @@ __all__ = ["erase", "tend", "tend_to"]
 
 def tend(session: Session) -> None:
     """Do what is due: close rounds that are complete or overdue, and erase what they leave behind."""
-    with session.committer.turn:  # the state stands still meanwhile
+    with session.committer.turn, session.storage.unwinding():  # the state stands still meanwhile
         forget_overdue(session)
         close_complete_rounds(session, [session.state.counters.closed])
         erase(session)
@@ -33,7 +33,7 @@ def tend(session: Session) -> None:
 
 def tend_to(session: Session, filled: Iterable[int]) -> None:
     """Do the same where cells of some rounds have just got the last of their losses."""
-    with session.committer.turn:
+    with session.committer.turn, session.storage.unwinding():
         forget_overdue(session)
         close_complete_rounds(session, filled)
         erase(session)

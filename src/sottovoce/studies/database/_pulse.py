@@ -33,17 +33,22 @@ class Pulse:
     def beating(self, connection: Any) -> Iterator[None]:
         """Beat on a driver's connection; it must end before the commit, for a beat would begin a new transaction."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="sottovoce pulse", daemon=True)
-            self._thread.start()
-        with self._lock:
-            self._connection, self._last = connection, time.monotonic()
-        self._busy.set()
+            thread = threading.Thread(target=self._run, name="sottovoce pulse", daemon=True)
+            thread.start()
+            self._thread = thread
         try:
+            with self._lock:
+                self._connection, self._last = connection, time.monotonic()
+            self._busy.set()
             yield
         finally:
-            self._busy.clear()
-            with self._lock:
-                self._connection = None
+            self.rest()
+
+    def rest(self) -> None:
+        """Beat no more until the next transaction."""
+        self._busy.clear()
+        with self._lock:
+            self._connection = None
 
     def stop(self) -> None:
         """Let the thread end."""

@@ -10,7 +10,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from sottovoce import _fork
 from sottovoce.errors import StorageError
 
 try:
@@ -35,21 +34,15 @@ class Turns:
     def __init__(self, path: str, seconds: float) -> None:
         self._path, self._seconds = path, seconds
         self._descriptor: int | None = None
-        self._generation = _fork.generation()
-        self._depth = 0
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold the lock; used by one thread at a time, which may hold it already."""
-        if self._depth == 0:
-            self._acquire()
-        self._depth += 1
+        """Hold the lock; used by one thread at a time, which does not hold it yet."""
         try:
+            self._acquire()
             yield
         finally:
-            self._depth -= 1
-            if self._depth == 0:
-                self._release()
+            self.release()
 
     def _acquire(self) -> None:
         if fcntl is None:
@@ -78,8 +71,8 @@ class Turns:
                         fcntl.flock(descriptor, fcntl.LOCK_UN)
                     got.set()
 
-        threading.Thread(target=wait, name="sottovoce turn", daemon=True).start()
         try:
+            threading.Thread(target=wait, name="sottovoce turn", daemon=True).start()
             if got.wait(self._seconds):
                 return
             raise StorageError(
@@ -94,7 +87,8 @@ class Turns:
                     self._descriptor = None  # the thread has it, and lets go of the lock
             raise
 
-    def _release(self) -> None:
+    def release(self) -> None:
+        """Let go of the lock, held or not."""
         if self._descriptor is not None:
             with suppress(OSError):
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
@@ -102,7 +96,6 @@ class Turns:
     def close(self) -> None:
         """Close the file. In a forked child, too: a copy of the descriptor would hold its parent's lock."""
         descriptor, self._descriptor = self._descriptor, None
-        self._depth = 0
         if descriptor is not None:
             with suppress(OSError):
                 os.close(descriptor)

@@ -8,6 +8,7 @@ import logging
 import os
 import re
 import sqlite3
+import sys
 import time
 import weakref
 from collections.abc import Iterator
@@ -20,6 +21,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import (
     ArgumentError,
+    DBAPIError,
     NoSuchModuleError,
     OperationalError,
     SQLAlchemyError,
@@ -32,6 +34,7 @@ from sottovoce.studies.database import _pulse as pulse
 from sottovoce.studies.database._files import DatabaseFile, FileReplaced
 from sottovoce.studies.database._foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
 from sottovoce.studies.database._pulse import Pulse
+from sottovoce.studies.database._sqlite import SQLiteConnection
 from sottovoce.studies.database._turns import Turns
 from sottovoce.studies.database.cells import get_bit, set_bit
 from sottovoce.studies.database.errors import explained, is_busy
@@ -70,7 +73,8 @@ class Storage:
         self._generation = _fork.generation()
         self.url = parsed_url(url)
         self.file = DatabaseFile(path_in(self.url), create=create) if self.is_sqlite else None
-        self._engine = _engine(self.url, self.file)
+        self._opened: weakref.WeakSet[Any] = weakref.WeakSet()  # the driver's connections
+        self._engine = _engine(self.url, self.file, self._opened)
         self._turns = None if self.file is None else Turns(f"{os.path.realpath(self.file.path)}-turns", BUSY_SECONDS)
         self._connection: Connection | None = None
         self._schema: int | None = None  # as it was when foreign things were last looked for
@@ -146,21 +150,59 @@ class Storage:
     @contextmanager
     def _in_plain_words(self) -> Iterator[None]:
         """Turn the errors of databases into ours; let go of a connection that may be broken."""
+        before = sys.exc_info()[1]  # whoever calls may be dealing with an interrupt of its own
         try:
             yield
         except FileReplaced:
             self._abandon()
             raise
-        except SottovoceError:
+        except (SottovoceError, GeneratorExit):  # whoever was cut short and is collected now has let go before
             raise
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
+            interrupt = self._interrupt_behind(problem) or _interrupt_in(problem, before)
             self._forget_broken()
+            if interrupt is not None:
+                raise interrupt from None
             raise explained(problem, self.name) from None
         except BaseException as problem:  # perhaps in the midst of a commit: nothing half done may be committed later
             self._forget_broken()
+            interrupt = _interrupt_in(problem, before)
+            if interrupt is not None and interrupt is not problem:
+                raise interrupt from None
             if _is_of_server(problem):
                 raise explained(problem, self.name) from None
             raise
+
+    @contextmanager
+    def unwinding(self) -> Iterator[None]:
+        """Let go of everything, should the block be cut short.
+
+        An interrupt can come between a transaction and its `with`: then nobody leaves that. Here nothing is taken, and
+        nothing is let go of at a regular end, so that it does not matter where this is interrupted.
+        """
+        try:
+            yield
+        except GeneratorExit:
+            raise
+        except BaseException:
+            self.let_go()
+            raise
+
+    def let_go(self) -> None:
+        """Undo and let go of what a call has left that was cut short; do nothing if there is nothing."""
+        if self._generation != _fork.generation():
+            return
+        in_transaction = [_is_in_transaction(one) for one in list(self._opened)]
+        if any(in_transaction):
+            self._forget_broken()
+        self._pulse.rest()
+        if self._turns is not None:
+            self._turns.release()
+
+    def _interrupt_behind(self, problem: BaseException) -> BaseException | None:
+        cause = problem.orig if isinstance(problem, DBAPIError) and problem.orig is not None else problem
+        mine = [one for one in list(self._opened) if isinstance(one, SQLiteConnection)]
+        return next((found for one in mine if (found := one.interrupt_behind(cause)) is not None), None)
 
     def _turn(self) -> AbstractContextManager[None]:
         return nullcontext() if self._turns is None else self._turns.turn()
@@ -211,11 +253,19 @@ class Storage:
         """Let go of a connection that may be broken, so that the next transaction begins with a fresh one."""
         connection, self._connection = self._connection, None
         if connection is not None:
-            try:
+            with suppress(Exception):  # what was cut short may have left it in any state
                 connection.invalidate()
                 connection.close()
-            except SQLAlchemyError:
-                pass
+        self._close_opened()
+        if self._turns is not None:
+            self._turns.release()
+
+    def _close_opened(self) -> None:
+        """Close the driver's connections, whatever SQLAlchemy knows of them."""
+        for one in list(self._opened):
+            with suppress(Exception):  # it may be broken
+                one.close()
+            self._opened.discard(one)
 
     def _refuse_foreign(self, raw: Any) -> None:
         """Look for triggers and the like, if the schema has changed; a server's, when it is connected to."""
@@ -229,12 +279,13 @@ class Storage:
     def _abandon(self) -> None:
         """Let go of a connection without closing it: SQLite would remove the log of whatever has taken its place."""
         connection, self._connection = self._connection, None
+        self._opened.clear()
         _leak(connection)
 
     def check(self) -> None:
         """Look for damage to the structure of the file; what is in the rows has checksums of its own."""
         if self.is_sqlite:
-            with self.transaction() as connection:
+            with self.unwinding(), self.transaction() as connection:
                 (found,) = connection.exec_driver_sql("PRAGMA quick_check(1)").one()
             if found != "ok":
                 raise StudyDamaged(
@@ -247,7 +298,9 @@ class Storage:
             return
         connection, self._connection = self._connection, None
         if connection is not None:
-            connection.close()
+            with suppress(Exception):
+                connection.close()
+        self._close_opened()
         self._engine.dispose()
         self._pulse.stop()
         if self._turns is not None:
@@ -287,6 +340,9 @@ class Storage:
                 return False
             self._forget_broken()
             raise explained(problem, self.name) from None
+        except BaseException:  # its patience may be that of this call, and no more than that
+            self._forget_broken()
+            raise
 
 
 def parsed_url(url: str) -> URL:
@@ -329,7 +385,7 @@ def path_in(url: URL) -> Path:
     return Path(str(url.database))
 
 
-def _engine(url: URL, file: DatabaseFile | None) -> Engine:
+def _engine(url: URL, file: DatabaseFile | None, opened: "weakref.WeakSet[Any]") -> Engine:
     logging.getLogger(f"sqlalchemy.engine.Engine.{_LOG_NAME}").addFilter(_is_no_row)
     if file is None:
         try:
@@ -341,13 +397,16 @@ def _engine(url: URL, file: DatabaseFile | None) -> Engine:
             )
         except ImportError:
             raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
+        event.listen(engine, "connect", lambda connection, _record: opened.add(connection))
         event.listen(engine, "connect", _set_up_postgresql)
         event.listen(engine, "begin", _begin_postgresql)
         return engine
     place = f"file:{quote(os.fsencode(file.path))}?mode=rw"  # SQLite itself creates no file: others could read it
 
     def connect() -> sqlite3.Connection:
-        return sqlite3.connect(place, uri=True, check_same_thread=False, timeout=BUSY_SECONDS)
+        made = sqlite3.connect(place, uri=True, check_same_thread=False, timeout=BUSY_SECONDS, factory=SQLiteConnection)
+        opened.add(made)
+        return made
 
     engine = create_engine(
         "sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True, logging_name=_LOG_NAME
@@ -365,8 +424,8 @@ def _is_no_row(record: logging.LogRecord) -> bool:
 def _set_up_sqlite(connection: Any, _record: Any) -> None:
     """Make what is committed durable and what is deleted gone; refuse to work where SQLite does not comply."""
     connection.isolation_level = None  # transactions begin where this file says so
-    connection.create_function("get_bit", 2, get_bit, deterministic=True)
-    connection.create_function("set_bit", 3, set_bit, deterministic=True)
+    connection.add_function("get_bit", 2, get_bit)
+    connection.add_function("set_bit", 3, set_bit)
     for name, value in _PRAGMAS.items():
         connection.execute(f"PRAGMA {name} = {value}")
     for name, expected in _EXPECTED.items():
@@ -393,6 +452,27 @@ def _set_up_postgresql(connection: Any, _record: Any) -> None:
     connection.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * pulse.IDLE_SECONDS)}")
     connection.execute(f"SET tcp_user_timeout = {int(1000 * pulse.IDLE_SECONDS)}")  # it does not read what it asked for
     refuse_foreign_postgresql(connection, "the database")
+
+
+def _interrupt_in(problem: BaseException, before: BaseException | None) -> BaseException | None:
+    """Return the interrupt that an error came from: SQLAlchemy, cut short, may fail in dealing with it."""
+    found: BaseException | None = problem
+    while found is not None and found is not before:
+        if not isinstance(found, Exception):
+            return found
+        found = found.__context__
+    return None
+
+
+def _is_in_transaction(raw: Any) -> bool:
+    """Whether a driver's connection is in a transaction, once nothing is read from it; a broken one counts as such."""
+    try:
+        if isinstance(raw, SQLiteConnection):
+            raw.close_cursors()
+            return raw.in_transaction
+        return int(raw.info.transaction_status) != 0
+    except Exception:
+        return True
 
 
 def driver_of(connection: Connection) -> Any:

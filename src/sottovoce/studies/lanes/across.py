@@ -102,7 +102,6 @@ def give_back(family: Family, keep: Sequence[Lane] = ()) -> bool:
         if lane in keep or not lane.session.hand.count:
             continue
         lane.session.submit(lane.session.give_back)
-        lane.session.hand.drop()
         found = True
     return found
 

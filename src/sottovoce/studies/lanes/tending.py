@@ -65,7 +65,6 @@ def _tend_where(family: "Family", give_up_at: int | None) -> None:
         session = family.lane(family.rows[number]).session
         if session.hand.count:  # nobody has them: their round need not be given up for them
             session.submit(session.give_back)
-            session.hand.drop()
 
         def follow(connection: Connection, session: Member = session) -> None:
             if give_up_at is not None:

@@ -9,8 +9,8 @@ Rounds are what has cells: rounds of a study, or evaluations. What else there is
 
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
@@ -216,12 +216,10 @@ class Engine(Generic[State]):
 
             self.submit(note)
 
-    @contextmanager
-    def at_rest(self) -> Iterator[None]:
+    def at_rest(self) -> AbstractContextManager[Any]:
         """Keep the state as it is meanwhile. A forked child is refused: a lock held then is held for ever."""
         self.storage.refuse_fork()
-        with self.committer.turn:
-            yield
+        return self.committer.turn  # the lock itself: no interrupt comes between it and its `with`
 
     def cells(self, connection: Connection) -> CellTable:
         """Return the cells of the study, within a transaction."""
@@ -242,12 +240,13 @@ class Engine(Generic[State]):
 
     def _carry_out(self, operations: list[Operation]) -> None:
         """Carry out calls that wait: those that tell, then those that hold the lock."""
-        for carry_out, mine in (
-            (self._tell_together, [one for one in operations if one.telling is not None]),
-            (self._together, [one for one in operations if one.telling is None]),
-        ):
-            if mine:
-                self._without_blame(carry_out, mine)
+        with self.storage.unwinding():
+            for carry_out, mine in (
+                (self._tell_together, [one for one in operations if one.telling is not None]),
+                (self._together, [one for one in operations if one.telling is None]),
+            ):
+                if mine:
+                    self._without_blame(carry_out, mine)
 
     def _without_blame(
         self, carry_out: Callable[[list[Operation]], None], operations: list[Operation], attempts: int = 5

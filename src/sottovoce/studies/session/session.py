@@ -43,9 +43,10 @@ class Session(Engine[StudyState]):
         return False  # patience does not pass while they are
 
     def give_back(self, connection: Connection) -> None:
-        """Give back what is in hand; it is to be dropped once that is committed."""
-        cells = self.cells(connection)
-        for cell, used in self.hand.unused():
+        """Give back what is in hand. It is in hand no more from here on, lest a call that is cut short hand it out."""
+        cells, unused = self.cells(connection), list(self.hand.unused())
+        self.hand.drop()
+        for cell, used in unused:
             self.state.give_back(connection, cells, cell, used)
 
     @property

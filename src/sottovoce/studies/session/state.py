@@ -247,6 +247,10 @@ class StudyState:
         live.whole = False
         changes: Record = {"full_at": None, "full_after": None, "whole": 0}
         connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**changes))
+        block = self._block_of(connection, live, unused.first)
+        if all(one is not block for one in self.ahead):  # it was reserved to its end, and is the next one again
+            self.ahead.insert(0, block)
+        self.mark_asked()
 
     def _fill_later(self, connection: Connection, since: int, after: int) -> None:
         """Let rounds that became full within one call be full from its end on."""

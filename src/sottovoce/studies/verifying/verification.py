@@ -114,7 +114,7 @@ def verify_in(storage: Storage, name: str, domain: Domain | None) -> Verificatio
     except StudyDamaged as problem:
         faults.append(str(problem))
     try:
-        with storage.transaction() as connection:
+        with storage.unwinding(), storage.transaction() as connection:
             snapshot = take_snapshot(connection, name)
     except StudyDamaged as problem:
         return Verification(name, 0, 0, 0, 0, 0, 0.0, 0.0, (*faults, str(problem)), ())
