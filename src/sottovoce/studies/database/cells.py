@@ -312,9 +312,9 @@ class CellTable:
         """
         return self._fetched(
             "UPDATE sottovoce_cells SET closed = set_bit(closed, %s, 1), told = told + 1, losses = losses || %s WHERE "
-            "study = %s AND round = %s AND first = %s AND generation = %s AND get_bit(closed, %s) = 0 "
-            "RETURNING first, wanted - told - missing, size",
-            (slot - first, entry, self._study, round_number, first, generation, slot - first),
+            "study = %s AND round = %s AND first = %s AND generation = %s AND CASE WHEN size > %s THEN "
+            "get_bit(closed, %s) = 0 ELSE FALSE END RETURNING first, wanted - told - missing, size",
+            (slot - first, entry, self._study, round_number, first, generation, slot - first, slot - first),
         )
 
     def tell_one(

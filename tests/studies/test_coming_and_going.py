@@ -1,0 +1,52 @@
+"""Nothing that was acknowledged is lost where handles close in order and come back while others tell their ids."""
+
+import itertools
+
+import pytest
+from coming_and_going import KINDS, STEPS, Company
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from killing import tally
+from study_tools import SOAK
+
+_numbers = itertools.count()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_told_after_a_stretch_was_given_back_is_on_record(kind, url):
+    """One asks one by one, which reserves ahead; another tells the last id, and what it then asks for itself."""
+    for asked in (14, 20, 27, 60):
+        company = Company(kind, url, f"study {asked}", size=2)
+        company.step("ask", 0, asked, 0)
+        company.step("tell", 1, 0, 1)
+        company.step("come_back", 0, 0, 0)
+        for _ in range(3):
+            company.step("ask_and_tell", 1, 3, 0)
+        company.step("look", 1, 0, 0)
+        for number in range(3):
+            company.step("tell_again", 1, number, 0)
+        company.step("verify", 1, 0, 0)
+        company.conclude()
+        company.close()
+
+
+steps = st.lists(
+    st.tuples(st.sampled_from(STEPS), st.integers(0, 2), st.integers(1, 40), st.integers(0, 99)),
+    min_size=20,
+    max_size=50,
+)
+
+
+@pytest.mark.timeout(3600 if SOAK else 300)
+@pytest.mark.parametrize("kind", KINDS)
+@given(steps=steps)
+@settings(max_examples=300 if SOAK else 6, suppress_health_check=list(HealthCheck))
+def test_whoever_comes_and_goes_every_acknowledged_loss_counts_once(kind, url, steps):
+    company = Company(kind, url, f"study {next(_numbers)}")
+    try:
+        for step in steps:
+            company.step(*step)
+        company.conclude()
+    finally:
+        company.close()
+    tally("a random history of handles that come and go", url, "every loss counts once")
