@@ -338,7 +338,11 @@ class Company:
         last = self.handles[0] = self.make(self.url, self.name)
         del self.handles[1:]
         found, waiting = last.outstanding(), set(self.model.waiting)
-        assert found <= waiting, "what was told, or given back, is outstanding"
+        others = found - waiting  # a stretch is not given back if others have given up on a part of it
+        assert not others or self.model.doubtful, "what was told, or given back, is outstanding"
+        if others:
+            self.model.forgotten += last.forget(sorted(others))
+            self.model.gave_up(others)
         assert waiting - found <= self.model.doubtful, "what was handed out is not outstanding"
         self.model.gave_up(waiting - found)
         last.check_counts(self.model)

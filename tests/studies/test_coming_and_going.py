@@ -4,10 +4,12 @@ import itertools
 
 import pytest
 from coming_and_going import KINDS, STEPS, Company
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from killing import tally
 from study_tools import SOAK
+
+from sottovoce.errors import UnknownAction
 
 _numbers = itertools.count()
 
@@ -40,7 +42,7 @@ steps = st.lists(
 @pytest.mark.timeout(3600 if SOAK else 300)
 @pytest.mark.parametrize("kind", KINDS)
 @given(steps=steps)
-@settings(max_examples=300 if SOAK else 6, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300 if SOAK else 6, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
 def test_whoever_comes_and_goes_every_acknowledged_loss_counts_once(kind, url, steps):
     company = Company(kind, url, f"study {next(_numbers)}")
     try:
@@ -50,3 +52,30 @@ def test_whoever_comes_and_goes_every_acknowledged_loss_counts_once(kind, url, s
     finally:
         company.close()
     tally("a random history of handles that come and go", url, "every loss counts once")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_listed_and_then_given_back_is_nobodys_and_no_new_life_begins(kind, url):
+    """Ids that one has in hand are listed by others as outstanding. Given back, they wait for nobody; told, refused."""
+    company = Company(kind, url, "study", size=2)
+    company.step("ask", 0, 20, 0)
+    for _ in range(100):
+        company.step("ask", 0, 1, 0)
+        company.step("look", 1, 0, 0)
+        if company.listed:
+            break
+    else:
+        pytest.skip("nothing is reserved ahead where asking is this slow")
+    handed_out, in_hand = list(company.model.waiting), list(company.listed)
+    company.step("come_back", 0, 0, 0)
+    for handle in company.handles:
+        assert handle.forget(in_hand) == 0
+        with pytest.raises(UnknownAction, match="given back"):
+            handle.tell(in_hand[:1])
+        with pytest.raises(UnknownAction, match="given back"):
+            handle.tell([*handed_out[:3], in_hand[-1]])
+    assert company.handles[1].outstanding() == set(handed_out)
+    company.step("ask", 1, len(in_hand) + 3, 0)
+    company.step("ask_and_tell", 0, 3, 0)
+    company.conclude()
+    company.close()

@@ -212,6 +212,11 @@ class StudyState:
                 break
             block = self._block_of(connection, self.rounds[cell.round], cell.first)
             start = block.round.first + cell.first - block.first
+            if (most := self._unclaimed()) < cell.size:  # others have claimed what was given back here
+                rest = cells.shorten(cell.round, cell.first, most, block.wants_loss[start : start + cell.size])
+                assert rest is not None
+                cells.insert(self.counters.generation, [rest])
+                cell.size = most
             taken.append(Taken(block, start, start + cell.size))
             cells.take_again(cell)
             size -= cell.size
@@ -230,23 +235,19 @@ class StudyState:
         return DrawnBlock(live, row.first, draw_from_record(record, live.open.exploration))
 
     def give_back(self, connection: Connection, cells: CellTable, held: Taken, used: int) -> None:
-        """Give back the events of a cell that were not handed out; what was reserved last is as if it had not been."""
+        """Give back the events of a cell that were not handed out: whoever asks next takes them again.
+
+        They stay reserved. Others may have listed their ids, and an id past all that is reserved means that the storage
+        went back in time.
+        """
         live = self.rounds.get(held.block.round.number)
         if live is None or live.number < self.counters.closed:
             return  # it was closed without them
         unused = cells.shorten(live.number, held.first, used, held.block.wants_loss[held.start : held.stop])
         if unused is None:
             return
-        if live.first + unused.first + unused.size != self.counters.asked:
-            cells.insert(self.counters.generation, [unused])
-            self.counters.returned += unused.size
-            return
-        self.counters.asked -= unused.size
-        self.counters.structure += 1
-        live.full_at = live.full_after = None
-        live.whole = False
-        changes: Record = {"full_at": None, "full_after": None, "whole": 0}
-        connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**changes))
+        cells.insert(self.counters.generation, [unused])
+        self.counters.returned += unused.size
 
     def _fill_later(self, connection: Connection, since: int, after: int) -> None:
         """Let rounds that became full within one call be full from its end on."""
@@ -264,6 +265,7 @@ class StudyState:
 
     def rest_of_round(self, connection: Connection, most: int | None, in_hand: int) -> int:
         """Return how many actions the current round has left, `most` at most; a new one is begun if there is none."""
+        in_hand += self.counters.returned  # what was given back is handed out first
         if not self.ahead and not in_hand:
             self.check_remaining(1, 0)
             self._open_block(connection)
