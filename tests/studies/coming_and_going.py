@@ -44,9 +44,12 @@ class Handle:
         self.opened = self._open(**making)
 
     @classmethod
-    def first(cls, url, name):
-        """Make what all others open."""
-        return cls(url, name, **cls.making())
+    def first(cls, url, name, many=False):
+        """Make what all others open, for `many` events or not."""
+        making = cls.making()
+        if many and "horizon" in making:
+            making["horizon"] = 10**7
+        return cls(url, name, **making)
 
     def _open(self, **making):
         return sv.Study.open(self.url, name=self.name, **making)
@@ -132,10 +135,10 @@ class EvaluationsHandle(Handle):
     making = staticmethod(lambda: {"loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "patience": None, "seed": 3})
 
     @classmethod
-    def first(cls, url, name):
+    def first(cls, url, name, many=False):
         """Make them, and begin three."""
         handle = super().first(url, name)
-        for events in (400, 250, 40):
+        for events in (100_000, 100_000, 100_000) if many else (400, 250, 40):
             handle.opened.open(events=events)
         return handle
 
@@ -222,12 +225,12 @@ class Company:
     url, name
         Of what they have open.
     size
-        How many handles there are.
+        How many handles there are; none, if others have made what is opened in the end.
     """
 
     def __init__(self, kind, url, name, size=3):
         self.make, self.url, self.name = KINDS[kind], url, name
-        self.handles = [self.make.first(url, name)]
+        self.handles = [self.make.first(url, name)] if size else []
         self.handles += [self.make(url, name) for _ in range(size - 1)]
         self.model, self.listed, self.done = Model(), [], Counter()
 
@@ -335,8 +338,8 @@ class Company:
     def conclude(self):
         """Close all handles; whoever opens it next finds what was acknowledged, and nothing else."""
         self.close()
-        last = self.handles[0] = self.make(self.url, self.name)
-        del self.handles[1:]
+        last = self.make(self.url, self.name)
+        self.handles = [last]
         found, waiting = last.outstanding(), set(self.model.waiting)
         others = found - waiting  # a stretch is not given back if others have given up on a part of it
         assert not others or self.model.doubtful, "what was told, or given back, is outstanding"

@@ -1,15 +1,18 @@
 """Nothing that was acknowledged is lost where handles close in order and come back while others tell their ids."""
 
 import itertools
+import os
+import random
+import time
 
 import pytest
 from coming_and_going import KINDS, STEPS, Company
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from killing import tally
+from killing import Child, tally
 from study_tools import SOAK
 
-from sottovoce.errors import UnknownAction
+from sottovoce.errors import HorizonReached, UnknownAction
 
 _numbers = itertools.count()
 
@@ -79,3 +82,87 @@ def test_what_was_listed_and_then_given_back_is_nobodys_and_no_new_life_begins(k
     company.step("ask_and_tell", 0, 3, 0)
     company.conclude()
     company.close()
+
+
+# ---------------------------------------------------------------------- processes
+
+
+def serving(kind, url, folder, who, seconds, least):
+    """Return work of a process that comes and goes, and tells whatever ids lie in a folder, its own and others'.
+
+    An id is a file; whoever removes it has it, and says what became of it.
+    """
+
+    def work(report):
+        rng = random.Random(f"{kind} {who}")
+        handle, end, turns = KINDS[kind](url, "study"), time.monotonic() + seconds, 0
+        while turns < least or time.monotonic() < end:
+            turns += 1
+            what = rng.random()
+            try:
+                if what < 0.45:
+                    ids = [handle.ask(turns % 3) for _ in range(rng.randint(1, 25))]
+                elif what < 0.5:
+                    ids = handle.block(rng.randint(1, 9), turns % 3)
+                else:
+                    ids = []
+            except HorizonReached:
+                ids = []
+            report("asked", ids)
+            for one in ids:
+                (folder / one).touch()
+            lying = sorted(os.listdir(folder))
+            mine = rng.sample(lying, k=min(len(lying), rng.randint(0, 25)))
+            mine = [one for one in mine if _takes(folder, one)]
+            if mine and what > 0.95:
+                report("forgot", [mine, handle.forget(mine)])
+            elif mine and what > 0.85:
+                handle.tell(mine)
+                report("told", mine)
+            else:
+                for one in mine:
+                    handle.tell([one])
+                    report("told", [one])
+            if rng.random() < 0.15:
+                handle.come_back()
+        handle.leave()
+
+    return work
+
+
+def _takes(folder, one):
+    """Whether this process is the one that takes an id out of the folder."""
+    try:
+        os.unlink(folder / one)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+@pytest.mark.timeout(3600 if SOAK else 300)
+@pytest.mark.parametrize("kind", KINDS)
+def test_processes_come_and_go_and_tell_each_others_ids(kind, url, shelf):
+    seconds, processes, least = (60, 4, 100) if SOAK else (0, 3, 12)
+    folder = shelf / "ids"
+    folder.mkdir()
+    KINDS[kind].first(url, "study", many=True).leave()
+    children = [Child(serving(kind, url, folder, who, seconds, least)) for who in range(processes)]
+    company = Company(kind, url, "study", size=0)
+    told, forgot = [], []
+    for said, _ in [child.finish() for child in children]:
+        for what, ids in said:
+            if what == "asked":
+                company.model.asked(ids)
+            elif what == "told":
+                told += ids
+            else:
+                forgot += ids[0]
+                company.model.forgotten += ids[1]
+    assert len(told) == len(set(told))
+    company.model.acknowledged(told)
+    company.model.gave_up(forgot)
+    assert len(told) > 3 * processes
+    assert set(company.model.waiting) == set(os.listdir(folder))
+    company.conclude()
+    company.close()
+    tally(f"{processes} processes that come and go, and tell each other's ids", url, f"{kind}: every loss counts once")
