@@ -233,6 +233,7 @@ class Company:
         self.handles = [self.make.first(url, name)] if size else []
         self.handles += [self.make(url, name) for _ in range(size - 1)]
         self.model, self.listed, self.done = Model(), [], Counter()
+        self.asker = None  # whoever has asked last
 
     def close(self):
         """Let go."""
@@ -248,6 +249,7 @@ class Company:
 
     def _ask(self, handle, number, seed):
         """Ask one by one, which reserves ahead."""
+        self.asker = handle
         for _ in range(number):
             try:
                 self.model.asked([handle.ask(seed % 3)])
@@ -287,6 +289,13 @@ class Company:
         for _ in range(number % 4 + 1):
             self._ask(handle, 1, seed)
             self._tell(handle, 0, 1)
+
+    def _relieve(self, handle, number, seed):
+        """Tell the newest id of somebody who then goes, and comes back; and go on in that one's place."""
+        self._tell(handle, 0, 1)
+        if self.asker not in (None, handle):
+            self.asker.come_back()
+        self._ask_and_tell(handle, number, seed)
 
     def _tell_again(self, handle, number, seed):
         """What is on record is refused, whoever tells it."""
@@ -361,5 +370,7 @@ class Company:
         self._verify(last, 0, 0)
 
 
-STEPS = ("ask", "ask", "ask", "block", "tell", "tell", "tell_block", "ask_and_tell", "ask_and_tell", "tell_again",
-         "forget", "look", "forget_listed", "come_back", "come_back", "verify")  # fmt: skip
+STEPS = (
+    *("ask", "ask", "ask", "block", "tell", "tell", "tell_block", "ask_and_tell", "ask_and_tell", "relieve", "relieve"),
+    *("tell_again", "forget", "look", "forget_listed", "come_back", "come_back", "verify"),
+)

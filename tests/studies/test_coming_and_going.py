@@ -1,5 +1,6 @@
 """Nothing that was acknowledged is lost where handles close in order and come back while others tell their ids."""
 
+import contextlib
 import itertools
 import os
 import random
@@ -111,8 +112,8 @@ def serving(kind, url, folder, who, seconds, least):
             report("asked", ids)
             for one in ids:
                 (folder / one).touch()
-            lying = sorted(os.listdir(folder))
-            mine = rng.sample(lying, k=min(len(lying), rng.randint(0, 25)))
+            lying = sorted(os.listdir(folder), key=lambda one: _age(folder / one))
+            mine = lying[:1] if what < 0.3 else rng.sample(lying, k=min(len(lying), rng.randint(0, 25)))
             mine = [one for one in mine if _takes(folder, one)]
             if mine and what > 0.95:
                 report("forgot", [mine, handle.forget(mine)])
@@ -123,11 +124,18 @@ def serving(kind, url, folder, who, seconds, least):
                 for one in mine:
                     handle.tell([one])
                     report("told", [one])
-            if rng.random() < 0.15:
+            if rng.random() < 0.3:
                 handle.come_back()
         handle.leave()
 
     return work
+
+
+def _age(path):
+    """Return when an id was handed out, the newest first; one that is taken meanwhile is old."""
+    with contextlib.suppress(FileNotFoundError):
+        return -path.stat().st_mtime_ns
+    return 0
 
 
 def _takes(folder, one):
