@@ -172,6 +172,9 @@ class Telling:
             raise NotHere
         for place in np.unique(whose):
             cell, mine = found[place], whose == place
+            if cell.given_back and not cell.missing:
+                self._refuse_given_back(number, slots[mine])
+                continue
             waiting = self._fillable(number, slots[mine], cell.states(slots[mine]))
             wanted, inside = chosen[mine][waiting], slots[mine][waiting]
             integers = None if self._values is None else live.quantise(as_floats(self._values[wanted]))
@@ -195,6 +198,12 @@ class Telling:
         if self._late == "error" and len(given_up):
             raise too_late(self._named(number, int(given_up[0])))
         self._dropped += len(given_up)
+
+    def _refuse_given_back(self, number: int, slots: Integers) -> None:
+        """Refuse losses of actions that nobody has: another process had them in hand, and gave them back unused."""
+        if self._values is not None:
+            raise UnknownAction(f"{self._named(number, int(slots[0]))} was given back unused: nobody has it")
+        self._dropped += len(slots)
 
     def _refuse_dropped(self, number: int, slots: Integers) -> None:
         raise UnknownAction(f"round {number} was dropped when the storage was restored; its losses are refused")

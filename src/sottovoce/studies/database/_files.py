@@ -2,7 +2,7 @@
 
 SQLite works on descriptors. Once a file is unlinked or replaced, commits still succeed, into a file that no other
 process can find; so the names are looked at before every transaction, and again before what it has committed is
-acknowledged.
+acknowledged. So is the log, which somebody may have cut short in its place.
 """
 
 import os
@@ -12,10 +12,12 @@ from pathlib import Path
 from sottovoce import _fork
 from sottovoce._disk import sync_folder
 from sottovoce.errors import StorageError
+from sottovoce.studies.database._log import Log
 
 __all__ = ["DatabaseFile", "FileReplaced"]
 
-_COMPANIONS = ("-wal", "-shm")
+_LOG = "-wal"
+_COMPANIONS = (_LOG, "-shm")
 
 
 class FileReplaced(StorageError):
@@ -40,6 +42,7 @@ class DatabaseFile:
         self._real = os.path.realpath(self.path)  # SQLite puts the log beside the file that a link leads to
         self._identity: _fork.Identity | None = None
         self._companions: dict[str, _fork.Identity] = {}
+        self._log = Log(self._real + _LOG)
         self._seen = time.time()
         self._written: tuple[int, int] | None = None
         self.changed = False  # by somebody else, since the last look: pages that were read may be out of date
@@ -74,7 +77,7 @@ class DatabaseFile:
 
     def connected(self) -> None:
         """Note which files a new connection works on."""
-        self._companions = {}
+        self._companions, self._log = {}, Log(self._log.path)
         for end in _COMPANIONS:
             try:
                 self._companions[self._real + end] = _fork.identity(os.stat(self._real + end))
@@ -98,6 +101,8 @@ class DatabaseFile:
                 beside = os.stat(path)
                 if (beside.st_dev, beside.st_ino) != before:
                     raise self._gone(path, committed=committed)
+                if path == self._log.path and self._log.is_cut(beside.st_size):
+                    raise self._cut(committed=committed)
         except FileNotFoundError as problem:
             raise self._gone(problem.filename, committed=committed) from None
         self._seen = time.time()
@@ -106,17 +111,29 @@ class DatabaseFile:
         self._written = written
 
     def _gone(self, path: str | Path, *, committed: bool) -> FileReplaced:
-        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._seen))
         this_call = (
             "this call may be recorded in the old file only" if committed else "nothing of this call was recorded"
         )
         self.replaced = (
-            f"{path} was removed or replaced while the study was open (it was last seen in its place at {when}); "
+            f"{path} was removed or replaced while the study was open (it was last seen in its place at {self._when}); "
             f"{this_call}, and what was told since then may be lost. If the file was moved, put it back with its -wal "
             "and -shm and open the study again; if a backup was put in its place, end all processes that have the "
             "study open, and open it with restored=True"
         )
         return FileReplaced(self.replaced)
+
+    def _cut(self, *, committed: bool) -> FileReplaced:
+        this_call = "this call is lost" if committed else "nothing of this call was recorded"
+        self.replaced = (
+            f"{self._log.path} was cut short while the study was open (it was last seen whole at {self._when}); "
+            f"{this_call}, and so may be what was told before. It is as if a backup had been put in the place of the "
+            "file: end all processes that have the study open, and open it with restored=True"
+        )
+        return FileReplaced(self.replaced)
+
+    @property
+    def _when(self) -> str:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(self._seen))
 
 
 def _prepare(path: Path, create: bool) -> None:

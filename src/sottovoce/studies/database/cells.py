@@ -269,8 +269,11 @@ class CellTable:
                 cursor.executemany(_for_server(statement), rows)
 
     def given_back(self) -> list[Cell]:
-        """Return the cells that were given back, in order; the caller holds the study's lock."""
-        return self._read("AND given_back = 1", ())
+        """Return the cells that are to be had again, in order; the caller holds the study's lock.
+
+        What patience or a deadline has given up on meanwhile is not among them.
+        """
+        return self._read("AND given_back = 1 AND missing = 0", ())
 
     def take_again(self, cell: Cell) -> None:
         """Note that somebody has a cell again that was given back."""
@@ -312,9 +315,9 @@ class CellTable:
         """
         return self._fetched(
             "UPDATE sottovoce_cells SET closed = set_bit(closed, %s, 1), told = told + 1, losses = losses || %s WHERE "
-            "study = %s AND round = %s AND first = %s AND generation = %s AND get_bit(closed, %s) = 0 "
-            "RETURNING first, wanted - told - missing, size",
-            (slot - first, entry, self._study, round_number, first, generation, slot - first),
+            "study = %s AND round = %s AND first = %s AND generation = %s AND given_back = 0 AND CASE "
+            "WHEN size > %s THEN get_bit(closed, %s) = 0 ELSE FALSE END RETURNING first, wanted - told - missing, size",
+            (slot - first, entry, self._study, round_number, first, generation, slot - first, slot - first),
         )
 
     def tell_one(
@@ -328,9 +331,9 @@ class CellTable:
         values = slot, entry, *cell, generation, *cell, slot, slot, slot, self._study, self._study, *last
         return self._fetched(
             "UPDATE sottovoce_cells SET closed = set_bit(closed, %s - first, 1), told = told + 1, losses = "
-            "losses || %s WHERE study = %s AND round = %s AND generation = %s AND first = (SELECT max(first) FROM "
-            "sottovoce_cells WHERE study = %s AND round = %s AND first <= %s) AND CASE WHEN %s < first + size "
-            f"THEN get_bit(closed, %s - first) = 0 ELSE FALSE END {_RETURNING}",
+            "losses || %s WHERE study = %s AND round = %s AND generation = %s AND given_back = 0 AND first = (SELECT "
+            "max(first) FROM sottovoce_cells WHERE study = %s AND round = %s AND first <= %s) AND CASE WHEN %s < first "
+            f"+ size THEN get_bit(closed, %s - first) = 0 ELSE FALSE END {_RETURNING}",
             values,
         )
 
@@ -343,7 +346,7 @@ class CellTable:
         waiting = " AND ".join(["get_bit(closed, %s) = 0"] * len(places))
         return self._fetched(
             f"UPDATE sottovoce_cells SET closed = {closed}, told = told + %s, losses = losses || %s WHERE study = %s "
-            "AND round = %s AND first = %s AND generation = %s AND CASE WHEN size > %s THEN "
+            "AND round = %s AND first = %s AND generation = %s AND given_back = 0 AND CASE WHEN size > %s THEN "
             f"{waiting} ELSE FALSE END {_RETURNING}",
             (
                 *places,
@@ -376,7 +379,7 @@ class CellTable:
         untouched, full = bits(np.zeros(count, dtype=bool)), bits(np.ones(count, dtype=bool))
         return self._fetched(
             "UPDATE sottovoce_cells SET closed = %s, told = size, losses = %s WHERE study = %s AND round = %s AND "
-            f"first = %s AND generation = %s AND size = %s AND closed = %s {_RETURNING}",
+            f"first = %s AND generation = %s AND given_back = 0 AND size = %s AND closed = %s {_RETURNING}",
             (
                 full,
                 entry,

@@ -85,8 +85,8 @@ def _check_remaining(family: Family, wanted: list[tuple[Lane, int]]) -> None:
     for lane, count in wanted:
         session = lane.session
         session.hand.drop(session.state.counters.closed)  # others have closed it without what is in hand
-        need += max(0, count - session.hand.count - session.state.counters.returned)
-    left, size = family.horizon - family.asked, sum(count for _, count in wanted)
+        need += max(0, count - session.hand.count)
+    left, size = family.horizon - family.asked + family.returned, sum(count for _, count in wanted)
     if need > left:
         raise Refusal(
             HorizonReached(

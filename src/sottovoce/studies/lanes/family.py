@@ -61,7 +61,7 @@ class Family:
         self.head = Member(self, StudyState(self.configuration, self.source, found.right, self.problem), found.study)
         self.rows: list[LaneRow] = []
         self.counters = Counters(found.study)  # of the study itself
-        self.asked = 0  # of all segments
+        self.asked = self.returned = 0  # of all segments
         self._place: dict[int, int] = {}  # of heads among the rows
         self._numbers: dict[Segment, int] = {}
         self.coming = 0  # events that the call at hand is still to reserve, of other segments
@@ -112,6 +112,7 @@ class Family:
             return
         row = self.rows[place]
         self.asked += counters.asked - row.asked
+        self.returned += counters.returned - row.returned
         self.rows = [*self.rows[:place], row.after(counters), *self.rows[place + 1 :]]
 
     def settle(self, *, committed: bool) -> None:
@@ -164,7 +165,7 @@ class Family:
 
     def _know(self, counters: Counters, rows: list[LaneRow]) -> None:
         self.counters, self.rows = counters, rows
-        self.asked = sum(row.asked for row in rows)
+        self.asked, self.returned = sum(row.asked for row in rows), sum(row.returned for row in rows)
         self._place = {row.study: row.number for row in rows}
         self._numbers = {self._names[row.key]: row.number for row in rows}
 
@@ -238,6 +239,11 @@ class Family:
         """Events that were asked of all other segments."""
         place = self._place.get(study)
         return self.asked + self.coming - (0 if place is None else self.rows[place].asked)
+
+    def returned_elsewhere(self, study: int) -> int:
+        """Events that were given back of all other segments."""
+        place = self._place.get(study)
+        return self.returned - (0 if place is None else self.rows[place].returned)
 
     # ------------------------------------------------------------------ plans
 

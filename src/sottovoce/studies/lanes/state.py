@@ -57,8 +57,11 @@ class LaneState(StudyState):
         return patience_for("auto" if stored == AUTO else stored, horizon=self.horizon, planned=self.clock)
 
     def remaining(self, in_hand: int) -> int | None:
-        """Events that are left to ask, for this segment: what others gave back is theirs to ask again."""
-        return None if self.horizon is None else self.horizon - self.clock + self.counters.returned + in_hand
+        """Events that are left to ask, for this segment: what was given back of any is nobody's."""
+        if self.horizon is None:
+            return None
+        returned = self.counters.returned + self.family.returned_elsewhere(self.study)
+        return self.horizon - self.clock + returned + in_hand
 
     def rest_of_round(self, connection: Connection, most: int | None, in_hand: int) -> int:
         """Return how many actions the current round has left, and no more than the horizon has."""
@@ -66,7 +69,8 @@ class LaneState(StudyState):
         return left if remaining is None else min(left, remaining)
 
     def _unclaimed(self) -> int:
-        return super()._unclaimed() if self.horizon is None else max(0, self.horizon - self.clock)
+        left = self.remaining(0)
+        return super()._unclaimed() if left is None else max(0, left)
 
     # ------------------------------------------------------------------ what others say
 

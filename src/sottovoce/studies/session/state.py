@@ -144,7 +144,7 @@ class StudyState:
 
     def reserve(self, connection: Connection, cells: CellTable, order: Reserving) -> list[Taken]:
         """Reserve events: those that were given back first, then the next ones, opening blocks as they are needed."""
-        taken = self._take_again(connection, cells, order.size) if self.counters.returned else []
+        taken = self._take_again(connection, cells, order) if self.counters.returned else []
         need = order.size - sum(one.size for one in taken)
         while sum(block.size - block.asked for block in self.ahead) < need:
             self._open_block(connection)
@@ -204,18 +204,30 @@ class StudyState:
         drawn = live.open.opened == live.open.size
         return drawn and not any(bool(one.wants_loss[one.asked :].any()) for one in rest)
 
-    def _take_again(self, connection: Connection, cells: CellTable, size: int) -> list[Taken]:
+    def _take_again(self, connection: Connection, cells: CellTable, order: Reserving) -> list[Taken]:
         """Take cells that were given back, until there are enough events."""
         taken: list[Taken] = []
-        for cell in cells.given_back():
-            if size <= 0:
-                break
-            block = self._block_of(connection, self.rounds[cell.round], cell.first)
-            start = block.round.first + cell.first - block.first
+        full: list[StudyRound] = []  # to their ends, with what is taken
+        need, found = order.size, cells.given_back()
+        while found and need > 0:
+            cell = found.pop(0)
+            live = self.rounds[cell.round]
+            block = self._block_of(connection, live, cell.first)
+            start = live.first + cell.first - block.first
+            if (most := self._unclaimed()) < cell.size:  # others have claimed what was given back here
+                rest = cells.shorten(cell.round, cell.first, most, block.wants_loss[start : start + cell.size])
+                assert rest is not None
+                cells.insert(self.counters.generation, [rest])
+                found.insert(0, rest)
+                cell.size = most
             taken.append(Taken(block, start, start + cell.size))
             cells.take_again(cell)
-            size -= cell.size
+            need -= cell.size
             self.counters.returned -= cell.size
+            if live.end <= self.counters.asked and all(one.round != cell.round for one in found):
+                full.append(live)
+        for live in full:
+            self._note_full(connection, live, order.now, self.clock + max(0, need))
         return taken
 
     def _block_of(self, connection: Connection, live: StudyRound, slot: int) -> DrawnBlock:
@@ -230,27 +242,27 @@ class StudyState:
         return DrawnBlock(live, row.first, draw_from_record(record, live.open.exploration))
 
     def give_back(self, connection: Connection, cells: CellTable, held: Taken, used: int) -> None:
-        """Give back the events of a cell that were not handed out; what was reserved last is as if it had not been."""
+        """Give back the events of a cell that were not handed out: whoever asks next takes them again.
+
+        They stay reserved. Others may have listed their ids, and an id past all that is reserved means that the storage
+        went back in time.
+        """
         live = self.rounds.get(held.block.round.number)
         if live is None or live.number < self.counters.closed:
             return  # it was closed without them
         unused = cells.shorten(live.number, held.first, used, held.block.wants_loss[held.start : held.stop])
         if unused is None:
             return
-        if live.first + unused.first + unused.size != self.counters.asked:
-            cells.insert(self.counters.generation, [unused])
-            self.counters.returned += unused.size
-            return
-        self.counters.asked -= unused.size
-        self.counters.structure += 1
-        live.full_at = live.full_after = None
-        live.whole = False
-        changes: Record = {"full_at": None, "full_after": None, "whole": 0}
+        cells.insert(self.counters.generation, [unused])
+        self.counters.returned += unused.size
+        if live.full_after is not None:  # it is not asked to its end any more: nobody loses patience
+            self._note_full(connection, live, None, None)
+
+    def _note_full(self, connection: Connection, live: StudyRound, at: float | None, after: int | None) -> None:
+        live.full_at, live.full_after = at, after
+        changes: Record = {"full_at": at, "full_after": after}
         connection.execute(round_row(rounds.update(), self.counters.id, live.number).values(**changes))
-        block = self._block_of(connection, live, unused.first)
-        if all(one is not block for one in self.ahead):  # it was reserved to its end, and is the next one again
-            self.ahead.insert(0, block)
-        self.mark_asked()
+        self.counters.structure += 1
 
     def _fill_later(self, connection: Connection, since: int, after: int) -> None:
         """Let rounds that became full within one call be full from its end on."""
@@ -268,6 +280,7 @@ class StudyState:
 
     def rest_of_round(self, connection: Connection, most: int | None, in_hand: int) -> int:
         """Return how many actions the current round has left, `most` at most; a new one is begun if there is none."""
+        in_hand += self.counters.returned  # what was given back is handed out first
         if not self.ahead and not in_hand:
             self.check_remaining(1, 0)
             self._open_block(connection)

@@ -115,7 +115,7 @@ class Examiner:
             f"{closed} rounds are closed, and the counter says {self.rows.study.closed}",
         )
         event: int | None = 0
-        self._full_after = 0
+        self._given_back = {row.round for row in self.rows.cells if row.given_back}
         for place, row in enumerate(self.rows.rounds):
             what = f"round {row.number}"
             self.expect(row.number == place, f"{what} follows round {place - 1}")
@@ -143,16 +143,17 @@ class Examiner:
 
     def _full(self, what: str, row: Any, public: Record) -> None:
         whole, after = public["first"] + public["size"], row.full_after
-        if after is not None:  # one round is full before the next
-            possible = max(whole, self._full_after) <= after <= self.rows.study.asked
+        if after is not None:  # not always before the next: its end may have been given back, and asked again
+            possible = whole <= after <= self.rows.study.asked
             if self.shares_clock:  # positions of other segments count, too, and may be given back
                 possible = whole <= after
             self.expect(possible, f"{what} was asked to its end by event {after}, which cannot be")
-            self._full_after = after
         if row.state == OPEN:
             asked_all = self.rows.study.asked >= whole
             noted = (row.full_at is not None) and (row.full_after is not None)
-            in_order = (asked_all and noted) or (not asked_all and row.full_at is None and row.full_after is None)
+            not_noted = row.full_at is None and row.full_after is None
+            back = row.number in self._given_back
+            in_order = (asked_all and (noted or (back and not_noted))) or (not asked_all and not_noted)
             self.expect(in_order, f"{what}: when it was asked to its end is not in order")
 
     def _release(self, what: str, row: Any, public: Record) -> None:

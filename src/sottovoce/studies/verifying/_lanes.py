@@ -68,7 +68,7 @@ def check_lanes(
         found.between.append("a study with segments has rounds of its own, beside those of its segments")
     if snapshot.numbers != tuple(range(len(snapshot.lanes))):
         found.between.append("a segment is gone")
-    asked = sum(lane.study.asked for lane in snapshot.lanes)
+    asked = sum(lane.study.asked - lane.study.returned for lane in snapshot.lanes)
     if horizon is not None and asked > horizon:
         found.between.append(f"{asked} events are asked of all segments, and horizon={horizon}")
     if segments is None and snapshot.lanes and problem is not None:
