@@ -24,6 +24,7 @@ Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
 _STUDIED = 5  # runs of an optimizer for one of a study
 _LEAST_STUDIED = 400
+_IN_FILES = ("study", "stored evaluations")
 _ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
 _SECONDS = {
     "alignment": 1.0,
@@ -33,6 +34,7 @@ _SECONDS = {
     "epochs": 8e-3,
     "evaluations": 2.5e-3,
     "study": 0.06,
+    "stored evaluations": 0.04,
     "mechanism": 1e-4,
 }
 
@@ -116,7 +118,7 @@ def _parts(
             )
     for one in subjects:
         kind = _kind(one)
-        count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in ("study", "epochs") else runs
+        count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in (*_IN_FILES, "epochs") else runs
         parts.append(_audited(one, one.label or "", count, kind, noise_seed))
     return parts
 
@@ -158,8 +160,8 @@ def _aligned(subjects: list[Any], crew: Workers, confidence: float, progress: An
 
 
 def _align(subject: Any) -> Check:
-    study = getattr(subject, "kind", None) == "study"
-    return align(subject, most=_ALIGNED // 4 if study else _ALIGNED)
+    in_files = getattr(subject, "kind", None) in _IN_FILES
+    return align(subject, most=_ALIGNED // 4 if in_files else _ALIGNED)
 
 
 def _noise(crew: Workers, confidence: float, progress: Any) -> list[Check]:
