@@ -197,6 +197,6 @@ def _beyond(one: Transcript, other: Transcript) -> str | None:
                 return f"{name} shows more than what was released"
     for name in one.changed + other.changed:
         return f"{name} is another when it is looked at again"
-    if one.said != other.said:
+    if sorted(one.said) != sorted(other.said):
         return "warnings, log lines or what is printed depend on a loss"
     return None

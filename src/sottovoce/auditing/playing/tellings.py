@@ -16,7 +16,7 @@ __all__ = ["play"]
 
 _MOST_EVENTS = 448  # where the horizon is unknown: all of the first epoch, and a part of the second
 _THREADS = 3
-_LOOKS = 3  # over a run; besides those that follow the person's losses, and the last
+_LOOKS = 2  # over a run; besides those that follow the person's losses, and the last
 
 
 class _Answer(NamedTuple):

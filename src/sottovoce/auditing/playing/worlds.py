@@ -110,4 +110,5 @@ def _drawn(number: int) -> list[float]:
     """Return losses around a level of their own, together or apart: wherever a threshold is, some pair straddles it."""
     apart = (number % 3) / 2
     coins = np.random.default_rng(number).random(_DRAWN)
-    return np.clip(number * _GOLDEN % 1 + apart * (coins - 0.5), 0.0, 1.0).tolist()
+    drawn: list[float] = np.clip(number * _GOLDEN % 1 + apart * (coins - 0.5), 0.0, 1.0).tolist()
+    return drawn

@@ -9,13 +9,15 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, public_names
-from sottovoce.auditing.subjects._scratch import scratch_folder
+from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
 from sottovoce.learning import Actions
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local
 
 __all__ = ["Evaluated", "EvaluationConfiguration", "EvaluationPlan", "evaluations_shipped"]
+
+_FEW = 100  # events of an evaluation that is run by the thousand
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,13 @@ class EvaluationConfiguration:
 
     @property
     def kind(self) -> str:
-        """What a run costs: one that is stored, as much as a study."""
+        """What follows for the cost of a run: one that is stored costs as much as a study."""
         return "stored evaluations" if self.stored else "evaluations"
+
+    @property
+    def by_runs(self) -> bool:
+        """Whether it is run by the thousand; of many events, smaller ones show as much."""
+        return self.events <= _FEW
 
     @property
     def horizon(self) -> int:
@@ -165,15 +172,24 @@ class Evaluated:
 
     def ask(self, size: int | None) -> Any:
         """Assign so many people, or all that what is open has places for."""
-        ids = []
-        for _ in range(self._room() if size is None else size):
+        ids: list[Any] = []
+        count = self._room() if size is None else size
+        while len(ids) < count:
             if not any(one.remaining for one in self._evaluations.open_evaluations):
                 self._open()
-            met, person = self._evaluations.assign()
-            self._met[person] = met.number, self._parameters[met.number]
-            ids.append(person)
+            for number, person in self._assigned(count - len(ids)):
+                self._met[person] = number, self._parameters[number]
+                ids.append(person)
         x = np.array([[self._met[person][1]] for person in ids])
         return Actions(np.array(ids), x, np.ones(len(ids), dtype=bool))
+
+    def _assigned(self, most: int) -> list[tuple[int, Any]]:
+        """Assign one person, by coins; or a block, where one evaluation has all of the places."""
+        if self._configuration.together > 1 or most == 1:
+            met, person = self._evaluations.assign()
+            return [(met.number, person)]
+        one = next(one for one in self._evaluations.open_evaluations if one.remaining)
+        return [(one.number, person) for person in one.assign(min(most, one.remaining)).tolist()]
 
     def _room(self) -> int:
         left = sum(one.remaining for one in self._evaluations.open_evaluations)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce.auditing._scripted import Scripted
 from sottovoce.auditing.playing.transcripts import AtOptimizer, TakingTurns
-from sottovoce.auditing.subjects._scratch import scratch_folder
 from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.learning import Plan
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.studies import Study
@@ -129,10 +130,14 @@ class Studied(AtOptimizer):
 
 
 class StudiedInSegments(TakingTurns, Studied):
-    """A seat at a study with segments, whose rounds are read as soon as they are released: each has its own order."""
+    """A seat at a study with segments.
+
+    Rounds are exported segment by segment. Where the noise is a script, they are read as they are released instead: in
+    the order of the draws.
+    """
 
     def _hand_in(self) -> None:
         super()._hand_in()
-        if self._optimizer.round != self._closed_before:
+        if isinstance(self._source, Scripted) and self._optimizer.round != self._closed_before:
             self._closed_before = self._optimizer.round
             self._read()

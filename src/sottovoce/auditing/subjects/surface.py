@@ -121,7 +121,7 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
     for what, small in (("posterior", _believing(central, None)), ("frames", _frame(central, None))):
         yield _Made(what, "probe-sums", StudyConfiguration(small, f"study of {what}, probe-sums"))
-    segmented = replace(_believing(central, None), segments=["phone", "desktop"])
+    segmented = replace(_believing(central, None), segments=["phone", "desktop"], horizon=6)
     yield _Made("posterior", "probe-sums", StudyConfiguration(segmented, "study of posterior, segments, probe-sums"))
     if not delta:  # owners keep pure privacy
         for channel in ("one-bit", "laplace"):
@@ -186,7 +186,7 @@ def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
     hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
     yield _Made("posterior", "probe-sums", replace(hasty, segments=["phone", "desktop"]))
     many = replace(central, label="posterior, 12 segments, probe-sums", segments=[f"shop {one}" for one in range(12)])
-    yield _Made("posterior", "probe-sums", replace(many, horizon=48))
+    yield _Made("posterior", "probe-sums", replace(many, horizon=24))
 
 
 def _believing(privacy: Guarantee, label: str | None) -> Configuration:
