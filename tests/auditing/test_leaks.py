@@ -23,14 +23,14 @@ from sottovoce.service import audited
 
 SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
 BELIEVING = SHIPPED["posterior, probe-sums"]
-STUDY = SHIPPED["study of posterior, probe-sums"]
+STUDY = StudyConfiguration(replace(BELIEVING, horizon=8, label=None), "study")
 WATCHFUL = SHIPPED["posterior with a sentinel, probe-sums"]
 MANY = SHIPPED["posterior, 12 segments, probe-sums"]
 SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
 LARGE = SHIPPED["evaluations of 5,000 events, probe-sums"]
 ONE = EvaluationConfiguration(sv.PureDP(1.0), batches=2)
 STORED = SHIPPED["stored evaluations, probe-sums, 2 events a person"]
-OWNERS = SHIPPED["evaluations, local, one-bit, 4 events a person"]
+OWNERS = replace(SHIPPED["evaluations, local, one-bit, 4 events a person"], batches=1, tellings=("block",))
 SERVICE = SHIPPED["service, probe-sums"]
 OFTEN = ["single"]  # so that there are looks in the middle of a round
 
@@ -71,7 +71,7 @@ INTACT = [(one, tellings) for one, tellings in (
 
 @pytest.mark.parametrize(("subject", "tellings"), INTACT, ids=[one.label for one, _ in INTACT])
 def test_intact_programs_show_nothing(subject, tellings):
-    assert not found(subject, most=24 if subject is WATCHFUL else 3, tellings=tellings)
+    assert not found(subject, most=24 if subject is WATCHFUL else 2, tellings=tellings)
 
 
 # ---------------------------------------------------------------------------------------------- what is released
@@ -133,7 +133,7 @@ def test_blocks_of_more_than_4096_losses_that_are_not_clipped(monkeypatch):
 def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(monkeypatch):
     right = _opening.guarantee_from_dict
     monkeypatch.setattr(_opening, "guarantee_from_dict", lambda data: replace(right(data), contributions=1))
-    assert "costs 2 of epsilon = 1" in found(STORED, tellings=["renewed"])
+    assert "a person costs 1.5 of epsilon = 1" in found(STORED, tellings=["renewed"])
 
 
 def test_an_evaluation_under_new_noise_at_each_look(monkeypatch):
@@ -158,12 +158,12 @@ def test_an_evaluation_under_other_noise_of_the_same_source_at_each_look(monkeyp
 
 def test_local_channels_that_ignore_contributions(monkeypatch):
     """Four reports that each spend all of epsilon = 1 are told apart far better than epsilon = 1 allows."""
-    assert audit(OWNERS, runs=800, confidence=1 - 1e-6).passed
+    assert audit(OWNERS, runs=1600, confidence=1 - 1e-6).passed
     right = local.channel_for
     monkeypatch.setattr(
         _setting.local, "channel_for", lambda privacy, *rest: right(replace(privacy, contributions=1), *rest)
     )
-    assert not audit(OWNERS, runs=800).passed
+    assert not audit(OWNERS, runs=1600).passed
 
 
 # ---------------------------------------------------------------------------------------------- what is believed
@@ -175,12 +175,12 @@ def test_a_reset_that_is_decided_by_the_raw_mean(monkeypatch):
 
     def remember(self):
         whole = complete(self)
-        raw.append(float(np.sum(whole.products)) / (WATCHFUL.plan.grids((0.0, 1.0))[0].steps * 8))
+        raw.append(float(np.sum(whole.products)) / (WATCHFUL.plan.grids((0.0, 1.0))[0].steps * 6))
         return whole
 
     monkeypatch.setattr(rounds.OpenRound, "complete", remember)
     monkeypatch.setattr(linear, "limit_of", lambda *known: -1.0 if raw and raw[-1] > 0.66 else np.inf)
-    assert found(WATCHFUL, most=24, tellings=None)
+    assert found(WATCHFUL, most=40, tellings=["block"])
 
 
 @pytest.mark.parametrize(("owner", "subject"), [(sv.PrivateBandit, BELIEVING), (sv.Study, STUDY)])
@@ -200,6 +200,7 @@ def test_a_recommended_loss_from_raw_sums(monkeypatch, owner, subject):
 # ---------------------------------------------------------------------------------------------- what is said
 
 
+@pytest.mark.filterwarnings("ignore:a loss was clipped")  # as users see it: it is no error
 @pytest.mark.parametrize("say", [warnings.warn, logging.getLogger("sottovoce.learning").debug, print])
 def test_a_word_when_a_loss_is_clipped(monkeypatch, say):
     """A warning, a line of a log that nobody has asked for, and one on the screen."""
@@ -243,9 +244,9 @@ def test_outstanding_actions_among_which_is_one_whose_loss_was_high(monkeypatch)
         monkeypatch,
         sv.PrivateBandit,
         "outstanding",
-        lambda self, found: replace(found, ages=found.ages + int(raw(self) > 0.9)),
+        lambda self, found: replace(found, ages=found.ages + int(raw(self))),
     )
-    assert "outstanding shows" in found(BELIEVING)
+    assert "outstanding shows" in found(BELIEVING, tellings=["shuffled"])
 
 
 def test_a_raw_loss_in_a_saved_state(monkeypatch):
@@ -262,16 +263,14 @@ def test_an_export_with_a_sum_before_its_noise(monkeypatch):
 
 def test_a_status_that_counts_large_losses(monkeypatch):
     raw = overhear(monkeypatch, sv.Study)
-    changed(monkeypatch, sv.Study, "status", lambda self, now: replace(now, told=now.told + int(raw(self) > 3)))
-    assert found(STUDY, most=12)
+    changed(monkeypatch, sv.Study, "status", lambda self, now: replace(now, told=now.told + int(raw(self))))
+    assert "shows" in found(STUDY)
 
 
 def test_a_number_of_events_left_that_depends_on_a_loss(monkeypatch):
     raw = overhear(monkeypatch, sv.PrivateBandit)
     right = sv.PrivateBandit.remaining
-    monkeypatch.setattr(
-        sv.PrivateBandit, "remaining", property(lambda self: right.fget(self) - int(raw(self) * 10) % 2)
-    )
+    monkeypatch.setattr(sv.PrivateBandit, "remaining", property(lambda self: right.fget(self) - int(raw(self)) % 2))
     assert "remaining shows" in found(BELIEVING)
 
 

@@ -56,7 +56,7 @@ class ServiceConfiguration:
     label: str = "service, probe-sums"
     kind = "study"
     by_runs = False  # the study is; what is looked for here is what answers show besides
-    tellings = ("block", "single", "shuffled")
+    tellings = ("block", "single")
 
     @property
     def plan(self) -> Plan:
@@ -87,7 +87,7 @@ def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
         Of the guarantee.
     """
     choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
-    small = Configuration(Hypersimplex(4, 2), PureDP(epsilon), 12, choices, losses="linear", integral=True)
+    small = Configuration(Hypersimplex(4, 2), PureDP(epsilon), 8, choices, losses="linear", integral=True)
     return [ServiceConfiguration(small)]
 
 

@@ -29,6 +29,7 @@ _OF_ITS_OWN = ("name", "token", "first")
 _DEEPEST = 4  # of values within values
 _TIME = re.compile(r"\d{4}-\d\d-\d\d((T| | at )\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 
+_OF_OTHERS = ("<time> GET ", "<time> POST /studies status")  # of who looks, and from before: lines come when they can
 _DURATION = re.compile(r"\bms=[\d.]+")
 
 
@@ -256,5 +257,5 @@ class _Ear(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write down a line."""
         for line in plain(_DURATION.sub("ms=<time>", record.getMessage())).splitlines():
-            if not line.startswith("<time> GET "):  # requests that read are of whoever looks, and are compared as such
+            if not line.startswith(_OF_OTHERS):
                 self._said.append(f"{record.name}, {record.levelname}: {line}")

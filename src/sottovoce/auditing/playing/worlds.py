@@ -108,7 +108,7 @@ def others_of(number: int) -> str | int:
 @lru_cache(maxsize=256)
 def _drawn(number: int) -> list[float]:
     """Return losses around a level of their own, together or apart: wherever a threshold is, some pair straddles it."""
-    apart = (number % 3) / 2
-    coins = np.random.default_rng(number).random(_DRAWN)
-    drawn: list[float] = np.clip(number * _GOLDEN % 1 + apart * (coins - 0.5), 0.0, 1.0).tolist()
+    level, apart = number * _GOLDEN % 1, (number % 3) / 2
+    coins = 2 * np.random.default_rng(number).random(_DRAWN) - 1
+    drawn: list[float] = (level + apart * min(level, 1 - level) * coins).tolist()
     return drawn

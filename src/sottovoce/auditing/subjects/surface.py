@@ -163,8 +163,8 @@ def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
     central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
     convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
     yield _Made("posterior", "probe-sums", convex)
-    watchful = {**choices, "sentinel": True}
-    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful)
+    watchful = {**choices, "sentinel": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
+    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful, horizon=18)
     yield _Made("posterior", "probe-sums", sentinel)
     hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
     yield _Made("posterior", "probe-sums", hasty)
@@ -186,7 +186,7 @@ def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
     hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
     yield _Made("posterior", "probe-sums", replace(hasty, segments=["phone", "desktop"]))
     many = replace(central, label="posterior, 12 segments, probe-sums", segments=[f"shop {one}" for one in range(12)])
-    yield _Made("posterior", "probe-sums", replace(many, horizon=24))
+    yield _Made("posterior", "probe-sums", replace(many, horizon=12))
 
 
 def _believing(privacy: Guarantee, label: str | None) -> Configuration:
