@@ -18,7 +18,8 @@ from sottovoce.auditing.subjects.surface import shipped
 from sottovoce.exploration.posterior import Kinship
 from sottovoce.learning.segmented import SegmentedBandit
 
-SHIPPED = [one for one in shipped(exploration="posterior", mechanism="probe-sums") if "segments" in (one.label or "")]
+POSTERIOR = shipped(exploration="posterior", mechanism="probe-sums")
+SHIPPED = [one for one in POSTERIOR if "segments" in (one.label or "") and one.kind == "optimizer"]
 ONE, TWO = (next(one for one in SHIPPED if one.privacy.contributions == count) for count in (1, 2))
 
 

@@ -37,6 +37,7 @@ from sottovoce.auditing.playing.tellings import play
 from sottovoce.auditing.playing.transcripts import Transcript, seated
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 from sottovoce.auditing.results.check import Check
+from sottovoce.errors import SottovoceError
 from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
 __all__ = ["align", "can_be_aligned"]
@@ -100,7 +101,10 @@ def align(
     most_allowed = allowed * (1 + _ROUNDING)
     findings: list[_Finding] = []
     for number, worlds in enumerate(pairs, 1):
-        findings.append(_aligned(subject, seed, worlds))
+        try:
+            findings.append(_aligned(subject, seed, worlds))
+        except SottovoceError as broken:  # runs that are right end by themselves
+            findings.append(_Finding(worlds, math.inf, f"a run breaks off, with {type(broken).__name__}"))
         if progress is not None:
             progress(number, len(pairs))
         if findings[-1].fault is not None or findings[-1].cost > most_allowed:
