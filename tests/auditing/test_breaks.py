@@ -82,7 +82,7 @@ def test_intact_programs_align(subject):
 def test_intact_epochs_and_studies_align():
     assert not misaligned(EPOCHS, 7)
     assert not misaligned(study(), 8)
-    assert not misaligned(study(BELIEVING), 4)
+    assert not misaligned(study(BELIEVING), 2)
 
 
 @pytest.mark.parametrize("subject", [TWO_NUMBERS, BELIEVING])

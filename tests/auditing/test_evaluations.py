@@ -22,11 +22,11 @@ ALIGNED = [one for one in SHIPPED if one.alignable]
 
 @pytest.mark.parametrize("subject", ALIGNED, ids=[one.label for one in ALIGNED])
 def test_intact_evaluations_align(subject):
-    found = align(subject, most=24)
+    found = align(subject, most=3 if subject.stored else 24)
     assert found.passed, found.words
 
 
-REAL = [one for one in SHIPPED if "zCDP" not in one.label and "2 events" not in one.label]
+REAL = [one for one in SHIPPED if "zCDP" not in one.label and " events" not in one.label and not one.stored]
 
 
 @pytest.mark.parametrize("subject", REAL, ids=[one.label for one in REAL])
@@ -39,15 +39,15 @@ def test_intact_evaluations_keep_their_claim_with_real_noise(subject):
 
 @pytest.mark.parametrize("mechanism", [None, "probe-sums", "local"])
 def test_the_whole_audit_covers_them(mechanism):
-    """What `sottovoce audit` goes through: every one by its runs, and the alignments."""
+    """What `sottovoce audit` goes through: every one by its runs, but for what is large, and the alignments."""
     parts = {part.label for part in everything._parts(1.0, 0.0, None, mechanism, 400, 1)}
-    assert {one.label for one in evaluations_shipped(mechanism=mechanism)} <= parts
+    assert {one.label for one in evaluations_shipped(mechanism=mechanism) if one.by_runs} <= parts
     assert ("alignments" in parts) == (mechanism != "local")
 
 
 def test_all_that_can_be_aligned_is():
     assert {one.label for one in SHIPPED if everything._alignable(one)} == {one.label for one in ALIGNED}
-    assert len(ALIGNED) == 7
+    assert len(ALIGNED) == 10
 
 
 SQUARES = EvaluationConfiguration(sv.PureDP(1.0), variance=True)
@@ -176,6 +176,7 @@ def test_parameters_that_know_more_than_was_released_are_seen(monkeypatch):
 
     def knowing(self):
         opened = self._evaluations.open(self._configuration.events)
+        self._opened[opened.number] = opened
         self._parameters[opened.number] = seen[-1] if self._evaluations.results else 0.0
 
     monkeypatch.setattr(Evaluated, "_tell", listening)

@@ -9,8 +9,9 @@ same. Then
 
 - the cost must be within the claim, or a loss counts for more than its noise was made for;
 - it must be possible: a number without noise, or with another's, cannot be moved by itself;
-- everything else that can be seen, actions and when rounds close, must be the same to the last bit, for it may depend
-  on losses through what is released only.
+- everything else that can be seen must be the same to the last bit, for it may depend on losses through what is
+  released only: actions, when rounds close, every public view at several times, what calls that are refused are told,
+  warnings and log lines. And a view that is looked at twice must be the same twice.
 
 No chance is involved, so a few runs for each pair of worlds are as good as thousands: what remains to be seen by
 statistics is whether the noise is what it says. What is aligned is probe sums, fresh noise, trees without padding and
@@ -34,8 +35,9 @@ from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.playing.tellings import play
 from sottovoce.auditing.playing.transcripts import Transcript, seated
-from sottovoce.auditing.playing.worlds import Neighbours
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 from sottovoce.auditing.results.check import Check
+from sottovoce.errors import SottovoceError
 from sottovoce.privacy import Guarantee, LocalDP, mechanism_named
 
 __all__ = ["align", "can_be_aligned"]
@@ -95,22 +97,28 @@ def align(
     pairs = neighbours(found, claim.guarantee.contributions, most)
     if mechanism == "honaker":  # whose nodes all move alike only if the person is in one round
         pairs = [worlds for worlds in pairs if len(worlds.rounds) == 1]
-    findings = []
+    allowed = claim.epsilon if claim.mu is None else claim.mu
+    most_allowed = allowed * (1 + _ROUNDING)
+    findings: list[_Finding] = []
     for number, worlds in enumerate(pairs, 1):
-        findings.append(_aligned(subject, seed, worlds))
+        try:
+            findings.append(_aligned(subject, seed, worlds))
+        except SottovoceError as broken:  # runs that are right end by themselves
+            findings.append(_Finding(worlds, math.inf, f"a run breaks off, with {type(broken).__name__}"))
         if progress is not None:
             progress(number, len(pairs))
-    allowed = claim.epsilon if claim.mu is None else claim.mu
+        if findings[-1].fault is not None or findings[-1].cost > most_allowed:
+            break  # one is enough
     name = "epsilon" if claim.mu is None else "mu"
     worst = max(findings, key=lambda one: (one.fault is not None, one.cost))
     if worst.fault is not None:
         words, passed = f"{worst.fault} ({worst.worlds})", False
-    elif worst.cost > allowed * (1 + _ROUNDING):
+    elif worst.cost > most_allowed:
         words, passed = f"a person costs {worst.cost:.6g} of {name} = {allowed:.6g} ({worst.worlds})", False
     else:
         words = f"a person costs at most {worst.cost:.4g} of {name} = {allowed:.4g}, and nothing else shows"
         words, passed = f"{words}, in {len(pairs)} pairs of worlds", True
-    return Check(label or getattr(subject, "label", None) or "subject", "alignment", passed, words, len(pairs), 0.0)
+    return Check(label or getattr(subject, "label", None) or "subject", "alignment", passed, words, len(findings), 0.0)
 
 
 def _claim(subject: Callable[[int, Any], Any], claimed: Guarantee | None, seed: int) -> tuple[Claim, str]:
@@ -127,11 +135,12 @@ def _claim(subject: Callable[[int, Any], Any], claimed: Guarantee | None, seed: 
 
 
 def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) -> _Finding:
-    def played(world: int, shifts: dict[int, Floats]) -> tuple[Transcript, Scripted]:
+    def played(world: int, shifts: dict[int, Floats], watched: bool = False) -> tuple[Transcript, Scripted]:
         source = Scripted(seed, shifts)
-        return play(seated(subject(seed, source), source), worlds, world), source
+        return play(seated(subject(seed, source), source), worlds, world, watched=watched), source
 
-    reference, _ = played(0, {})
+    comparable = None not in PAIRS[worlds.pair]  # whether a loss came is public: counts of both kinds are shown
+    reference, _ = played(0, {}, watched=comparable)
     shifts: dict[int, Floats] = {}
     twin, source = played(1, shifts)
     while (where := _first_difference(reference.released, twin.released)) is not None:
@@ -144,6 +153,8 @@ def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) 
                 break
         else:
             return _Finding(worlds, math.inf, f"a number of release {where + 1} has no noise of its own")
+    if comparable:
+        twin, source = played(1, shifts, watched=True)
     return _Finding(worlds, source.cost, _beyond(reference, twin))
 
 
@@ -175,9 +186,21 @@ def _moved(one: list[Floats], other: list[Floats], where: int) -> Floats | None:
 
 
 def _beyond(one: Transcript, other: Transcript) -> str | None:
-    """What differs although all that was released is the same."""
+    """What differs although all that was released is the same: in words that hold no value of it."""
+    if _first_difference(one.released, other.released) is not None:
+        return "what is released is another when somebody looks"
     if not np.array_equal(one.actions, other.actions):
         return "actions show more than what was released"
     if one.counters != other.counters:
         return "when a round closes depends on a loss"
+    if one.wanted != other.wanted:
+        return "whether a loss is wanted depends on one"
+    for mine, others in zip(one.views, other.views, strict=True):
+        for name in sorted({*mine, *others}):
+            if name not in mine or name not in others or mine[name] != others[name]:
+                return f"{name} shows more than what was released"
+    for name in one.changed + other.changed:
+        return f"{name} is another when it is looked at again"
+    if sorted(one.said) != sorted(other.said):
+        return "warnings, log lines or what is printed depend on a loss"
     return None

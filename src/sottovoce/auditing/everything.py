@@ -1,6 +1,6 @@
 """The whole audit: every configuration that ships, every mechanism alone, and the noise itself; one error for all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,7 @@ Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
 _STUDIED = 5  # runs of an optimizer for one of a study
 _LEAST_STUDIED = 400
+_IN_FILES = ("study", "stored evaluations")
 _ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
 _SECONDS = {
     "alignment": 1.0,
@@ -33,6 +34,7 @@ _SECONDS = {
     "epochs": 8e-3,
     "evaluations": 2.5e-3,
     "study": 0.06,
+    "stored evaluations": 0.04,
     "mechanism": 1e-4,
 }
 
@@ -55,6 +57,7 @@ def audit_everything(
     confidence: float = 0.999,
     noise_seed: int | None = None,
     progress: Progress | None = None,
+    more: Sequence[Any] = (),
 ) -> Findings:
     """Audit all that ships, at one confidence.
 
@@ -72,10 +75,12 @@ def audit_everything(
         Simulates the noise: repeatable, and the noise itself is then not checked.
     progress
         Called with the share that is done, and what is under way.
+    more
+        Subjects besides, such as a service.
     """
     number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
     whole("runs", runs, least=400)
-    parts = _parts(epsilon, delta, exploration, mechanism, runs, noise_seed)
+    parts = _parts(epsilon, delta, exploration, mechanism, runs, noise_seed, more)
     share = (1 - confidence) / len(parts)
     audits: list[Audit] = []
     checks: list[Check] = []
@@ -99,9 +104,15 @@ def _tell(progress: Progress | None, before: float, part: _Part, total: float, d
 
 
 def _parts(
-    epsilon: float, delta: float, exploration: str | None, mechanism: str | None, runs: int, noise_seed: int | None
+    epsilon: float,
+    delta: float,
+    exploration: str | None,
+    mechanism: str | None,
+    runs: int,
+    noise_seed: int | None,
+    more: Sequence[Any] = (),
 ) -> list[_Part]:
-    subjects: list[Any] = [*shipped(epsilon, delta, exploration=exploration, mechanism=mechanism)]
+    subjects: list[Any] = [*shipped(epsilon, delta, exploration=exploration, mechanism=mechanism), *more]
     subjects += evaluations_shipped(epsilon, delta, mechanism) if exploration is None else []
     alignable = [one for one in subjects if _alignable(one)]
     parts = []
@@ -115,8 +126,10 @@ def _parts(
                 _audited(alone, label_of(f"{alone.name} alone", alone.privacy), _ALONE * runs, "mechanism", noise_seed)
             )
     for one in subjects:
+        if not getattr(one, "by_runs", True):
+            continue
         kind = _kind(one)
-        count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in ("study", "epochs") else runs
+        count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in (*_IN_FILES, "epochs") else runs
         parts.append(_audited(one, one.label or "", count, kind, noise_seed))
     return parts
 
@@ -158,8 +171,8 @@ def _aligned(subjects: list[Any], crew: Workers, confidence: float, progress: An
 
 
 def _align(subject: Any) -> Check:
-    study = getattr(subject, "kind", None) == "study"
-    return align(subject, most=_ALIGNED // 4 if study else _ALIGNED)
+    in_files = getattr(subject, "kind", None) in _IN_FILES
+    return align(subject, most=_ALIGNED // 4 if in_files else _ALIGNED)
 
 
 def _noise(crew: Workers, confidence: float, progress: Any) -> list[Check]:

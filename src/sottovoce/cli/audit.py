@@ -4,7 +4,7 @@ import json
 import math
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -57,6 +57,7 @@ def audit_command(
             confidence=confidence,
             noise_seed=simulated_noise,
             progress=lambda share, words: bar.update(task, completed=share, description=words),
+            more=_services(epsilon) if not delta and (exploration, mechanism) == (None, None) else [],
         )
         if found.complete:
             bar.update(task, completed=1.0, description="done")
@@ -67,6 +68,15 @@ def audit_command(
         kept = "what was finished is kept" if found.audits or found.checks else "nothing was finished"
         console.print(f"[yellow]interrupted:[/] {kept}")
         raise typer.Exit(INTERRUPTED)
+
+
+def _services(epsilon: float) -> list[Any]:
+    """Return what is audited of a service, where one is installed."""
+    try:
+        from sottovoce.service.audited import service_shipped
+    except ImportError:
+        return []
+    return list(service_shipped(epsilon))
 
 
 def show_and_write(console: Console, out: Path, found: Findings) -> None:

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Any, Self
 
 from sottovoce._checks import number, whole
+from sottovoce.privacy import NoiseSource, SimulatedNoise
 
 __all__ = ["ENVIRONMENT", "Settings"]
 
@@ -44,7 +45,7 @@ class Settings:
     audits
         A folder with records of audits, for the dashboard and statements.
     simulated
-        With `dev`: the seed of simulated noise. Such studies are NOT PRIVATE.
+        With `dev`: the seed of simulated noise, or a source of it. Such studies are NOT PRIVATE.
     grace
         Seconds that calls in flight are given to finish when the service stops.
     """
@@ -63,7 +64,7 @@ class Settings:
     certificate: str | None = None
     private_key: str | None = None
     audits: str | None = None
-    simulated: int | None = None
+    simulated: int | NoiseSource | None = None
     grace: float = 30.0
 
     def __post_init__(self) -> None:
@@ -86,6 +87,11 @@ class Settings:
             raise ValueError(
                 f"origins must be like https://shop.example, each named, without a path, got {', '.join(self.origins)}"
             )
+
+    @property
+    def noise(self) -> NoiseSource | None:
+        """Simulated noise, from its beginning; None for real noise."""
+        return SimulatedNoise(self.simulated) if isinstance(self.simulated, int) else self.simulated
 
     def in_environment(self) -> dict[str, str]:
         """Return what worker processes find in their environment."""

@@ -7,7 +7,7 @@ from itertools import cycle
 import numpy as np
 
 from sottovoce.auditing.playing.survey import Survey
-from sottovoce.auditing.playing.worlds import OTHERS, PAIRS, Neighbours
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, others_of
 
 __all__ = ["neighbours"]
 
@@ -16,19 +16,19 @@ def neighbours(found: Survey, contributions: int, most: int, *, local: bool = Fa
     """Return up to `most` pairs of worlds to tell apart, the likeliest to show something first.
 
     The person's places go round all events that move anything, and meet every way of telling in the end; the person's
-    losses and everybody else's go round at a pace of their own.
+    losses go round at a pace of their own, and everybody else's are drawn for each pair.
     """
     tellings = [one for one in found.tellings if not local or one != "threads"]  # reports come in the order of threads
     places = _distinct(_places(found, contributions))
     # A report that never comes is not hidden among reports: who takes part is no secret that owners' noise could keep.
-    pairs, others = cycle(pair for pair in PAIRS if not local or "forgotten" not in pair), cycle(OTHERS)
+    pairs = cycle(pair for pair in PAIRS if not local or "forgotten" not in pair)
     together = math.lcm(len(places), len(tellings))
     chosen = []
     for number in range(min(most, len(places) * len(tellings))):
         events = places[number % len(places)]
         telling = tellings[(number + number // together) % len(tellings)]  # after one round through both, out of step
         rounds = tuple(sorted({found.rounds[event] for event in events}))
-        chosen.append(Neighbours(events, rounds, next(pairs), next(others), telling))
+        chosen.append(Neighbours(events, rounds, next(pairs), others_of(number), telling))
     return chosen
 
 

@@ -16,7 +16,7 @@ from sottovoce.errors import SottovoceError
 
 __all__ = ["Survey", "survey"]
 
-_MANY = 40  # events; of more, those at both ends of their rounds and a few between are looked at
+_MANY = 40  # events; of more, those at both ends of their rounds and a few between, or one of each, are looked at
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Survey:
 
 def survey(make: Callable[[int, Any], Any], seed: int, *, local: bool, tellings: Sequence[str] | None = None) -> Survey:
     """Play runs without noise: one in which all losses are the lowest, and one for every event that is raised."""
+    tellings = getattr(make, "tellings", None) if tellings is None else tellings
     still = _played(make, seed, ())
     rounds = tuple(still.rounds)
     events = [event for event in _worth_a_look(rounds) if still.wanted[event]]
@@ -67,10 +68,12 @@ def _worth_a_look(rounds: tuple[int, ...]) -> list[int]:
         return list(every)
     first = {number: rounds.index(number) for number in set(rounds)}
     size = {number: rounds.count(number) for number in set(rounds)}
+    few = len(size) <= _MANY // 4
     return [
         event
         for event in every
-        if event - first[rounds[event]] in {0, 1, size[rounds[event]] // 2, size[rounds[event]] - 1}
+        if event - first[rounds[event]]
+        in ({0, 1, size[rounds[event]] // 2, size[rounds[event]] - 1} if few else {size[rounds[event]] - 1})
     ]
 
 

@@ -1,11 +1,14 @@
 """The ways in which losses arrive: each plays a whole run, the same in both worlds but for the person's losses."""
 
+import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sottovoce.auditing.playing.public_views import listening, without
 from sottovoce.auditing.playing.transcripts import Seat, Transcript
 from sottovoce.auditing.playing.worlds import Neighbours
 
@@ -13,6 +16,7 @@ __all__ = ["play"]
 
 _MOST_EVENTS = 448  # where the horizon is unknown: all of the first epoch, and a part of the second
 _THREADS = 3
+_LOOKS = 2  # over a run; besides those that follow the person's losses, and the last
 
 
 class _Answer(NamedTuple):
@@ -22,11 +26,12 @@ class _Answer(NamedTuple):
 
 
 class _Run:
-    """One run under way."""
+    """One run under way, and whether all that is public is looked at on the way."""
 
-    def __init__(self, seat: Seat, worlds: Neighbours, world: int) -> None:
-        self.seat, self._worlds, self._world = seat, worlds, world
+    def __init__(self, seat: Seat, worlds: Neighbours, world: int, watched: bool) -> None:
+        self.seat, self._worlds, self._world, self._watched = seat, worlds, world, watched
         self.transcript = Transcript()
+        self._ids: dict[Any, str] = {}  # where they are another in every run, with their numbers
         self.total = _MOST_EVENTS if seat.remaining is None else seat.remaining
 
     @property
@@ -44,6 +49,9 @@ class _Run:
         seen.actions.extend(actions.x)
         seen.wanted.extend(actions.wants_loss.tolist())
         seen.rounds.extend([call] * len(actions))
+        if self._watched:
+            drawn = [(event, one) for event, one in enumerate(actions.ids.tolist(), first) if _is_drawn(one)]
+            self._ids |= {one: f"<id {event}>" for event, one in drawn}
         return [
             _Answer(one, self._worlds.loss(self._world, event, self.seat.loss_range), event in self._worlds.events)
             for event, one in enumerate(actions.ids.tolist(), first)
@@ -57,7 +65,7 @@ class _Run:
             self.seat.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
         if gone:
             self.seat.forget(np.array(gone))
-        self.note()
+        self.note(answers)
 
     def hand_in_one(self, answer: _Answer) -> None:
         """Tell one loss, in the way that is for single losses."""
@@ -66,18 +74,79 @@ class _Run:
         else:
             self.seat.tell(answer.id, answer.loss)
 
-    def note(self) -> None:
-        """Write down how many rounds are closed."""
-        self.transcript.counters.append(self.seat.closed)
+    def note(self, answers: Sequence[_Answer] = ()) -> None:
+        """Write down how many rounds are closed; and look, if it is time, or if these answers are the person's."""
+        counters = self.transcript.counters
+        counters.append(self.seat.closed)
+        if self._watched:
+            theirs = next((answer for answer in answers if answer.of_person), None)
+            if theirs is not None or len(counters) % max(1, self.total // _LOOKS) == 0:
+                self.transcript.views.append(self._look() | self._refused(theirs or next(iter(answers), None)))
+
+    def _look(self) -> dict[str, Any]:
+        seen: dict[str, Any] = self.same(self.seat.look())
+        return seen
+
+    def same(self, seen: Any) -> Any:
+        """Return what was seen, in words that do not depend on which run it is."""
+        return without(seen, self.seat.own | self._ids)
+
+    def _refused(self, answer: _Answer | None) -> dict[str, Any]:
+        """Return what is said to calls that are to be refused: a second loss for an id, and no number."""
+        if answer is None or answer.loss is None:
+            return {}
+        return {
+            f"the refusal of {words}": self._refusal(answer.id, loss)
+            for words, loss in (
+                ("a second loss", answer.loss),
+                ("no number", math.nan),
+                ("infinity", math.copysign(math.inf, answer.loss)),
+            )
+        }
+
+    def _refusal(self, one: Any, loss: float) -> str:
+        try:
+            self.seat.tell(one, loss)
+        except Exception as refused:  # whatever it is, somebody sees it
+            return str(self.same(f"{type(refused).__name__}: {refused}"))
+        return "none"
+
+    def end(self) -> None:
+        """Look twice: what is the same number must be the same, however often it is read."""
+        if self._watched:
+            first, second = self._look(), self._look()
+            settled = [name for name in first if name not in self.seat.unsettled]
+            self.transcript.views.append(first)
+            self.transcript.changed = [name for name in settled if first[name] != second.get(name)]
 
 
-def play(seat: Seat, worlds: Neighbours, world: int) -> Transcript:
-    """Play a run from its first ask to its last tell, in world 0 or 1."""
-    run = _Run(seat, worlds, world)
-    try:
-        _TELLINGS[worlds.telling](run)
-    finally:
-        seat.close()
+def _is_drawn(one: Any) -> bool:
+    """Whether an id has something random in it: numbers do from the second life on."""
+    return isinstance(one, str) or one >= 2**32
+
+
+def play(seat: Seat, worlds: Neighbours, world: int, *, watched: bool = False) -> Transcript:
+    """Play a run from its first ask to its last tell, in world 0 or 1.
+
+    Parameters
+    ----------
+    seat
+        What is played on.
+    worlds
+        The pair of worlds.
+    world
+        Which of them.
+    watched
+        Whether all that is public is written down as well, on the way and in the end.
+    """
+    run = _Run(seat, worlds, world, watched)
+    with listening(run.transcript.said) if watched else nullcontext():
+        try:
+            _TELLINGS[worlds.telling](run)
+            run.end()
+        finally:
+            seat.close()
+    run.transcript.said = run.same(run.transcript.said)
     run.transcript.released = seat.released
     return run.transcript
 
@@ -89,8 +158,9 @@ def _in_blocks(run: _Run) -> None:
 
 def _one_at_a_time(run: _Run) -> None:
     while run.goes_on:
-        run.hand_in_one(run.ask(1)[0])
-        run.note()
+        answers = run.ask(1)
+        run.hand_in_one(answers[0])
+        run.note(answers)
 
 
 def _shuffled(run: _Run) -> None:
@@ -102,7 +172,7 @@ def _shuffled(run: _Run) -> None:
             continue
         for i in coins.permutation(len(waiting)):
             run.hand_in_one(waiting[i])
-            run.note()
+            run.note([waiting[i]])
         waiting = []
 
 
@@ -129,7 +199,7 @@ def _from_threads(run: _Run) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        run.note()
+        run.note(answers)
 
 
 def _with_gaps(run: _Run) -> None:
@@ -147,8 +217,9 @@ def _with_gaps(run: _Run) -> None:
 
 def _renewed(run: _Run, how: str = "renewed") -> None:
     while run.goes_on:
-        run.hand_in_one(run.ask(1)[0])
-        run.note()
+        answers = run.ask(1)
+        run.hand_in_one(answers[0])
+        run.note(answers)
         if run.asked == run.total // 2:
             run.seat.renew(how)
 

@@ -10,12 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from sottovoce._arrays import Floats
+from sottovoce.auditing.playing.public_views import look, public_names
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.segmented import SegmentedBandit
 from sottovoce.privacy import LocalDP, NoiseSource, local
 
-__all__ = ["InMemory", "InSegments", "Seat", "Transcript", "alone", "seated"]
+__all__ = ["AtOptimizer", "InMemory", "InSegments", "Seat", "TakingTurns", "Transcript", "alone", "seated"]
 
 
 class Seat(Protocol):
@@ -23,6 +24,8 @@ class Seat(Protocol):
 
     loss_range: tuple[float, float]
     released: list[Floats]
+    unsettled: tuple[str, ...]  # names of views that looking itself may change
+    own: dict[Any, str]  # what is another in every run, whatever is lost, with words for it
 
     @property
     def remaining(self) -> int | None:
@@ -55,6 +58,10 @@ class Seat(Protocol):
         """Go on as another life: from a saved state, say. What is not released is lost."""
         ...
 
+    def look(self) -> dict[str, Any]:
+        """Return all that is public, by the names of the views."""
+        ...
+
     def close(self) -> None:
         """End the run; from here on `released` is complete."""
         ...
@@ -75,6 +82,12 @@ class Transcript:
         Which call of `ask` each came from: its round, where rounds are asked whole.
     counters
         How many rounds were closed after each call of `tell` (and `forget`).
+    views
+        All that is public, by name, at several times; of watched runs.
+    changed
+        Names of views that were another when they were looked at again.
+    said
+        Warnings, log lines, and what was printed.
     """
 
     def __init__(self) -> None:
@@ -83,46 +96,86 @@ class Transcript:
         self.wanted: list[bool] = []
         self.rounds: list[int] = []
         self.counters: list[int] = []
+        self.views: list[dict[str, Any]] = []
+        self.changed: list[str] = []
+        self.said: list[str] = []
 
 
-class InMemory:
-    """A seat at an optimizer."""
+class AtOptimizer:
+    """What seats at optimizers and at studies have in common: what these are called with.
 
-    def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
-        self._optimizer, self._source = optimizer, source
-        self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
-        self.loss_range = optimizer._problem.loss_range
+    Parameters
+    ----------
+    optimizer
+        What is played on.
+    source
+        Of its noise.
+    loss_range
+        That losses are clipped to.
+    """
+
+    segments: tuple[Any, ...] = ()
+
+    def __init__(self, optimizer: Any, source: NoiseSource, loss_range: tuple[float, float]) -> None:
+        self._optimizer, self._source, self.loss_range = optimizer, source, loss_range
+        self.unsettled, self.own = public_names(optimizer).unsettled, dict[Any, str]()
         self.released: list[Floats] = []
-        self._lock = threading.Lock()
-        self._listen()
 
     @property
     def remaining(self) -> int | None:
         """Events that are left."""
-        return self._optimizer.remaining
+        left: int | None = self._optimizer.remaining
+        return left
 
     @property
     def closed(self) -> int:
         """How many rounds are closed."""
-        return self._optimizer.round
+        return int(self._optimizer.round)
+
+    def ask(self, size: int | None) -> Any:
+        """Return so many actions, or the rest of the round."""
+        if size == 1:
+            return alone(self._optimizer.ask())
+        return self._optimizer.ask_round() if size is None else self._optimizer.ask(size)
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Tell losses."""
+        self._optimizer.tell(ids, losses)
+
+    def forget(self, ids: Any) -> None:
+        """Say that losses will not come."""
+        self._optimizer.forget(ids)
+
+    def renew(self, how: str) -> None:
+        """Go on as another life."""
+        raise NotImplementedError(f"this cannot be {how}")
+
+    def look(self) -> dict[str, Any]:
+        """Return all that is public."""
+        return look(self._optimizer, segments=self.segments)
+
+    def close(self) -> None:
+        """End the run."""
+
+
+class InMemory(AtOptimizer):
+    """A seat at an optimizer."""
+
+    def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
+        super().__init__(optimizer, source, optimizer._problem.loss_range)
+        self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
+        self._lock = threading.Lock()
+        self._listen()
 
     @property
     def patient(self) -> bool:
         """Whether rounds wait for ever."""
         return self._optimizer.patience is None
 
-    def ask(self, size: int | None) -> Any:
-        """Return so many actions, or the rest of the round."""
-        if size == 1:
-            actions = alone(self._optimizer.ask())
-        else:
-            actions = self._optimizer.ask_round() if size is None else self._optimizer.ask(size)
-        return actions
-
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses, or what their owners make of them."""
         if not self._on_owners_side:
-            self._optimizer.tell(ids, losses)
+            super().tell(ids, losses)
             return
         reports: Any = [local.privatise(loss, self._optimizer.channel) for loss in np.atleast_1d(losses)]
         with self._lock:
@@ -134,7 +187,7 @@ class InMemory:
         if self._on_owners_side:
             with self._lock:
                 self.released.extend(np.zeros(1) for _ in np.atleast_1d(ids))
-        self._optimizer.forget(ids)
+        super().forget(ids)
 
     def renew(self, how: str) -> None:
         """Go on from a saved state; there are no backups here."""
@@ -142,9 +195,6 @@ class InMemory:
             raise NotImplementedError("an optimizer in memory has no backup to be put back from")
         self._optimizer = PrivateBandit.from_state(self._optimizer.state(), noise=self._source)
         self._listen()
-
-    def close(self) -> None:
-        """End the run."""
 
     def _listen(self) -> None:
         """Hear of every release, whichever epoch it is in."""
@@ -155,8 +205,8 @@ class InMemory:
         self.released.append(np.array(numbers, dtype=np.float64))
 
 
-class InSegments(InMemory):
-    """A seat at an optimizer with segments: whom an event is for is public, and the same in both worlds.
+class TakingTurns(AtOptimizer):
+    """What a seat has besides, where there are segments: whom an event is for is public, and the same in both worlds.
 
     Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person
     with several events is in several of them.
@@ -166,10 +216,11 @@ class InSegments(InMemory):
     same whichever it is.
     """
 
-    def __init__(self, optimizer: SegmentedBandit, source: NoiseSource) -> None:
-        super().__init__(optimizer, source)
-        self._turns = itertools.cycle(optimizer.segments.names)
-        self._whose: dict[int, Any] = {}  # by id
+    def __init__(self, *made: Any) -> None:
+        super().__init__(*made)
+        self.segments = tuple(self._optimizer.segments.names)
+        self._turns = itertools.cycle(self.segments)
+        self._whose: dict[Any, Any] = {}  # by id
         self._block: tuple[Any, Any] | None = None  # that was told, and waits for what will not come
 
     @property
@@ -188,7 +239,7 @@ class InSegments(InMemory):
         self._whose |= dict(zip(actions.ids.tolist(), whose, strict=True))
         return actions
 
-    def _asked(self, size: int | None, segments: list[Any]) -> Actions:
+    def _asked(self, size: int | None, segments: list[Any]) -> Any:
         if size is None:
             return self._optimizer.ask_round(segment=segments[0])
         if size == 1:
@@ -222,13 +273,23 @@ class InSegments(InMemory):
             super().tell(*block)
 
     def renew(self, how: str) -> None:
-        """Go on from a saved state."""
+        """Go on as another life."""
         self._hand_in()
         super().renew(how)
+
+    def look(self) -> dict[str, Any]:
+        """Return all that is public, of each segment where it has to be said of whom."""
+        self._hand_in()
+        return super().look()
 
     def close(self) -> None:
         """End the run."""
         self._hand_in()
+        super().close()
+
+
+class InSegments(TakingTurns, InMemory):
+    """A seat at an optimizer with segments."""
 
 
 def alone(action: Action) -> Actions:

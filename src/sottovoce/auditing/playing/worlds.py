@@ -1,14 +1,18 @@
 """Neighbouring worlds: the same events, told in the same way, but for one person's losses."""
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 
-__all__ = ["FAR", "OTHERS", "PAIRS", "TELLINGS", "Neighbours"]
+import numpy as np
+
+__all__ = ["FAR", "PAIRS", "TELLINGS", "Neighbours", "others_of"]
+
+_GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it, less their whole parts, leave no gap for long
+_DRAWN = 4096  # losses of a draw; later events go round them again
 
 FAR = 1e9
 """A loss far outside of any range: privacy rests on clipping, so the person in an audit does not keep to the range."""
-
-OTHERS = ("low", "high", "mixed")
-"""What everybody else loses."""
 
 TELLINGS = {
     "block": "told round by round",
@@ -45,7 +49,7 @@ class Neighbours:
     pair
         The person's losses, a key of `PAIRS`.
     others
-        Everybody else's: all at the "low" end of the range, all "high", or "mixed".
+        Everybody else's: all at the "low" end of the range, all "high", or the number of a draw, with public coins.
     telling
         How losses arrive, a key of `TELLINGS`.
 
@@ -61,7 +65,7 @@ class Neighbours:
     events: tuple[int, ...]
     rounds: tuple[int, ...]
     pair: str = "far below, far above"
-    others: str = "low"
+    others: str | int = "low"
     telling: str = "block"
 
     def loss(self, world: int, event: int, loss_range: tuple[float, float]) -> float | None:
@@ -70,11 +74,41 @@ class Neighbours:
         if event in self.events:
             share = PAIRS[self.pair][world]
             return share if share is None or abs(share) == FAR else low + share * (high - low)
-        shares = {"low": 0.0, "high": 1.0, "mixed": (7 * event % 5) / 4}
-        return low + shares[self.others] * (high - low)
+        share = (
+            {"low": 0.0, "high": 1.0}[self.others]
+            if isinstance(self.others, str)
+            else _drawn(self.others)[event % _DRAWN]
+        )
+        return low + share * (high - low)
 
     def __str__(self) -> str:
         rounds = " and ".join(str(one + 1) for one in self.rounds)
         events = ", ".join(str(one + 1) for one in self.events)
         who = f"round{'s' * (len(self.rounds) > 1)} {rounds}, event{'s' * (len(self.events) > 1)} {events}"
-        return f"{who}; {self.pair}; others {self.others}; {TELLINGS[self.telling]}"
+        others = self.others if isinstance(self.others, str) else f"drawn ({self.others})"
+        return f"{who}; {self.pair}; others {others}; {TELLINGS[self.telling]}"
+
+
+def others_of(number: int) -> str | int:
+    """Return what everybody else loses in a pair of worlds: at one end, at the other, and drawn anew in between.
+
+    Parameters
+    ----------
+    number
+        Of the pair, from 0.
+
+    Examples
+    --------
+    >>> [others_of(number) for number in range(8)]
+    ['low', 1, 'high', 3, 4, 5, 6, 7]
+    """
+    return {0: "low", 2: "high"}.get(number % 9, number)
+
+
+@lru_cache(maxsize=256)
+def _drawn(number: int) -> list[float]:
+    """Return losses around a level of their own, together or apart: wherever a threshold is, some pair straddles it."""
+    level, apart = number * _GOLDEN % 1, (number % 3) / 2
+    coins = 2 * np.random.default_rng(number).random(_DRAWN) - 1
+    drawn: list[float] = (level + apart * min(level, 1 - level) * coins).tolist()
+    return drawn

@@ -82,6 +82,7 @@ def _seen(found: Findings) -> list[str]:
         ("mechanism", "Mechanisms alone"),
         ("optimizer", "Optimizers"),
         ("evaluations", "Evaluations"),
+        ("stored evaluations", "Stored evaluations"),
         ("study", "Studies"),
     ):
         least = [one.smallest_seen for one in found.audits if one.kind == kind]

@@ -2,16 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Floats
+from sottovoce.auditing.playing.public_views import look, public_names
+from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
+from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
 from sottovoce.learning import Actions
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local
 
 __all__ = ["Evaluated", "EvaluationConfiguration", "EvaluationPlan", "evaluations_shipped"]
+
+_FEW = 100  # events of an evaluation that is run by the thousand
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,10 @@ class EvaluationConfiguration:
         As for `PrivateEvaluations`, but patience is for ever by default: audits tell late.
     variance
         Whether squares are released as well.
+    stored
+        Whether they live in an SQLite file of their own, which can be closed and opened again, or put back.
+    tellings
+        How losses may arrive; by default in all ways that are possible.
     label
         A name for tables.
 
@@ -71,7 +81,18 @@ class EvaluationConfiguration:
     channel: str = "one-bit"
     variance: bool = False
     label: str = "evaluations"
-    kind = "evaluations"
+    stored: bool = False
+    tellings: tuple[str, ...] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What follows for the cost of a run: one that is stored costs as much as a study."""
+        return "stored evaluations" if self.stored else "evaluations"
+
+    @property
+    def by_runs(self) -> bool:
+        """Whether it is run by the thousand; of many events, smaller ones show as much."""
+        return self.events <= _FEW
 
     @property
     def horizon(self) -> int:
@@ -103,20 +124,26 @@ class Evaluated:
     loss_range = (0.0, 1.0)
 
     def __init__(self, configuration: EvaluationConfiguration, seed: int, source: NoiseSource) -> None:
-        self._configuration = configuration
-        self._evaluations = PrivateEvaluations(
-            self.loss_range,
-            configuration.privacy,
-            seed=seed,
-            noise=source,
-            patience=configuration.patience,
-            channel=configuration.channel,
-            variance=configuration.variance,
-        )
+        self._configuration, self._source = configuration, source
+        self.own: dict[Any, str] = {}
+        made: dict[str, Any] = {name: getattr(configuration, name) for name in ("privacy", "patience", "channel")}
+        made |= {"loss_range": self.loss_range, "seed": seed}
+        if configuration.stored:
+            self._folder = scratch_folder()
+            self.own[self._folder.name] = "<folder>"
+            self._evaluations: PrivateEvaluations = self._stored(**made)
+        else:
+            self._evaluations = PrivateEvaluations(**made, noise=source, variance=configuration.variance)
+        self.unsettled = public_names(self._evaluations).unsettled
         self.released: list[Floats] = []
-        self._met: dict[int, tuple[Evaluation, float]] = {}  # by id
+        self._opened: dict[int, Evaluation] = {}  # by number
+        self._met: dict[Any, tuple[int, float]] = {}  # numbers and parameters, by id
         self._parameters: dict[int, float] = {}  # by number
         self._reports: list[Floats] = []
+
+    def _stored(self, **options: Any) -> StoredEvaluations:
+        url = f"sqlite:///{Path(self._folder.name) / 'evaluations.db'}"
+        return open_evaluations(url, name="audit", noise=self._source, **options)
 
     @property
     def plan(self) -> EvaluationPlan:
@@ -145,15 +172,24 @@ class Evaluated:
 
     def ask(self, size: int | None) -> Any:
         """Assign so many people, or all that what is open has places for."""
-        ids = []
-        for _ in range(self._room() if size is None else size):
+        ids: list[Any] = []
+        count = self._room() if size is None else size
+        while len(ids) < count:
             if not any(one.remaining for one in self._evaluations.open_evaluations):
                 self._open()
-            met, person = self._evaluations.assign()
-            self._met[person] = met, self._parameters[met.number]
-            ids.append(person)
+            for number, person in self._assigned(count - len(ids)):
+                self._met[person] = number, self._parameters[number]
+                ids.append(person)
         x = np.array([[self._met[person][1]] for person in ids])
         return Actions(np.array(ids), x, np.ones(len(ids), dtype=bool))
+
+    def _assigned(self, most: int) -> list[tuple[int, Any]]:
+        """Assign one person, by coins; or a block, where one evaluation has all of the places."""
+        if self._configuration.together > 1 or most == 1:
+            met, person = self._evaluations.assign()
+            return [(met.number, person)]
+        one = next(one for one in self._evaluations.open_evaluations if one.remaining)
+        return [(one.number, person) for person in one.assign(min(most, one.remaining)).tolist()]
 
     def _room(self) -> int:
         left = sum(one.remaining for one in self._evaluations.open_evaluations)
@@ -167,16 +203,16 @@ class Evaluated:
         for number in range(self._configuration.together):
             opened = self._evaluations.open(self._configuration.events)
             self._parameters[opened.number] = centre + side * (number + 1)
+            self._opened[opened.number] = opened
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses, or what their owners make of them."""
         if np.ndim(ids) == 0:
-            self._tell(self._met[int(ids)][0], int(ids), losses)
+            self._tell(self._opened[self._met[ids][0]], ids, losses)
             return
-        told = np.asarray(losses)
-        for one in dict.fromkeys(self._met[person][0] for person in ids.tolist()):
-            mine = np.array([self._met[person][0] is one for person in ids.tolist()])
-            self._tell(one, ids[mine], told[mine])
+        told, numbers = np.asarray(losses), np.array([self._met[person][0] for person in ids.tolist()])
+        for number in dict.fromkeys(numbers.tolist()):
+            self._tell(self._opened[number], ids[numbers == number], told[numbers == number])
 
     def _tell(self, one: Evaluation, ids: Any, losses: Any) -> None:
         channel = self._evaluations.channel
@@ -191,14 +227,29 @@ class Evaluated:
         """Say that losses will not come; an owner who says nothing sends no report either."""
         for person in np.atleast_1d(ids).tolist():
             self._reports.append(np.zeros(1))
-            self._met[person][0].forget(person)
+            self._opened[self._met[person][0]].forget(person)
 
     def renew(self, how: str) -> None:
-        """There is neither a state nor a backup of evaluations in memory."""
-        raise NotImplementedError("evaluations in memory cannot be taken up again")
+        """Close them, and open them again; there is neither a state nor a backup of evaluations in memory."""
+        if not isinstance(self._evaluations, StoredEvaluations):
+            raise NotImplementedError("evaluations in memory cannot be taken up again")
+        self._evaluations.close()
+        self._evaluations = again = self._stored(restored=how == "restored")
+        self._opened = {number: again.evaluation(number) for number in self._opened}
+
+    def look(self) -> dict[str, Any]:
+        """Return all that is public, of all evaluations together and of each."""
+        each = [(f" of evaluation {number}", look(one)) for number, one in self._opened.items()]
+        return look(self._evaluations) | {f"{name}{of}": seen for of, one in each for name, seen in one.items()}
 
     def close(self) -> None:
         """Read what was released: in the order of release, or of opening where several are open at once."""
+        self._read()
+        if isinstance(self._evaluations, StoredEvaluations):
+            self._evaluations.close()
+            self._folder.cleanup()
+
+    def _read(self) -> None:
         found = self._evaluations.results
         if self._configuration.together > 1:
             found = tuple(sorted(found, key=lambda one: one.number))
@@ -223,8 +274,8 @@ def evaluations_shipped(
 
     Examples
     --------
-    >>> [one.label for one in evaluations_shipped(mechanism="local")]
-    ['evaluations, local, one-bit', 'evaluations, local, laplace']
+    >>> [one.label for one in evaluations_shipped(mechanism="local")][:2]
+    ['evaluations, local, one-bit', 'evaluations, local, one-bit, 4 events a person']
     """
     return [one for one in _all(epsilon, delta) if mechanism in (None, one.plan.mechanism)]
 
@@ -242,10 +293,15 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
         yield EvaluationConfiguration(
             central, size, variance=True, label=f"evaluations with squares, probe-sums{words}"
         )
+        yield EvaluationConfiguration(central, size, 1, 2, stored=True, label=f"stored evaluations, probe-sums{words}")
     alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
+    yield EvaluationConfiguration(
+        alone, 5000, 1, 1, tellings=("block",), label="evaluations of 5,000 events, probe-sums"
+    )
     if not delta:  # owners keep pure privacy
         for channel in ("one-bit", "laplace"):
-            yield EvaluationConfiguration(
-                LocalDP(epsilon), 4, 1, 2, channel=channel, label=f"evaluations, local, {channel}"
-            )
+            for count in (1, 4):
+                several, words = LocalDP(epsilon, count), f", {count} events a person" * (count > 1)
+                label = f"evaluations, local, {channel}{words}"
+                yield EvaluationConfiguration(several, 4, 1, 2, channel=channel, label=label)

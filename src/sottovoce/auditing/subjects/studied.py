@@ -1,20 +1,20 @@
 """Durable studies as something to audit: real files, closed and opened again, or put back, in the middle of a run."""
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sottovoce._arrays import Floats
-from sottovoce.auditing.playing.transcripts import alone
+from sottovoce.auditing._scripted import Scripted
+from sottovoce.auditing.playing.transcripts import AtOptimizer, TakingTurns
 from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.learning import Plan
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.studies import Study
 
-__all__ = ["Studied", "StudyConfiguration"]
+__all__ = ["Studied", "StudiedInSegments", "StudyConfiguration"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,22 +59,23 @@ class StudyConfiguration:
 
     def __call__(self, seed: int, noise: NoiseSource) -> "Studied":
         """Return a seat at a fresh study."""
-        return Studied(self.configuration, seed, noise)
+        kind = Studied if self.configuration.segments is None else StudiedInSegments
+        return kind(self.configuration, seed, noise)
 
 
-class Studied:
-    """A seat at a study: what an adversary reads of it are its actions, its status, and what it exports."""
+class Studied(AtOptimizer):
+    """A seat at a study: what an adversary reads of it are its actions, and all that it shows and exports."""
 
     def __init__(self, configuration: Configuration, seed: int, source: NoiseSource) -> None:
         if isinstance(configuration.privacy, LocalDP):
             raise ValueError(
                 "studies of privatised reports are not audited: what is released are the reports themselves"
             )
-        self._folder = tempfile.TemporaryDirectory(prefix="sottovoce-audit-")
-        self._source, self._patient = source, configuration.patience is None
-        self.loss_range = configuration.loss_range
-        self.released: list[Floats] = []
-        self._study = self._open(
+        self._known: set[tuple[str, int]] = set()  # rounds whose release was read
+        self._closed_before = 0
+        self._folder = scratch_folder()
+        self._patient, self._source = configuration.patience is None, source
+        made = self._open(
             domain=configuration.domain,
             horizon=configuration.horizon,
             loss_range=configuration.loss_range,
@@ -83,20 +84,12 @@ class Studied:
             seed=seed,
             **{**configuration.facts(), **configuration.planned},
         )
+        super().__init__(made, source, configuration.loss_range)
+        self.own = {self._folder.name: "<folder>", made.export()["configuration"]["identity"]: "<identity>"}
 
     def _open(self, **options: Any) -> Study:
         url = f"sqlite:///{Path(self._folder.name) / 'study.db'}"
         return Study.open(url, name="audit", noise=self._source, **options)
-
-    @property
-    def remaining(self) -> int | None:
-        """Events that are left."""
-        return self._study.remaining
-
-    @property
-    def closed(self) -> int:
-        """How many rounds are closed."""
-        return self._study.round
 
     @property
     def patient(self) -> bool:
@@ -106,35 +99,45 @@ class Studied:
     @property
     def privacy(self) -> PrivacyStatement:
         """What the study promises."""
-        return self._study.privacy
+        promised: PrivacyStatement = self._optimizer.privacy
+        return promised
 
     @property
     def plan(self) -> Plan:
         """The plan in force."""
-        return self._study.plan
-
-    def ask(self, size: int | None) -> Any:
-        """Return so many actions, or the rest of the round."""
-        if size == 1:
-            return alone(self._study.ask())
-        return self._study.ask_round() if size is None else self._study.ask(size)
-
-    def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses."""
-        self._study.tell(ids, losses)
-
-    def forget(self, ids: Any) -> None:
-        """Say that losses will not come."""
-        self._study.forget(ids)
+        plan: Plan = self._optimizer.plan
+        return plan
 
     def renew(self, how: str) -> None:
         """Close the study, and open it again: as the same life, or as one that was put back from a backup."""
-        self._study.close()
-        self._study = self._open(restored=how == "restored")
+        self._optimizer.close()
+        self._optimizer = self._open(restored=how == "restored")
+        if how == "restored":
+            self.own[self._optimizer.status().generation] = "<generation>"
 
     def close(self) -> None:
         """Read what was released, close the study, and delete its file."""
-        rounds = self._study.export()["rounds"]
-        self.released = [np.array(one["released"], dtype=np.float64) for one in rounds if "released" in one]
-        self._study.close()
+        self._read()
+        self._optimizer.close()
         self._folder.cleanup()
+
+    def _read(self) -> None:
+        """Take in what was released since, each number once: the rounds of all segments, as they are closed."""
+        rounds = self._optimizer.export()["rounds"]
+        found = {(str(one.get("segment")), one["round"]): one["released"] for one in rounds if "released" in one}
+        self.released += [np.array(found[one], dtype=np.float64) for one in found if one not in self._known]
+        self._known |= found.keys()
+
+
+class StudiedInSegments(TakingTurns, Studied):
+    """A seat at a study with segments.
+
+    Rounds are exported segment by segment. Where the noise is a script, they are read as they are released instead: in
+    the order of the draws.
+    """
+
+    def _hand_in(self) -> None:
+        super()._hand_in()
+        if isinstance(self._source, Scripted) and self._optimizer.round != self._closed_before:
+            self._closed_before = self._optimizer.round
+            self._read()

@@ -121,6 +121,8 @@ def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
     for what, small in (("posterior", _believing(central, None)), ("frames", _frame(central, None))):
         yield _Made(what, "probe-sums", StudyConfiguration(small, f"study of {what}, probe-sums"))
+    segmented = replace(_believing(central, None), segments=["phone", "desktop"], horizon=6)
+    yield _Made("posterior", "probe-sums", StudyConfiguration(segmented, "study of posterior, segments, probe-sums"))
     if not delta:  # owners keep pure privacy
         for channel in ("one-bit", "laplace"):
             yield _Made("frames", "local", _local(LocalDP(epsilon), channel))
@@ -161,11 +163,14 @@ def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
     central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
     convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
     yield _Made("posterior", "probe-sums", convex)
-    watchful = {**choices, "sentinel": True}
-    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful)
+    watchful = {**choices, "sentinel": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
+    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful, horizon=18)
     yield _Made("posterior", "probe-sums", sentinel)
     hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
     yield _Made("posterior", "probe-sums", hasty)
+    long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
+    epochs = replace(hasty, label="posterior, epochs, probe-sums", patience=None, horizon=None, choices=long)
+    yield _Made("posterior", "probe-sums", epochs)
     yield from _segmented(epsilon, delta)
 
 
@@ -180,6 +185,8 @@ def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
     yield _Made("posterior", "probe-sums", replace(central, segments=factors, horizon=2 * (central.horizon or 0)))
     hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
     yield _Made("posterior", "probe-sums", replace(hasty, segments=["phone", "desktop"]))
+    many = replace(central, label="posterior, 12 segments, probe-sums", segments=[f"shop {one}" for one in range(12)])
+    yield _Made("posterior", "probe-sums", replace(many, horizon=12))
 
 
 def _believing(privacy: Guarantee, label: str | None) -> Configuration:

@@ -361,7 +361,7 @@ class PrivateBandit(AskTell):
     def __repr__(self) -> str:
         return (
             f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, "
-            f"plan={self.plan.name!r}, asked={self._asked}, closed_rounds={self.round})"
+            f"plan={self.plan.name!r}, asked={self._asked - self._origin}, closed_rounds={self.round})"
         )
 
     # ------------------------------------------------------------------ saving

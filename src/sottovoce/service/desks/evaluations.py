@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
-from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.settings import Settings
 from sottovoce.studies.opening.names import study_name
 
@@ -87,8 +86,7 @@ def _open(settings: Settings, name: str) -> StoredEvaluations:
         study_name(name)
         if settings.simulated is not None:
             with suppress(ConfigurationMismatch):  # their noise is real, or it is a study
-                noise = SimulatedNoise(settings.simulated)
-                return open_evaluations(settings.storage, name=name, repeat="ignore", noise=noise)
+                return open_evaluations(settings.storage, name=name, repeat="ignore", noise=settings.noise)
         with suppress(ConfigurationMismatch):  # it is the name of a study
             return open_evaluations(settings.storage, name=name, repeat="ignore")
     raise StudyNotFound("there are no evaluations of this name")

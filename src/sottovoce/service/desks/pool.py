@@ -5,7 +5,6 @@ from collections import OrderedDict
 from contextlib import suppress
 
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
-from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.desks.desk import Desk
 from sottovoce.service.desks.requests import Requests
 from sottovoce.service.metrics import Metrics
@@ -101,7 +100,7 @@ def open_study(settings: Settings, name: str) -> tuple[Study, StateRefused | Non
 def _open(settings: Settings, name: str) -> tuple[Study, StateRefused | None]:
     if settings.simulated is not None:
         with suppress(ConfigurationMismatch):  # its noise is real
-            return Study.open(settings.storage, name=name, noise=SimulatedNoise(settings.simulated)), None
+            return Study.open(settings.storage, name=name, noise=settings.noise), None
     try:
         return Study.open(settings.storage, name=name), None
     except StateRefused as refused:

@@ -17,7 +17,6 @@ from sottovoce.domains.specification import build
 from sottovoce.experiments.wishes import guarantee_of, labelled, written_domain
 from sottovoce.exploration.posterior import Segments
 from sottovoce.learning.options import DecisionFacts
-from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._documented import documented
 from sottovoce.service.endpoints._reading import Body, let_in, read_body
@@ -120,7 +119,7 @@ def _created(settings: Settings, wish: Create) -> dict[str, Any]:
         "loss_range": (wish.loss_range[0], wish.loss_range[1]),
         "privacy": guarantee_in(wish.privacy),
         "seed": wish.seed,
-        "noise": None if settings.simulated is None else SimulatedNoise(settings.simulated),
+        "noise": settings.noise,
         **facts,
         **choices,
         "segments": None if wish.segments is None else Segments(**wish.segments.model_dump()),

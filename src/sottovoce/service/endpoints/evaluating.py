@@ -13,7 +13,6 @@ from starlette.responses import Response
 
 from sottovoce.errors import HorizonReached
 from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
-from sottovoce.privacy import SimulatedNoise
 from sottovoce.service.context import Context
 from sottovoce.service.desks.requests import Request as Repeatable
 from sottovoce.service.endpoints._documented import NAME, documented
@@ -112,7 +111,7 @@ def _created(settings: Settings, wish: CreateEvaluations) -> dict[str, Any]:
         channel=wish.channel,
         patience=wish.patience,
         seed=wish.seed,
-        noise=None if settings.simulated is None else SimulatedNoise(settings.simulated),
+        noise=settings.noise,
     ) as made:
         return {"evaluations": wish.name, "created": made.created, "privacy": str(made.privacy.headline)}
 

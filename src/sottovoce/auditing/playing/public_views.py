@@ -1,0 +1,261 @@
+"""All that a caller can see of what is audited: every public name, in one list, and what is said on the way.
+
+With the noise moved so that both worlds release the same, all of it must be the same. So a view needs no attack of its
+own: it is written down as plain data, and compared. A public name that is in none of the lists fails a test,
+tests/auditing/test_views.py.
+"""
+
+import inspect
+import io
+import logging
+import re
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from sottovoce._records import DamagedRecord, unpack
+from sottovoce.domains import Domain
+from sottovoce.learning import Plan
+
+__all__ = ["PUBLIC", "PublicNames", "listening", "look", "plain", "public_names", "without"]
+
+_OF_ITS_OWN = ("name", "token", "first")
+_DEEPEST = 4  # of values within values
+_TIME = re.compile(r"\d{4}-\d\d-\d\d((T| | at )\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
+
+_OF_OTHERS = ("<time> GET ", "<time> POST /studies status")  # of who looks, and from before: lines come when they can
+_DURATION = re.compile(r"\bms=[\d.]+")
+
+
+@dataclass(frozen=True)
+class PublicNames:
+    """The public names of a class.
+
+    Attributes
+    ----------
+    looks
+        What is read: values, and methods that are called without arguments (of each segment, where there are some).
+    acts
+        What is done: the calls of which runs consist, and those that make or end it.
+    unsettled
+        Of the looks, those that looking itself may change, such as counters of work.
+    """
+
+    looks: tuple[str, ...]
+    acts: tuple[str, ...]
+    unsettled: tuple[str, ...] = ()
+
+
+_DECIDING = (
+    *("channel", "domain", "horizon", "oracle_calls", "outstanding", "plan", "point", "posterior", "privacy"),
+    *("recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
+)
+_WORK = ("oracle_calls",)
+_ASKED = ("ask", "ask_round", "tell", "forget")
+_EVALUATING = ("channel", "loss_range", "open_evaluations", "patience", "privacy", "results", "seed")
+
+PUBLIC = {
+    "PrivateBandit": PublicNames(
+        (*_DECIDING, "misfit", "patience", "state"), (*_ASKED, "from_state"), (*_WORK, "state")
+    ),
+    "Study": PublicNames(
+        (*_DECIDING, "course", "created", "export", "loss_range", "name", "statement", "status", "verify"),
+        (*_ASKED, "ask_in_parts", "tell_each", "change", "open", "close"),
+        _WORK,
+    ),
+    "PrivateEvaluations": PublicNames(_EVALUATING, ("assign", "open")),
+    "StoredEvaluations": PublicNames(
+        (*_EVALUATING, "created", "export", "name", "verify"),
+        ("assign", "open", "evaluation", "tell", "forget", "close"),
+    ),
+    "Evaluation": PublicNames(
+        (
+            *("abandoned", "assigned", "closed", "events", "interval", "mean", "number", "outstanding", "remaining"),
+            *("result", "standard_error"),
+        ),
+        ("assign", "tell", "forget", "close", "abandon"),
+    ),
+}
+"""By the name of the class; one with segments has the names of the one without."""
+
+_KIN = {"SegmentedBandit": "PrivateBandit", "SegmentedStudy": "Study"}
+
+
+def public_names(subject: Any) -> PublicNames:
+    """Return the list for an object: that of its class, or of the nearest class above it.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> "results" in public_names(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0))).looks
+    True
+    """
+    names = (_KIN.get(one.__name__, one.__name__) for one in type(subject).__mro__)
+    return next(PUBLIC[name] for name in names if name in PUBLIC)
+
+
+def look(subject: Any, *, segments: Iterable[Any] = ()) -> dict[str, Any]:
+    """Return all that can be read of an object, as plain data; what is refused, as what the refusal says.
+
+    Parameters
+    ----------
+    subject
+        An optimizer, a study, evaluations, or one of these.
+    segments
+        For methods that want to know whose.
+    """
+    seen: dict[str, Any] = {"repr": repr(subject), "str": str(subject)}
+    for name in public_names(subject).looks:
+        if not _has(subject, name):
+            continue
+        seen[name] = _read(subject, name)
+        whose = segments if _by_segment(subject, name) else ()
+        seen |= {f"{name} of {one}": _read(subject, name, segment=one) for one in whose}
+    if "setup_oracle_calls" in seen:  # done before any loss, and not again if another run has done it
+        seen["oracle_calls"] -= seen.pop("setup_oracle_calls")
+    return seen
+
+
+def without(value: Any, own: Mapping[Any, str]) -> Any:
+    """Return plain data with other words for what is another in every run: the name of a file, an id.
+
+    Parameters
+    ----------
+    value
+        What `plain` has made.
+    own
+        What is replaced, texts and whole numbers, with the words for it.
+
+    Examples
+    --------
+    >>> without({"file": "/tmp/x17/study.db", "ids": [3, 2**40]}, {"/tmp/x17": "<folder>", 2**40: "<id 4>"})
+    {'file': '<folder>/study.db', 'ids': [3, '<id 4>']}
+    """
+    if isinstance(value, str):
+        for text, words in own.items():
+            value = value.replace(str(text), words)
+        return value
+    if isinstance(value, dict):
+        return {name: without(one, own) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(without(one, own) for one in value)
+    return own.get(value, value) if type(value) is int else value
+
+
+def _has(subject: Any, name: str) -> bool:
+    return hasattr(type(subject), name) or name in vars(subject)
+
+
+def _by_segment(subject: Any, name: str) -> bool:
+    method = getattr(type(subject), name, None)
+    return inspect.isfunction(method) and "segment" in inspect.signature(method).parameters
+
+
+def _read(subject: Any, name: str, **whose: Any) -> Any:
+    try:
+        found = getattr(subject, name)
+        return plain(_opened(found(**whose) if inspect.ismethod(found) else found))
+    except Exception as refused:  # what it says is public too
+        return f"{type(refused).__name__}: {refused}"
+
+
+def _opened(value: Any) -> Any:
+    """Return what a saved state holds, but for what each has of its own: name, token, and where its ids begin."""
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return {name: one for name, one in unpack(value).items() if name.split(".")[-1] not in _OF_ITS_OWN}
+    except DamagedRecord:
+        return value
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """Return a value as data that can be compared: to the last bit, and without the time of day.
+
+    Examples
+    --------
+    >>> plain((np.float64(0.5), {"at": "2026-01-02T03:04:05Z"}, np.array([1, 2])))
+    ['0.5', {"'at'": '<time>'}, ('<i8', (2,), [1, 2])]
+    """
+    if value is None or isinstance(value, bool | int | bytes):
+        return value
+    if isinstance(value, str):
+        return _TIME.sub("<time>", value)
+    if isinstance(value, float | np.generic):
+        return repr(value.item() if isinstance(value, np.generic) else value)
+    if isinstance(value, np.ndarray):
+        return (
+            value.dtype.str,
+            value.shape,
+            [plain(one, depth + 1) for one in value.ravel().tolist()]
+            if (value.dtype.kind == "O")
+            else value.ravel().tolist(),
+        )
+    if isinstance(value, Mapping):
+        return {repr(key): plain(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, datetime):
+        return "<time>"
+    if isinstance(value, list | tuple) and type(value).__str__ in (list.__str__, tuple.__str__):
+        return [plain(one, depth + 1) for one in value]
+    return _written(value, depth)
+
+
+def _written(value: Any, depth: int) -> Any:
+    """Return what an object prints and, if it is one of ours, what it holds."""
+    seen = {"repr": plain(repr(value)), "str": plain(str(value))}
+    if depth >= _DEEPEST or isinstance(value, Domain | Plan | Enum) or not _ours(value):
+        return seen
+    names = [name for name in dir(value) if not name.startswith("_")]
+    for name in names:
+        held = getattr(value, name, None)
+        if not callable(held):
+            seen[name] = plain(held, depth + 1)
+    return seen
+
+
+def _ours(value: Any) -> bool:
+    return type(value).__module__.startswith("sottovoce")
+
+
+@contextmanager
+def listening(said: list[str]) -> Iterator[None]:
+    """Write down what is said meanwhile: warnings, log lines, and what is printed.
+
+    Parameters
+    ----------
+    said
+        Where it is written.
+    """
+    ours, everybody, printed = logging.getLogger("sottovoce"), logging.getLogger(), io.StringIO()
+    handler, level = _Ear(said), ours.level
+    ours.setLevel(logging.DEBUG)
+    everybody.addHandler(handler)
+    try:
+        with warnings.catch_warnings(record=True) as warned, redirect_stdout(printed), redirect_stderr(printed):
+            warnings.simplefilter("always")
+            yield
+    finally:
+        everybody.removeHandler(handler)
+        ours.setLevel(level)
+        said += [f"{one.category.__name__}: {one.message}" for one in warned]
+        said += [f"printed: {printed.getvalue()}"] * bool(printed.getvalue())
+
+
+class _Ear(logging.Handler):
+    """Writes down every line of a log, without its time."""
+
+    def __init__(self, said: list[str]) -> None:
+        super().__init__()
+        self._said = said
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write down a line."""
+        for line in plain(_DURATION.sub("ms=<time>", record.getMessage())).splitlines():
+            if not line.startswith(_OF_OTHERS):
+                self._said.append(f"{record.name}, {record.levelname}: {line}")

@@ -1,0 +1,224 @@
+"""The service as something to audit: its application, called in this process, and every answer that it gives.
+
+What HTTP shows is compared like what Python shows: bodies, their lengths and headers, of calls and of every page.
+"""
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from httpx import ASGITransport, AsyncClient, Response
+
+from sottovoce._arrays import Floats
+from sottovoce.auditing import Configuration
+from sottovoce.auditing.playing.public_views import plain
+from sottovoce.auditing.subjects.scratch import scratch_folder
+from sottovoce.domains import Hypersimplex
+from sottovoce.domains.specification import specify
+from sottovoce.learning import Actions, Plan
+from sottovoce.privacy import Guarantee, NoiseSource, PrivacyStatement, PureDP, SimulatedNoise
+from sottovoce.service.app import create_app
+from sottovoce.service.settings import Settings
+
+__all__ = ["ADDRESSES", "Served", "ServiceConfiguration", "service_shipped"]
+
+ADDRESSES = (
+    "/studies",
+    "/metrics",
+    "/",
+    *(f"/dashboard/studies/audit{part}" for part in ("", "/parts/now", "/parts/learned", "/statement")),
+    *(f"/studies/audit/{what}" for what in ("status", "recommend", "plan", "posterior", "statement", "outstanding")),
+    *(f"/studies/audit/{what}" for what in ("channel", "export")),
+)
+"""What is looked at: all that there is to be read of a study."""
+
+_COUNTED = ("sottovoce_events", "sottovoce_stud")  # of the metrics; others are of time, and of requests
+_TRIES = 100
+_HEADERS = ("content-type", "content-length", "retry-after", "cache-control")
+
+
+@dataclass(frozen=True, eq=False)
+class ServiceConfiguration:
+    """A fresh service with one study, in a file of its own that is deleted in the end.
+
+    Parameters
+    ----------
+    configuration
+        What the study is made with.
+    label
+        A name for tables.
+    """
+
+    configuration: Configuration
+    label: str = "service, probe-sums"
+    kind = "study"
+    by_runs = False  # the study is; what is looked for here is what answers show besides
+    tellings = ("block", "single")
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of every study made here."""
+        return self.configuration.plan
+
+    @property
+    def privacy(self) -> Guarantee:
+        """The guarantee of every study made here."""
+        return self.configuration.privacy
+
+    @property
+    def horizon(self) -> int | None:
+        """How many events there are."""
+        return self.configuration.horizon
+
+    def __call__(self, seed: int, noise: NoiseSource) -> "Served":
+        """Return a seat at a fresh service."""
+        return Served(self.configuration, seed, noise)
+
+
+def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
+    """Return small configurations of a service.
+
+    Parameters
+    ----------
+    epsilon
+        Of the guarantee.
+    """
+    choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
+    small = Configuration(Hypersimplex(4, 2), PureDP(epsilon), 8, choices, losses="linear", integral=True)
+    return [ServiceConfiguration(small)]
+
+
+class Served:
+    """A seat at a service.
+
+    Parameters
+    ----------
+    configuration
+        Of the study.
+    seed
+        Of its public coins.
+    source
+        Of its noise.
+    """
+
+    unsettled = ("/metrics",)  # which count the calls that read them
+
+    def __init__(self, configuration: Configuration, seed: int, source: NoiseSource) -> None:
+        if not isinstance(configuration.privacy, PureDP):
+            raise ValueError(f"privacy must be pure here, got {configuration.privacy!r}")
+        self._configuration, self.loss_range = configuration, configuration.loss_range
+        self._folder = scratch_folder()
+        self.own: dict[Any, str] = {self._folder.name: "<folder>"}
+        self.released: list[Floats] = []
+        self._answers: list[Any] = []
+        storage = f"sqlite:///{Path(self._folder.name) / 'service.db'}"
+        app = create_app(Settings(storage, dev=True, simulated=source))
+        self._loop, self._life = asyncio.Runner(), app.router.lifespan_context(app)
+        self._loop.run(self._life.__aenter__())
+        self._client = AsyncClient(transport=ASGITransport(app), base_url="http://127.0.0.1")
+        chosen = {name: value for name, value in configuration.choices.items() if name != "exploration"}
+        self._call(
+            "/studies",
+            name="audit",
+            domain=specify(configuration.domain),
+            horizon=configuration.horizon,
+            privacy={"epsilon": configuration.privacy.epsilon, "contributions": configuration.privacy.contributions},
+            loss_range=list(configuration.loss_range),
+            losses=configuration.losses,
+            integral=configuration.integral,
+            exploration=configuration.choices.get("exploration"),
+            choices=chosen,
+            patience=configuration.patience,
+            seed=seed,
+        )
+        self.own[self._exported()[0]["configuration"]["identity"]] = "<identity>"
+
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """What the study promises."""
+        return self._configuration(0, SimulatedNoise(0)).privacy
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the study."""
+        return self._configuration.plan
+
+    @property
+    def remaining(self) -> int:
+        """Events that are left."""
+        return int(self._get("/studies/audit/status").json()["remaining"])
+
+    @property
+    def closed(self) -> int:
+        """How many rounds are closed."""
+        return int(self._get("/studies/audit/status").json()["round"])
+
+    @property
+    def patient(self) -> bool:
+        """Whether rounds wait for ever."""
+        return self._configuration.patience is None
+
+    def ask(self, size: int | None) -> Any:
+        """Return so many actions, or as many as a small round has."""
+        found = self._call("/studies/audit/ask", size=min(4, self.remaining) if size is None else size)["actions"]
+        wanted = np.array([one["wants_loss"] for one in found])
+        return Actions(np.array([one["id"] for one in found]), np.array([one["x"] for one in found]), wanted)
+
+    def tell(self, ids: Any, losses: Any) -> None:
+        """Tell losses."""
+        if np.ndim(ids) == 0:
+            self._call("/studies/audit/tell", id=str(ids), loss=float(losses))
+        else:
+            self._call("/studies/audit/tell", ids=ids.tolist(), losses=np.asarray(losses).tolist())
+
+    def forget(self, ids: Any) -> None:
+        """Say that losses will not come."""
+        self._call("/studies/audit/forget", ids=np.atleast_1d(ids).tolist())
+
+    def renew(self, how: str) -> None:
+        """A service is not stopped here: studies are."""
+        raise NotImplementedError("the study of a service is taken up again elsewhere")
+
+    def look(self) -> dict[str, Any]:
+        """Return the answers of all addresses, and of the calls before; once nothing is left to be erased."""
+        for _ in range(_TRIES):
+            if not self._get("/studies/audit/status").json()["erasure_pending"]:
+                break
+        seen = {address: _answered(self._get(address)) for address in ADDRESSES}
+        return seen | {"an answer": plain(list(self._answers))}
+
+    def close(self) -> None:
+        """Read what was released, stop the service, and delete its file."""
+        rounds = self._exported()[1:]
+        self.released = [np.array(one["released"], dtype=np.float64) for one in rounds if "released" in one]
+        self._loop.run(self._client.aclose())
+        self._loop.run(self._life.__aexit__(None, None, None))
+        self._loop.close()
+        self._folder.cleanup()
+
+    def _call(self, address: str, **body: Any) -> Any:
+        kind = {"content-type": "application/json"}
+        found = self._loop.run(self._client.post(address, content=json.dumps(body), headers=kind))
+        self._answers.append((address, _answered(found)))
+        if found.status_code >= 400:
+            raise ValueError(found.text)
+        return found.json()
+
+    def _get(self, address: str) -> Response:
+        return self._loop.run(self._client.get(address))
+
+    def _exported(self) -> list[Any]:
+        return [json.loads(line) for line in self._get("/studies/audit/export").text.splitlines()]
+
+
+def _answered(found: Response) -> Any:
+    """Return what is seen of an answer: all but how long it took."""
+    headers = {name: found.headers.get(name) for name in _HEADERS}
+    lines = found.text.splitlines()
+    if found.request.url.path == "/metrics":
+        lines = [line for line in lines if line.startswith(_COUNTED) and "_created" not in line]
+        del headers["content-length"]
+    return plain((found.status_code, headers, "\n".join(lines)))

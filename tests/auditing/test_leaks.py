@@ -1,0 +1,345 @@
+"""Deliberate leaks in places that are neither released numbers nor actions: each is caught, because all is compared.
+
+Each break is as near to the public interface as can be: it would be the same break of another program. Alignments
+involve no chance. The one audit by runs has real randomness: it misses its break less than once in a million.
+"""
+
+import logging
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import Configuration, EvaluationConfiguration, StudyConfiguration, align, audit, shipped
+from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
+from sottovoce.evaluations import Evaluation, _setting
+from sottovoce.evaluations.stored import _opening
+from sottovoce.exploration.posterior import linear
+from sottovoce.learning.bandit import rounds
+from sottovoce.privacy import LossGrid, local
+from sottovoce.service import audited
+
+SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
+BELIEVING = SHIPPED["posterior, probe-sums"]
+STUDY = StudyConfiguration(replace(BELIEVING, horizon=8, label=None), "study")
+WATCHFUL = SHIPPED["posterior with a sentinel, probe-sums"]
+MANY = SHIPPED["posterior, 12 segments, probe-sums"]
+SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
+LARGE = SHIPPED["evaluations of 5,000 events, probe-sums"]
+ONE = EvaluationConfiguration(sv.PureDP(1.0), batches=2)
+STORED = SHIPPED["stored evaluations, probe-sums, 2 events a person"]
+OWNERS = replace(SHIPPED["evaluations, local, one-bit, 4 events a person"], batches=1, tellings=("block",))
+SERVICE = SHIPPED["service, probe-sums"]
+OFTEN = ["single"]  # so that there are looks in the middle of a round
+
+
+def found(subject, most=6, tellings=OFTEN):
+    """Return what is found wrong, in words; empty if nothing is."""
+    check = align(subject, most=most, tellings=tellings)
+    print(check)
+    return "" if check.passed else check.words
+
+
+def overhear(monkeypatch, owner):
+    """Remember what is told, and return a function from what it is told to to the sum of it, clipped."""
+    right = owner.tell
+
+    def tell(self, *given, **named):
+        right(self, *given, **named)
+        losses = given[owner is not Evaluation] if len(given) > (owner is not Evaluation) else named["losses"]
+        vars(self).setdefault("_heard", []).extend(np.ravel(losses).tolist())
+
+    monkeypatch.setattr(owner, "tell", tell)
+    return lambda self: float(np.clip(vars(self).get("_heard", [0.0]), 0.0, 1.0).sum())
+
+
+def changed(monkeypatch, owner, name, change):
+    """Let a method return something else: what `change` makes of the object, and of what was right."""
+    right = getattr(owner, name)
+    monkeypatch.setattr(owner, name, lambda self, *given, **named: change(self, right(self, *given, **named)))
+
+
+# ---------------------------------------------------------------------------------------------- nothing is wrong
+
+INTACT = [(one, tellings) for one, tellings in (
+    (SEGMENTED_STUDY, ["single"]), (STORED, ["block", "renewed"]), (SERVICE, ["single"]), (MANY, ["block"]),
+    (WATCHFUL, None), (LARGE, None), (SHIPPED["posterior, epochs, probe-sums"], ["block", "renewed"]),
+)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("subject", "tellings"), INTACT, ids=[one.label for one, _ in INTACT])
+def test_intact_programs_show_nothing(subject, tellings):
+    assert not found(subject, most=24 if subject is WATCHFUL else 2, tellings=tellings)
+
+
+# ---------------------------------------------------------------------------------------------- what is released
+
+
+class HalvedLater:
+    """A source whose ninth sampler, and those after it, have half of the noise that they were asked for."""
+
+    simulated = True
+
+    def __init__(self, source):
+        self._source, self._streams = source, 0
+
+    def sampler(self, noise):
+        self._streams += 1
+        return self._source.sampler(replace(noise, scale=noise.scale / (2 if self._streams > 8 else 1)))
+
+
+def test_noise_halved_in_the_ninth_stream_and_later():
+    assert "costs 2 of epsilon = 1" in found(lambda seed, noise: MANY(seed, HalvedLater(noise)), tellings=["block"])
+
+
+class DrawnOnce:
+    """A source whose every second draw is the one before it again."""
+
+    simulated = True
+
+    def __init__(self, source):
+        self._source, self._last = source, None
+
+    def sampler(self, noise):
+        self._sampler = self._source.sampler(noise)
+        return self
+
+    def draw(self, size):
+        if self._last is not None and len(self._last) == size:
+            drawn, self._last = self._last, None
+        else:
+            drawn = self._last = self._sampler.draw(size)
+        return drawn
+
+
+def test_noise_that_two_rounds_share():
+    assert "no noise of its own" in found(lambda seed, noise: BELIEVING(seed, DrawnOnce(noise)))
+
+
+def test_blocks_of_more_than_4096_losses_that_are_not_clipped(monkeypatch):
+    right = LossGrid.quantise
+
+    def quantise(self, losses):
+        if np.size(losses) <= 4096:
+            return right(self, losses)
+        return np.rint((np.asarray(losses) - self.low) / self.width * self.steps).astype(np.int64)
+
+    monkeypatch.setattr(LossGrid, "quantise", quantise)
+    assert "costs" in found(LARGE, most=1, tellings=None)
+
+
+def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(monkeypatch):
+    right = _opening.guarantee_from_dict
+    monkeypatch.setattr(_opening, "guarantee_from_dict", lambda data: replace(right(data), contributions=1))
+    assert "a person costs 1.5 of epsilon = 1" in found(STORED, tellings=["renewed"])
+
+
+def test_an_evaluation_under_new_noise_at_each_look(monkeypatch):
+    coins = np.random.default_rng(0)
+    again = property(lambda self: 0.0 if self.result is None else self.result.mean + coins.laplace())
+    monkeypatch.setattr(Evaluation, "mean", again)
+    assert found(ONE)
+
+
+def test_an_evaluation_under_other_noise_of_the_same_source_at_each_look(monkeypatch):
+    """The same in both worlds: what gives it away is that the same number is another the second time."""
+    right, looks = Evaluation.mean, {}
+
+    def mean(self):
+        looks[id(self)] = looks.get(id(self), 0) + 1
+        return right.fget(self) + looks[id(self)]
+
+    monkeypatch.setattr(Evaluated, "_open", lambda self, right=Evaluated._open: (looks.clear(), right(self)))
+    monkeypatch.setattr(Evaluation, "mean", property(mean))
+    assert "looked at again" in found(ONE)
+
+
+def test_local_channels_that_ignore_contributions(monkeypatch):
+    """Four reports that each spend all of epsilon = 1 are told apart far better than epsilon = 1 allows."""
+    assert audit(OWNERS, runs=1600, confidence=1 - 1e-6).passed
+    right = local.channel_for
+    monkeypatch.setattr(
+        _setting.local, "channel_for", lambda privacy, *rest: right(replace(privacy, contributions=1), *rest)
+    )
+    assert not audit(OWNERS, runs=1600).passed
+
+
+# ---------------------------------------------------------------------------------------------- what is believed
+
+
+def test_a_reset_that_is_decided_by_the_raw_mean(monkeypatch):
+    """All is forgotten after a round whose losses, before their noise, were higher than a threshold."""
+    complete, raw = rounds.OpenRound.complete, []
+
+    def remember(self):
+        whole = complete(self)
+        raw.append(float(np.sum(whole.products)) / (WATCHFUL.plan.grids((0.0, 1.0))[0].steps * 6))
+        return whole
+
+    monkeypatch.setattr(rounds.OpenRound, "complete", remember)
+    monkeypatch.setattr(linear, "limit_of", lambda *known: -1.0 if raw and raw[-1] > 0.66 else np.inf)
+    assert found(WATCHFUL, most=40, tellings=["block"])
+
+
+@pytest.mark.parametrize(("owner", "subject"), [(sv.PrivateBandit, BELIEVING), (sv.Study, STUDY)])
+def test_a_level_from_raw_sums(monkeypatch, owner, subject):
+    raw = overhear(monkeypatch, owner)
+    changed(monkeypatch, owner, "posterior", lambda self, known: replace(known, level=raw(self)))
+    assert "posterior shows" in found(subject)
+
+
+@pytest.mark.parametrize(("owner", "subject"), [(sv.PrivateBandit, BELIEVING), (sv.Study, STUDY)])
+def test_a_recommended_loss_from_raw_sums(monkeypatch, owner, subject):
+    raw = overhear(monkeypatch, owner)
+    changed(monkeypatch, owner, "recommend", lambda self, best: replace(best, loss=raw(self)))
+    assert "recommend shows" in found(subject)
+
+
+# ---------------------------------------------------------------------------------------------- what is said
+
+
+@pytest.mark.filterwarnings("ignore:a loss was clipped")  # as users see it: it is no error
+@pytest.mark.parametrize("say", [warnings.warn, logging.getLogger("sottovoce.learning").debug, print])
+def test_a_word_when_a_loss_is_clipped(monkeypatch, say):
+    """A warning, a line of a log that nobody has asked for, and one on the screen."""
+    right = sv.PrivateBandit.tell
+
+    def tell(self, ids, losses=None, **options):
+        right(self, ids, losses, **options)
+        if np.max(losses) > 1:
+            say("a loss was clipped")
+
+    monkeypatch.setattr(sv.PrivateBandit, "tell", tell)
+    assert "warnings, log lines or what is printed" in found(BELIEVING)
+
+
+def test_an_error_that_holds_a_loss(monkeypatch):
+    right = sv.PrivateBandit.tell
+
+    def tell(self, ids, losses=None, **options):
+        try:
+            right(self, ids, losses, **options)
+        except sv.errors.SottovoceError as refused:
+            raise type(refused)(f"{refused}: {losses}") from None
+
+    monkeypatch.setattr(sv.PrivateBandit, "tell", tell)
+    assert "the refusal of a second loss shows" in found(BELIEVING)
+
+
+# ---------------------------------------------------------------------------------------------- what is shown
+
+
+def test_a_partial_sum_in_a_repr(monkeypatch):
+    for owner, subject in ((sv.PrivateBandit, BELIEVING), (Evaluation, ONE)):
+        raw = overhear(monkeypatch, owner)
+        changed(monkeypatch, owner, "__repr__", lambda self, words, raw=raw: f"{words[:-1]}, sum={raw(self)})")
+        assert "repr" in found(subject)
+
+
+def test_outstanding_actions_among_which_is_one_whose_loss_was_high(monkeypatch):
+    raw = overhear(monkeypatch, sv.PrivateBandit)
+    changed(
+        monkeypatch,
+        sv.PrivateBandit,
+        "outstanding",
+        lambda self, found: replace(found, ages=found.ages + int(raw(self))),
+    )
+    assert "outstanding shows" in found(BELIEVING, tellings=["shuffled"])
+
+
+def test_a_raw_loss_in_a_saved_state(monkeypatch):
+    raw = overhear(monkeypatch, sv.PrivateBandit)
+    changed(monkeypatch, sv.PrivateBandit, "state", lambda self, saved: saved + bytes([int(10 * raw(self))]))
+    assert "state shows" in found(BELIEVING)
+
+
+def test_an_export_with_a_sum_before_its_noise(monkeypatch):
+    raw = overhear(monkeypatch, sv.Study)
+    changed(monkeypatch, sv.Study, "export", lambda self, all_of_it: all_of_it | {"check": raw(self)})
+    assert "export shows" in found(STUDY)
+
+
+def test_a_status_that_counts_large_losses(monkeypatch):
+    raw = overhear(monkeypatch, sv.Study)
+    changed(monkeypatch, sv.Study, "status", lambda self, now: replace(now, told=now.told + int(raw(self))))
+    assert "shows" in found(STUDY)
+
+
+def test_a_number_of_events_left_that_depends_on_a_loss(monkeypatch):
+    raw = overhear(monkeypatch, sv.PrivateBandit)
+    right = sv.PrivateBandit.remaining
+    monkeypatch.setattr(sv.PrivateBandit, "remaining", property(lambda self: right.fget(self) - int(raw(self)) % 2))
+    assert "remaining shows" in found(BELIEVING)
+
+
+def test_a_segment_of_a_study_that_hears_raw_losses_of_another(monkeypatch):
+    raw = overhear(monkeypatch, sv.studies.SegmentedStudy)
+    right = sv.studies.SegmentedStudy.posterior
+
+    def posterior(self, *, segment=None):
+        known = right(self, segment=segment)
+        return replace(known, slopes=known.slopes + 1e-9 * raw(self)) if segment == "desktop" else known
+
+    monkeypatch.setattr(sv.studies.SegmentedStudy, "posterior", posterior)
+    assert "posterior of desktop shows" in found(SEGMENTED_STUDY)
+
+
+def test_an_answer_of_the_service_that_is_longer_for_a_high_loss(monkeypatch):
+    """By one space, which no reader of JSON sees."""
+    right = audited.create_app
+
+    def create_app(settings):
+        app = right(settings)
+        inner = app.middleware_stack
+
+        async def longer(scope, receive, send):
+            body = b""
+
+            async def listen():
+                nonlocal body
+                message = await receive()
+                body += message.get("body", b"")
+                return message
+
+            async def answer(message):
+                if scope["path"].endswith("/tell") and b"1000000000.0" in body and b"-" not in body:
+                    if message["type"] == "http.response.start":
+                        message["headers"] = [one for one in message["headers"] if one[0] != b"content-length"]
+                    elif not message.get("more_body"):
+                        message["body"] = message.get("body", b"") + b" "
+                await send(message)
+
+            await inner(scope, listen, answer)
+
+        inner = app.build_middleware_stack()
+        app.middleware_stack = longer
+        return app
+
+    monkeypatch.setattr(audited, "create_app", create_app)
+    assert "an answer shows" in found(SERVICE, tellings=["block"])
+
+
+# ---------------------------------------------------------------------------------------------- thresholds
+
+
+@pytest.mark.parametrize("threshold", [0.15, 0.35, 0.5, 0.62, 0.85])
+def test_a_raw_threshold_cannot_hide_where_no_pair_straddles_it(monkeypatch, threshold):
+    """Others' losses are drawn for each pair: somewhere the person makes the difference."""
+    raw = overhear(monkeypatch, sv.PrivateBandit)
+
+    def alarmed(self, words):
+        told = vars(self).get("_heard", [])
+        return f"{words}!" if len(told) >= 4 and raw(self) / len(told) > threshold else words
+
+    changed(monkeypatch, sv.PrivateBandit, "__repr__", alarmed)
+    assert "repr shows" in found(BELIEVING, most=40, tellings=None)
+
+
+def test_configurations_of_ones_own_are_watched_as_well(monkeypatch):
+    """Whatever the study is of."""
+    own = Configuration(sv.domains.Simplex(3), sv.PureDP(1.0), 12, {"exploration": "frames", "batch_size": 4})
+    raw = overhear(monkeypatch, sv.Study)
+    changed(monkeypatch, sv.Study, "statement", lambda self, said: replace(said, name=f"{said.name} {raw(self)}"))
+    assert "statement shows" in found(StudyConfiguration(own, "own"))

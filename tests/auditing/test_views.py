@@ -1,0 +1,124 @@
+"""What is compared is everything public: a name that is in no list, or an address, is noticed here."""
+
+import logging
+import warnings
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import align, shipped
+from sottovoce.auditing._scripted import Scripted
+from sottovoce.auditing.playing.public_views import PUBLIC, listening, look, plain, public_names
+from sottovoce.auditing.playing.tellings import play
+from sottovoce.auditing.playing.transcripts import seated
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, others_of
+from sottovoce.service import audited
+
+SHIPPED = {one.label: one for one in shipped()}
+BELIEVING = SHIPPED["posterior, probe-sums"]
+
+
+def made(folder):
+    """One of each that has a list."""
+    name = {"name": "views", "noise": sv.SimulatedNoise(0)}
+    facts = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
+    decided = {"domain": sv.domains.Simplex(3), "horizon": 100, **facts}
+    yield sv.PrivateBandit(**decided, noise=sv.SimulatedNoise(0))
+    yield sv.PrivateBandit(**decided, noise=sv.SimulatedNoise(0), losses="linear", segments=["a", "b"])
+    with sv.Study.open(f"sqlite:///{folder / 'one.db'}", **name, **decided) as study:
+        yield study
+    segments = {"losses": "linear", "segments": ["a", "b"]}
+    with sv.Study.open(f"sqlite:///{folder / 'two.db'}", **name, **decided, **segments) as study:
+        yield study
+    evaluations = sv.PrivateEvaluations(**facts)
+    yield evaluations
+    yield evaluations.open(3)
+    with sv.open_evaluations(f"sqlite:///{folder / 'three.db'}", **name, **facts) as stored:
+        yield stored
+
+
+def test_every_public_name_is_in_a_list(tmp_path):
+    """Read, or called in runs. A new one has to be put where it belongs, in `PUBLIC`."""
+    seen = set()
+    for one in made(tmp_path):
+        listed = public_names(one)
+        public = {name for name in dir(one) if not name.startswith("_")}
+        assert public <= {*listed.looks, *listed.acts}, type(one)
+        assert set(look(one)) >= public & set(listed.looks) - {"setup_oracle_calls"}
+        seen |= {name for name, names in PUBLIC.items() if names is listed}
+    assert seen == set(PUBLIC)
+
+
+def test_every_address_that_shows_a_study_is_looked_at(tmp_path):
+    """Pages about the service itself, and what is posted, have nothing of a study."""
+    app = audited.create_app(audited.Settings(f"sqlite:///{tmp_path / 'service.db'}", dev=True))
+    reading = {one.path for one in app.routes if "GET" in (getattr(one, "methods", None) or ())}
+    of_a_study = {path for path in reading if "/studies" in path}
+    looked_at = {address.replace("/audit", "/{name:path}") for address in audited.ADDRESSES}
+    assert of_a_study <= looked_at | {"/dashboard/parts/studies"}  # a part of "/", which is looked at
+
+
+def test_what_is_compared_is_compared_to_the_last_bit():
+    assert plain(0.1 + 0.2) != plain(0.3)
+    assert plain(np.array([0.1 + 0.2])) != plain(np.array([0.3]))
+    assert plain(sv.PureDP(1.0)) != plain(sv.PureDP(1.0 + 1e-15))
+    assert plain(float("nan")) == plain(float("nan"))
+
+
+def test_looks_are_taken_on_the_way_and_in_the_end():
+    """In the middle of the person's round, before it is released; and all views are there each time."""
+    source = Scripted(0)
+    seen = play(seated(BELIEVING(0, source), source), Neighbours((1,), (0,), telling="single"), 0, watched=True)
+    assert {"repr", "posterior", "recommend", "outstanding", "state", "the refusal of a second loss"} <= set(
+        seen.views[0]
+    )
+    assert seen.views[0]["round"] == 0
+    assert seen.views[0]["repr"] != seen.views[-1]["repr"]
+    assert seen.views[-1]["remaining"] == 0
+    assert not seen.changed
+    assert not play(seated(BELIEVING(0, source), source), Neighbours((1,), (0,)), 0).views
+
+
+def test_what_is_said_is_heard():
+    said = []
+    with listening(said):
+        warnings.warn("mind the gap", stacklevel=1)
+        logging.getLogger("sottovoce.studies").debug("one\ntwo")
+        print("three")
+    assert said == [
+        "sottovoce.studies, DEBUG: one",
+        "sottovoce.studies, DEBUG: two",
+        "UserWarning: mind the gap",
+        "printed: three\n",
+    ]
+
+
+def test_others_are_drawn_anew_for_each_pair_and_are_public():
+    """The same in both worlds, within the range, and so that means of a few are near any level."""
+    levels = []
+    for number in range(40):
+        worlds = Neighbours((99,), (0,), others=others_of(number))
+        losses = [worlds.loss(0, event, (0.0, 2.0)) for event in range(12)]
+        assert losses == [worlds.loss(1, event, (0.0, 2.0)) for event in range(12)]
+        levels.append(np.mean(losses) / 2)
+    assert min(levels) >= 0
+    assert max(levels) <= 1
+    assert np.diff(np.sort([0, *levels, 1])).max() < 0.1
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_whether_a_loss_came_is_public(pair):
+    """Such pairs are told apart by counts, and rightly; the others must not be, by anything."""
+    seen = []
+    for world in (0, 1):
+        source = Scripted(0)
+        run = play(seated(BELIEVING(0, source), source), Neighbours((11,), (2,), pair), world, watched=True)
+        seen.append(run.views[0])  # before the last round is closed, nothing of it is released
+    assert (seen[0] == seen[1]) == (None not in PAIRS[pair]) or "forgotten" in pair
+
+
+def test_an_alignment_ends_with_the_first_that_fails():
+    check = align(BELIEVING, claimed=sv.PureDP(0.5), most=40)
+    assert not check.passed
+    assert check.tests == 1
