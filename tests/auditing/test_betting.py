@@ -62,7 +62,7 @@ def test_whoever_looks_after_every_block_rarely_refutes_a_right_claim(claim, cha
 
 
 def test_a_bet_that_depends_on_what_was_seen_before_gains_nothing():
-    """With one attack while ahead and another one while behind; 25 alarms of 100 at 0.1 have probability below 10^-4."""
+    """One attack while ahead, another while behind; 25 alarms of 100 at 0.1 have probability below 10^-4."""
     coins = np.random.default_rng(2)
     alarms = 0
     for _ in range(100):

@@ -33,7 +33,7 @@ def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
     """Of 40 audits of noise for the smallest epsilon that can be seen, fewer than 30 are refuted once in 10^4."""
     runs = 4000
     edge = audit(MechanismAlone("fresh", sv.PureDP(1.0), rounds=1), runs=runs, noise_seed=0).smallest_seen
-    assert edge < 1.26
+    assert edge < 1.3
     weak = MechanismAlone("fresh", sv.PureDP(edge), rounds=1)
     found = [audit(weak, claimed=sv.PureDP(1.0), runs=runs, noise_seed=seed) for seed in range(40)]
     assert sum(not one.passed for one in found) >= 30
@@ -42,9 +42,9 @@ def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
 
 
 def test_people_who_share_a_run_count_as_many():
-    """Noise for epsilon = 1.26 in an optimizer: 3,000 runs refute a claim of 1, at the error that one part of all has."""
-    weak = next(one for one in shipped(1.26) if one.label == "frames, probe-sums")
-    found = audit(weak, claimed=sv.PureDP(1.0), runs=3000, noise_seed=0, confidence=1 - 1e-3 / 75)
+    """Noise for epsilon = 1.3 in an optimizer: 2,000 runs refute a claim of 1, at the error of one part of many."""
+    weak = next(one for one in shipped(1.3) if one.label == "frames, probe-sums")
+    found = audit(weak, claimed=sv.PureDP(1.0), runs=2000, noise_seed=0, confidence=1 - 1e-3 / 75)
     assert not found.passed
     assert found.people == 4
     assert found.smallest_seen < 1.26

@@ -23,7 +23,7 @@ class Experiment(Protocol):
     """Runs people who are each in one of two worlds, by a coin."""
 
     @property
-    def crowds(self) -> Sequence[Sequence[Any]]:
+    def crowds(self) -> Sequence[Any]:
         """The people who are in a run together: each says in words how its two worlds differ."""
         ...
 

@@ -184,7 +184,7 @@ def _for_choosing(runs: int) -> int:
 
 
 def _crowd(audited: _Subject, runs: int, observe: _Observe) -> tuple[int, Observations]:
-    """Look at all crowds, a little, then longer at those that look best; return the best one, and what was seen of it."""
+    """Look at all crowds a little, then longer at those that look best; return the best, and what was seen of it."""
     alive = list(range(len(audited.experiment.crowds)))
     seen: dict[int, list[Observations]] = {crowd: [] for crowd in alive}
     stages = 1 if len(alive) <= _FEW_CROWDS else 2

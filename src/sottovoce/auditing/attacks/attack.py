@@ -83,7 +83,7 @@ class JointAttack:
         every = self.attacks.values()
         share = sum(one.share for one in every) / len(self.attacks)
         rare = (sum(one.wrong for one in every) + 0.5) / (sum(one.trials for one in every) + 1)
-        return Guesses.of(outcomes.reshape(-1, 1) if claim.pure else outcomes, min(rare, 0.5), share)
+        return Guesses.of(outcomes.reshape(-1, 1) if claim.pure else outcomes, rare, share)
 
 
 def choose(claim: Claim, seen: Observations) -> JointAttack:
@@ -124,8 +124,14 @@ def _thresholds(claim: Claim, candidate: Distinguisher, low: Floats, high: Float
     marks = np.unique(both[np.linspace(0, len(both) - 1, _THRESHOLDS + 1).astype(int)])
     middles = (marks[1:] + marks[:-1]) / 2 if len(marks) > 1 else marks
     runs = (len(low) + len(high)) / 2
-    below = [np.searchsorted(np.sort(scores), middles, "right") * (runs / len(scores)) for scores in (low, high)]
-    sides = (below[0], below[1]), (runs - below[1], runs - below[0])  # right and wrong guesses, as if coins were even
+    below: list[Floats] = [
+        np.asarray(np.searchsorted(np.sort(scores), middles, "right") * (runs / len(scores)), dtype=np.float64)
+        for scores in (low, high)
+    ]
+    sides: _Sides = (
+        (below[0], below[1]),
+        (runs - below[1], runs - below[0]),
+    )  # right and wrong guesses, as if coins were even
     cautious = _best(sides, lambda *counts: _shown(claim, *counts), runs)
     right, wrong, trials = _counts(sides, cautious, runs)
     under, over = cautious

@@ -110,7 +110,7 @@ def log_wealth(claim: Claim, parameter: float, evidence: Sequence[Guesses]) -> f
 
 
 def log_wealths(claim: Claim, like: Guesses, drawn: Floats | Integers) -> Floats:
-    """Return what `log_wealth` would be at the claim, for each row of counts, of `outcomes`, in place of those of `like`."""
+    """Return the log wealth at the claim for each row of drawn counts, a column for each of the `outcomes`."""
     factors = _log_factors(claim, claim.tested, like, *outcomes(like.people))
     return np.asarray(logsumexp(drawn @ factors.T, axis=1) - math.log(len(_STAKES)))
 

@@ -13,6 +13,7 @@ from sottovoce.privacy import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, g
 __all__ = ["Claim", "claim_of"]
 
 _USUAL_DELTA = 1e-6
+_LEAST_TOUCH = 0.1
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,11 @@ class Claim:
         parameter
             Epsilon, or mu under Gaussian noise.
         rare
-            Where the line touches the curve of Gaussian noise.
+            Where the line touches the curve of Gaussian noise, about; a steep line would stake little on each guess.
         """
         if self.mu is None:
             return math.exp(parameter), self.delta
+        rare = min(max(rare, _LEAST_TOUCH), 0.5)
         at = float(ndtri(rare))
         slope = math.exp(-parameter * (at + parameter / 2))
         return slope, float(ndtr(at + parameter)) - slope * rare

@@ -27,7 +27,6 @@ PROMISING = math.log(4.0)  # the logarithm of the wealth from which an audit goe
 _OFTEN = 0.9
 _SIMULATED = 400
 _LARGEST = 64.0
-_NEVER = 1e-9
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Schedule:
 
 @lru_cache(maxsize=256)
 def smallest_seen(claim: Claim, schedule: Schedule, error: float) -> float:
-    """Return the least epsilon (at the claim's delta) of a mechanism that is refuted nine times out of ten; or infinity.
+    """Return the least epsilon (at the claim's delta) that is refuted nine times out of ten; or infinity.
 
     Parameters
     ----------
@@ -81,7 +80,7 @@ def smallest_seen(claim: Claim, schedule: Schedule, error: float) -> float:
 
 def sees_bare_values(claim: Claim, runs: int, error: float) -> bool:
     """Whether a value without any noise, by which one person's world is told every time, would refute the claim."""
-    return refuted(claim, [Guesses.of(np.ones((runs, 1)), rare=0.5 / (runs + 1))], error)
+    return refuted(claim, [Guesses.of(np.ones((runs, 1), dtype=np.int64), rare=0.0)], error)
 
 
 def _often(claim: Claim, parameter: float, schedule: Schedule, error: float) -> bool:
@@ -91,7 +90,7 @@ def _often(claim: Claim, parameter: float, schedule: Schedule, error: float) -> 
     shape = np.zeros((people + 1, people + 1), dtype=np.int64)
     best, chances = max(
         ((Guesses(shape, rare=wrong), _chances(right, wrong, people)) for right, wrong in _guesses(claim, parameter)),
-        key=lambda one: _growth(claim, *one, longest),
+        key=lambda one: _growth(claim, one[0], one[1], longest),
     )
     coins = np.random.default_rng(0)
     early = coins.multinomial(runs, chances, _SIMULATED)
@@ -126,4 +125,4 @@ def _guesses(claim: Claim, parameter: float) -> list[tuple[float, float]]:
     else:  # thresholds from the middle to the moved number
         at = np.linspace(0.0, parameter / 2, 11)
         right, wrong = 1 - np.exp(at - parameter / 2) / 2, np.exp(-at - parameter / 2) / 2
-    return list(zip(right.tolist(), np.maximum(wrong, _NEVER).tolist(), strict=True))
+    return list(zip(right.tolist(), wrong.tolist(), strict=True))

@@ -1,7 +1,7 @@
 """Several people in one run, each in one of two worlds of its own: as many trials of the guarantee as there are people.
 
-The guarantee holds for each of them, whatever the others' losses are. They are chosen so that each moves another
-released number first, with a noise of its own, so that they do not hide each other.
+The guarantee holds for each of them, whatever the others' losses are. They are chosen so that no two of them move the
+same released number, or they would hide each other: of running sums, which hold everybody before, one is watched.
 """
 
 from collections.abc import Sequence
@@ -66,9 +66,9 @@ def crowds(found: Survey, pairs: Sequence[Neighbours], most: int, *, local: bool
     made: list[Crowd] = []
     for lead, first in enumerate(pairs):
         people = [first]
-        taken = _moved_first(found, first, local)
+        taken = _moved(found, first, local)
         for other in [*pairs[lead + 1 :], *pairs[:lead]]:
-            places = _moved_first(found, other, local)
+            places = _moved(found, other, local)
             if not taken & places:
                 people.append(replace(other, others=first.others, telling=first.telling))
                 taken |= places
@@ -80,10 +80,8 @@ def crowds(found: Survey, pairs: Sequence[Neighbours], most: int, *, local: bool
     return made
 
 
-def _moved_first(found: Survey, person: Neighbours, local: bool) -> set[tuple[int, int]]:
-    """The released number that each of the person's events moves first."""
+def _moved(found: Survey, person: Neighbours, local: bool) -> set[tuple[int, ...]]:
+    """The released numbers that the person's losses move."""
     if local:
-        return {(event, 0) for event in person.events}
-    moves = [found.moves[event] for event in person.events]
-    first = [int(np.flatnonzero(moved.any(axis=1))[0]) for moved in moves]
-    return {(number, int(np.abs(moved[number]).argmax())) for number, moved in zip(first, moves, strict=True)}
+        return {(event,) for event in person.events}
+    return {tuple(place) for event in person.events for place in np.argwhere(found.moves[event]).tolist()}

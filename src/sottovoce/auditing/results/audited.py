@@ -131,7 +131,8 @@ class Audit:
             ("Verdict", self.verdict),
             (
                 "Attack",
-                f"{self.distinguisher}. The person: {self.neighbours}. {self.tried} such pairs of worlds were tried, {self.people} together in each run",
+                f"{self.distinguisher}. The person: {self.neighbours}. {self.tried} such pairs of worlds were tried, "
+                f"{self.people} together in each run",
             ),
             (
                 "Counts",

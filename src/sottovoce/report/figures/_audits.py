@@ -83,9 +83,9 @@ def draw(audits: Sequence[Audit]) -> Figure:
 
 
 _SCORES = textwrap.fill(
-    "From all that is seen of a run the attack makes one number, its score. Above the upper dashed line, which was fixed "
-    "on other runs, it guesses the second world, below the lower one the first. Where the two colours cover each other, the "
-    "attack cannot tell the worlds apart.",
+    "From all that is seen of a run the attack makes one number, its score. Above the upper dashed line, which was "
+    "fixed on other runs, it guesses the second world, below the lower one the first. Where the two colours cover each "
+    "other, the attack cannot tell the worlds apart.",
     _LETTERS,
 )
 
