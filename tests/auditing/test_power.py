@@ -2,6 +2,9 @@
 
 import math
 
+import numpy as np
+from scipy.stats import binom
+
 import sottovoce as sv
 from sottovoce.auditing import MechanismAlone, audit, shipped
 from sottovoce.auditing.attacks.claims import claim_of
@@ -27,6 +30,21 @@ def test_going_on_where_the_claim_looks_wrong_sees_more():
     claim = claim_of(sv.PureDP(1.0))
     once, longer = (smallest_seen(claim, Schedule(1000, longest), 1e-5) for longest in (1000, 5000))
     assert longer - 1 < 0.8 * (once - 1)
+
+
+def test_bets_that_may_go_on_see_more_than_one_count_of_the_same_guesses():
+    """And bets that may not go on see less: what they offer is to be continued."""
+    claim, trials, error = claim_of(sv.PureDP(1.0)), 2000, 1e-5
+
+    def counted(epsilon):
+        """How often a binomial test of all guesses refutes, at the threshold where Laplace noise says most."""
+        coins = np.random.default_rng(0)
+        wrong = 0.5 * math.exp(-epsilon)
+        right, mistaken, _ = coins.multinomial(trials, [0.5, wrong, 0.5 - wrong], 2000).T
+        return np.mean(binom.sf(right - 1, right + mistaken, math.e / (1 + math.e)) <= error)
+
+    assert counted(smallest_seen(claim, Schedule(trials, 5 * trials), error)) < 0.7
+    assert counted(smallest_seen(claim, Schedule(trials, trials), error)) > 0.9
 
 
 def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
