@@ -98,9 +98,9 @@ def log_wealth(claim: Claim, parameter: float, evidence: Sequence[Guesses]) -> f
     --------
     >>> import sottovoce as sv
     >>> from sottovoce.auditing.attacks.claims import claim_of
-    >>> always_right = Guesses.of(np.ones((100, 1)))
+    >>> always_right = Guesses.of(np.ones((100, 1), dtype=int))
     >>> round(log_wealth(claim_of(sv.PureDP(1.0)), 1.0, [always_right]), 1)
-    28.0
+    27.9
     """
     total = np.zeros(len(_STAKES))
     for guesses in evidence:

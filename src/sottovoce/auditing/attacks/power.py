@@ -71,7 +71,7 @@ def smallest_seen(claim: Claim, schedule: Schedule, error: float) -> float:
     >>> from sottovoce.auditing.attacks.claims import claim_of
     >>> claim = claim_of(sv.PureDP(1.0))
     >>> [round(smallest_seen(claim, Schedule(runs, 4 * runs), 1e-3), 1) for runs in (250, 2500, 25_000)]
-    [2.2, 1.3, 1.1]
+    [1.7, 1.2, 1.1]
     """
     if not _often(claim, _LARGEST, schedule, error):
         return math.inf
