@@ -9,10 +9,6 @@ from sottovoce.auditing.attacks.claims import claim_of
 from sottovoce.auditing.attacks.observations import Observations, lowest_bits, views
 
 
-def seen(values):
-    return Observations(np.asarray(values, dtype=np.float64)[:, :, None], np.empty((len(values), 1, 0)))
-
-
 def test_the_view_of_tree_nodes_takes_a_tree_apart():
     """Running sums of a tree share their noise; what the view shows does not: every node has its own."""
     released = MechanismAlone("tree", sv.PureDP(1.0), rounds=7).observe(None, 20_000, sv.SimulatedNoise(0))
@@ -47,10 +43,29 @@ def test_fisher_sees_through_correlated_noise():
 
 
 def test_worlds_that_do_not_overlap_are_told_apart_whatever_the_scale():
+    claim, high = claim_of(sv.PureDP(1.0)), np.arange(1000) % 2 == 1
     for unit in (1e-12, 1.0, 1e15):
-        attack = choose(claim_of(sv.PureDP(1.0)), seen(np.zeros((500, 2))), seen([[0.0, unit]] * 500))
-        low, high = seen(np.zeros((10, 2))), seen([[0.0, unit]] * 10)
-        assert attack.hits(attack.scores(low), attack.scores(high)) == ((10, 10), (0, 10))
+        seen = Observations(np.where(high, unit, 0.0)[:, None, None], worlds=high[:, None])
+        judged = choose(claim, seen).judged(claim, seen)
+        assert (judged.right, judged.wrong) == (1000, 0)
+
+
+def test_people_about_whom_nothing_is_seen_are_not_guessed():
+    """The second of three has no noise; the others have so much that all guesses about them would be luck."""
+    coins = np.random.default_rng(3)
+    worlds = coins.random((2000, 3)) < 0.5
+    released = worlds + coins.laplace(scale=[1000.0, 1e-3, 1000.0], size=(2000, 3))
+    attack = choose(claim_of(sv.PureDP(1.0)), Observations(released[:, None], worlds=worlds))
+    assert list(attack.attacks) == [1]
+
+
+def test_people_of_whom_as_much_is_seen_are_guessed_together():
+    coins = np.random.default_rng(4)
+    worlds = coins.random((4000, 3)) < 0.5
+    attack = choose(
+        claim_of(sv.PureDP(1.0)), Observations((worlds + coins.laplace(size=(4000, 3)))[:, None], worlds=worlds)
+    )
+    assert sorted(attack.attacks) == [0, 1, 2]
 
 
 def test_the_lowest_bit_of_a_number():

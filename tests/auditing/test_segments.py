@@ -28,7 +28,7 @@ def test_segments_are_on_the_surface():
     assert {one.label for one in SHIPPED} <= parts
     assert len(SHIPPED) == 7
     assert all(isinstance(one(0, sv.SimulatedNoise(0)), SegmentedBandit) for one in SHIPPED)
-    assert everything._kind(ONE) == "posterior"
+    assert everything._kind(ONE) == "segments"
 
 
 @pytest.mark.parametrize("subject", SHIPPED, ids=[one.label for one in SHIPPED])

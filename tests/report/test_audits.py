@@ -22,8 +22,10 @@ def found(label="frames, probe-sums", shown=0.8, privacy=None, simulated=False):
         distinguisher="Laplace likelihood of numbers",
         neighbours="round 1, event 4",
         runs=2000,
-        hits=((260, 500), (100, 500)),
-        threshold=0.5,
+        right=260,
+        wrong=100,
+        trials=1000,
+        thresholds=(0.0, 0.5),
         simulated=simulated,
         scores=(coins.laplace(0, 1, 500), coins.laplace(1, 1, 500)),
         smallest_seen=1.4,
@@ -73,7 +75,7 @@ def test_the_figure_says_what_its_lines_and_axes_are():
     assert "threshold, fixed on other runs" in legend
     assert "as a multiple of what is claimed" in figure.subfigs[0].axes[0].get_xlabel()
     assert figure.subfigs[1].axes[0].get_xlabel() == "score of a run"
-    assert "exceeds the dashed line" in words(figure)
+    assert "Above the upper dashed line" in words(figure)
 
 
 def test_the_figure_says_how_little_its_runs_could_have_shown():

@@ -1,13 +1,15 @@
-"""What is audited: a way to run either of two neighbouring worlds, many times."""
+"""What is audited: a way to run neighbouring worlds, many times."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+import numpy as np
+
 from sottovoce.auditing.attacks.observations import Observations, observed
+from sottovoce.auditing.playing.crowds import Crowd
 from sottovoce.auditing.playing.tellings import play
 from sottovoce.auditing.playing.transcripts import seated
-from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.privacy import NoiseSource
@@ -18,11 +20,11 @@ MakeOptimizer = Callable[[int, NoiseSource], Any]
 
 
 class Experiment(Protocol):
-    """Runs either world of several pairs of them."""
+    """Runs people who are each in one of two worlds, by a coin."""
 
     @property
-    def pairs(self) -> Sequence[Any]:
-        """The neighbouring worlds to tell apart: each says in words what it is."""
+    def crowds(self) -> Sequence[Any]:
+        """The people who are in a run together: each says in words how its two worlds differ."""
         ...
 
     @property
@@ -30,8 +32,8 @@ class Experiment(Protocol):
         """How many runs to ask for at a time."""
         ...
 
-    def observe(self, pair: int, world: int, runs: int, source: NoiseSource) -> Observations:
-        """Run world 0 or 1 of one pair."""
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run one of the crowds, each person in a world that a coin chooses."""
         ...
 
 
@@ -40,15 +42,17 @@ class BanditExperiment:
     """Fresh optimizers (or studies), each played from its first ask to its last tell."""
 
     make: MakeOptimizer
-    pairs: tuple[Neighbours, ...]
+    crowds: tuple[Crowd, ...]
     rounds: tuple[int, ...]
     seed: int
     chunk: int = 50
 
-    def observe(self, pair: int, world: int, runs: int, source: NoiseSource) -> Observations:
-        """Run one world. The public coins are the same in every run: an adversary knows them anyway."""
-        played = (play(seated(self.make(self.seed, source), source), self.pairs[pair], world) for _ in range(runs))
-        return observed(list(played), self.rounds)
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run one of the crowds. The public coins are the same in every run: an adversary knows them anyway."""
+        people = self.crowds[crowd]
+        worlds = coins.random((runs, len(people))) < 0.5
+        played = [play(seated(self.make(self.seed, source), source), people, people.world(one)) for one in worlds]
+        return observed(played, self.rounds, worlds)
 
 
 @dataclass(frozen=True)
@@ -60,10 +64,13 @@ class MechanismExperiment:
     chunk: int = 2500
 
     @property
-    def pairs(self) -> list[str]:
-        """In which rounds the person is."""
-        return [f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}" for one in self.people]
+    def crowds(self) -> list[list[str]]:
+        """One person each: in which rounds."""
+        return [[f"round{'s' * (len(one) > 1)} {', '.join(str(t + 1) for t in one)}"] for one in self.people]
 
-    def observe(self, pair: int, world: int, runs: int, source: NoiseSource) -> Observations:
-        """Run one world."""
-        return self.mechanism.observe(self.people[pair] if world else None, runs, source)
+    def observe(self, crowd: int, runs: int, source: NoiseSource, coins: np.random.Generator) -> Observations:
+        """Run it; runs of the first world come first, which shows nothing to an attack that looks at one at a time."""
+        high = int(coins.binomial(runs, 0.5))
+        parts = [(None, runs - high), (self.people[crowd], high)]
+        seen = [self.mechanism.observe(person, count, source) for person, count in parts if count]
+        return replace(Observations.joined(seen), worlds=np.arange(runs)[:, None] >= runs - high)

@@ -22,8 +22,8 @@ __all__ = ["Progress", "audit_everything"]
 
 Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
-_STUDIED = 5  # runs of an optimizer for one of a study
-_LEAST_STUDIED = 400
+_FEWER = {"study": 5, "stored evaluations": 5, "epochs": 5, "segments": 3}  # runs of an optimizer for one of these
+_LEAST = 400
 _IN_FILES = ("study", "stored evaluations")
 _ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
 _SECONDS = {
@@ -32,6 +32,7 @@ _SECONDS = {
     "optimizer": 1.3e-3,
     "posterior": 4e-3,
     "epochs": 8e-3,
+    "segments": 12e-3,
     "evaluations": 2.5e-3,
     "study": 0.06,
     "stored evaluations": 0.04,
@@ -66,7 +67,8 @@ def audit_everything(
     epsilon, delta, exploration, mechanism
         As for `shipped`.
     runs
-        Of each optimizer; mechanisms alone, which are cheap, get ten times as many, studies a fifth.
+        Of each optimizer; mechanisms alone, which are cheap, get ten times as many, studies a fifth, and segments,
+        where more people share a run, a third. Where a claim looks wrong, up to four times as many.
     workers
         Processes.
     confidence
@@ -129,8 +131,7 @@ def _parts(
         if not getattr(one, "by_runs", True):
             continue
         kind = _kind(one)
-        count = max(_LEAST_STUDIED, runs // _STUDIED) if kind in (*_IN_FILES, "epochs") else runs
-        parts.append(_audited(one, one.label or "", count, kind, noise_seed))
+        parts.append(_audited(one, one.label or "", max(_LEAST, runs // _FEWER.get(kind, 1)), kind, noise_seed))
     return parts
 
 
@@ -143,6 +144,8 @@ def _kind(subject: Any) -> str:
     """What a run of it costs follows from."""
     if subject.horizon is None:
         return "epochs"
+    if subject.kind == "optimizer" and subject.segments is not None:
+        return "segments"
     believes = subject.kind == "optimizer" and subject.plan.exploration == "posterior"
     return "posterior" if believes else str(subject.kind)
 

@@ -7,43 +7,44 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sottovoce._checks import whole
 from sottovoce.auditing._experiments import Experiment
 from sottovoce.auditing._pooled import Pooled, secure_pool
 from sottovoce.auditing.attacks.observations import Observations
 from sottovoce.privacy import SimulatedNoise
 
-__all__ = ["Progress", "Workers", "World", "in_fresh_processes"]
+__all__ = ["Batch", "Progress", "Workers", "in_fresh_processes"]
 
 Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class World:
-    """So many runs of one world."""
+class Batch:
+    """So many runs of one crowd."""
 
-    pair: int
-    world: int  # 0 or 1
+    crowd: int
     runs: int
 
 
 @dataclass(frozen=True)
 class _Chunk:
     experiment: Experiment
-    index: int  # among the worlds that were asked for
-    pair: int
-    world: int
+    index: int  # among the batches that were asked for
+    crowd: int
     runs: int
     noise_seed: tuple[int, int] | None  # None: secure noise
 
     def observe(self) -> Observations:
         # Every chunk of simulated noise has a stream of its own, so results do not depend on how chunks are shared out.
         source = secure_pool() if self.noise_seed is None else Pooled(SimulatedNoise(_mixed(*self.noise_seed)))
-        return self.experiment.observe(self.pair, self.world, self.runs, source)
+        coins = np.random.default_rng(self.noise_seed)  # of the worlds; fresh ones without a seed
+        return self.experiment.observe(self.crowd, self.runs, source, coins)
 
 
 class Workers:
-    """Runs worlds, in `count` processes, or in this one if that is 1.
+    """Runs crowds, in `count` processes, or in this one if that is 1.
 
     Processes are spawned, not forked, and make their own optimizers: none is ever copied.
     """
@@ -62,27 +63,30 @@ class Workers:
             self._pool.shutdown(cancel_futures=True)
 
     def observe(
-        self, experiment: Experiment, worlds: list[World], noise_seed: int | None, progress: Progress
+        self, experiment: Experiment, batches: list[Batch], noise_seed: int | None, progress: Progress
     ) -> list[Observations]:
-        """Return what was seen in each world; `progress` is told of every chunk how many runs it was.
+        """Return what was seen in each batch; `progress` is told of every chunk how many runs it was.
 
         Parameters
         ----------
         experiment
-            What is run in each world.
-        worlds
+            What is run.
+        batches
             Who differs, and for how many runs.
         noise_seed
             Of simulated noise; None for secure noise.
         progress
             Called with the runs of each chunk; None for silence.
         """
-        chunks = list(_chunks(experiment, worlds, noise_seed))
-        seen: list[list[Observations]] = [[] for _ in worlds]
-        for chunk, observed in self._all(chunks):
-            seen[chunk.index].append(observed)
+        chunks = list(_chunks(experiment, batches, noise_seed))
+        seen: dict[int, Observations] = {}
+        for number, observed in self.each(_Chunk.observe, chunks):
+            seen[number] = observed
             progress(observed.runs)
-        return [Observations.joined(pieces) for pieces in seen]
+        ordered = [(chunk.index, seen[number]) for number, chunk in enumerate(chunks)]  # however they came in
+        return [
+            Observations.joined([piece for index, piece in ordered if index == mine]) for mine in range(len(batches))
+        ]
 
     def each(self, work: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Do some work on every item, each in one process; yield its number and what came of it, when that is there.
@@ -101,14 +105,6 @@ class Workers:
         for future in as_completed(futures):
             yield futures[future], future.result()
 
-    def _all(self, chunks: list[_Chunk]) -> Iterator[tuple[_Chunk, Observations]]:
-        if self._pool is None:
-            yield from ((chunk, chunk.observe()) for chunk in chunks)
-            return
-        futures = {self._pool.submit(chunk.observe): chunk for chunk in chunks}
-        for future in as_completed(futures):
-            yield futures[future], future.result()
-
 
 def in_fresh_processes(
     count: int, work: Callable[..., Any], *arguments: Any, progress: Callable[[int, int], None] | None = None
@@ -124,13 +120,13 @@ def in_fresh_processes(
     return found
 
 
-def _chunks(experiment: Experiment, worlds: list[World], noise_seed: int | None) -> Iterator[_Chunk]:
+def _chunks(experiment: Experiment, batches: list[Batch], noise_seed: int | None) -> Iterator[_Chunk]:
     number = 0
-    for index, world in enumerate(worlds):
-        for first in range(0, world.runs, experiment.chunk):
-            runs = min(experiment.chunk, world.runs - first)
+    for index, batch in enumerate(batches):
+        for first in range(0, batch.runs, experiment.chunk):
+            runs = min(experiment.chunk, batch.runs - first)
             seed = None if noise_seed is None else (noise_seed, number)
-            yield _Chunk(experiment, index, world.pair, world.world, runs, seed)
+            yield _Chunk(experiment, index, batch.crowd, runs, seed)
             number += 1
 
 

@@ -1,20 +1,21 @@
 """The audit: run, attack, judge."""
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 from sottovoce._checks import number, whole
 from sottovoce.auditing._experiments import BanditExperiment, Experiment, MakeOptimizer, MechanismExperiment
 from sottovoce.auditing._pooled import Pooled, secure_pool
-from sottovoce.auditing.attacks.attack import Attack, choose
-from sottovoce.auditing.attacks.bounds import at_least, at_most
+from sottovoce.auditing.attacks.attack import JointAttack, choose
+from sottovoce.auditing.attacks.betting import Guesses, least, log_wealth
 from sottovoce.auditing.attacks.claims import Claim, claim_of
-from sottovoce.auditing.attacks.observations import Observations
-from sottovoce.auditing.attacks.power import sees_bare_values, smallest_seen
-from sottovoce.auditing.parallel import Workers, World
+from sottovoce.auditing.attacks.observations import Observations, views
+from sottovoce.auditing.attacks.power import PROMISING, Schedule, sees_bare_values, smallest_seen
+from sottovoce.auditing.parallel import Batch, Workers
+from sottovoce.auditing.playing.crowds import crowds
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.results.audited import Audit
@@ -25,10 +26,12 @@ from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, SimulatedNoise
 __all__ = ["audit"]
 
 _LEAST_RUNS = 400
-_LEAST_LOOK = 10  # runs of each world of a pair, before another is preferred
-_STAGES = 3  # of choosing
-_FEW_PAIRS = 4  # that are all looked at for as long
-_MANY_RUNS = 4000  # from here on the best pair gets a quarter of them to learn its attack on
+_LEAST_LOOK = 20  # runs of a crowd, before another is preferred
+_FEW_CROWDS = 4  # that are all looked at for as long
+_MANY_RUNS = 2000  # from here on a quarter of them is enough to choose
+_TO_LEARN = 50  # runs in which no attack can be counted on
+_MORE = 3  # times as many runs as asked for are added where the claim looks wrong, and the proof is not yet there
+_MOST_PARTS = 64  # of an audit
 
 
 def audit(
@@ -51,8 +54,10 @@ def audit(
     Which events are the person's, what everybody else loses, and how losses arrive (round by round, one at a time, out
     of order, from threads, over a saved state) goes round all that is possible. The adversary sees every released
     number, every action and when rounds close, knows the public coins, and learns its attack (a pair of worlds, one of
-    several distinguishers, a threshold) on one half of the runs. The other half is counted, and Clopper-Pearson turns
-    the counts into a lower bound on epsilon that holds with the stated confidence. An audit can refute a claim, never
+    several distinguishers, thresholds) on the runs before those that it is judged on. Several people are watched in
+    each run, each in a world that a coin chooses, and the adversary bets on its guesses of these coins. What it wins
+    turns into a lower bound on epsilon that holds with the stated confidence, whenever the audit ends. So it goes on,
+    up to four times as long, where the claim looks wrong but is not yet refuted. An audit can refute a claim, never
     prove it; what it could have seen, it says.
 
     Parameters
@@ -66,7 +71,7 @@ def audit(
     delta
         Where an epsilon is stated for a claim of zCDP or GDP; a millionth by default.
     runs
-        Of both worlds together.
+        All together, unless the claim looks wrong after them.
     workers
         Processes, or `Workers` that several audits share. More than one needs a subject that can be pickled, and a
         script with a main guard.
@@ -100,22 +105,29 @@ def audit(
     """
     whole("runs", runs, least=_LEAST_RUNS)
     number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
-    subject_of = _prepared(subject, claimed, delta, seed, noise_seed, runs, tellings)
-    experiment, claim = subject_of.experiment, subject_of.claim
+    audited = _prepared(subject, claimed, delta, seed, noise_seed, runs, tellings)
     done = 0
 
     def count(more: int) -> None:
         nonlocal done
         done += more
         if progress is not None:
-            progress(done, runs)
+            progress(min(done, runs), runs)
 
     with Workers(workers) if isinstance(workers, int) else nullcontext(workers) as crew:
-        observe = partial(crew.observe, experiment, progress=count)
-        attack, pair = _attack(experiment, claim, runs, noise_seed, observe)
-        judges = [World(pair, 0, runs // 4), World(pair, 1, runs - runs // 2 - runs // 4)]
-        low, high = observe(judges, _other(noise_seed, _STAGES))
-    return _judged(subject_of, attack, pair, low, high, confidence, label or subject_of.name, runs)
+        parts = itertools.count()  # each has noise of its own
+
+        def observe(batches: list[Batch]) -> list[Observations]:
+            part = next(parts)
+            seeded = None if noise_seed is None else _MOST_PARTS * noise_seed + part
+            return crew.observe(audited.experiment, batches, seeded, count)
+
+        crowd, seen = _crowd(audited, runs, observe)
+        evidence = _bet(audited, crowd, seen, runs, 1 - confidence, observe)
+    return _judged(audited, crowd, evidence, confidence, label or audited.name, done)
+
+
+_Observe = Callable[[list[Batch]], list[Observations]]
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,14 @@ class _Subject:
     name: str
     kind: str
     simulated: bool
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    guesses: list[Guesses]
+    attack: JointAttack  # the last one
+    judged: Observations
+    schedule: Schedule
 
 
 def _prepared(
@@ -151,78 +171,77 @@ def _prepared(
     claim = claim_of(claimed or statement.guarantee, delta, gaussian_noise=gaussian_noise)
     local = isinstance(statement.guarantee, LocalDP)
     found = survey(subject, seed, local=local, tellings=tellings)
-    most = max(_FEW_PAIRS, runs // 4 // (2 * _LEAST_LOOK))
+    most = max(_FEW_CROWDS, _for_choosing(runs) // _LEAST_LOOK)
     pairs = neighbours(found, claim.guarantee.contributions, most, local=local)
-    bandits = BanditExperiment(subject, tuple(pairs), found.rounds, seed)
+    bandits = BanditExperiment(subject, tuple(crowds(found, pairs, most, local=local)), found.rounds, seed)
     kind = getattr(subject, "kind", "optimizer")
     return _Subject(bandits, claim, getattr(subject, "label", None) or what, kind, statement.simulated)
 
 
-def _attack(
-    experiment: Experiment, claim: Claim, runs: int, noise_seed: int | None, observe: Any
-) -> tuple[Attack, int]:
-    """Look at all pairs of worlds, a little; longer at those that look best; then learn the attack on one."""
-    seen: dict[int, list[Observations]] = {}
-    alive = list(range(len(experiment.pairs)))
-    for part, (share, keep) in enumerate(_stages(runs, len(alive))):
-        each = max(1, share // (2 * len(alive)))
-        more = observe([World(pair, world, each) for pair in alive for world in (0, 1)], _other(noise_seed, part))
-        for i, pair in enumerate(alive):
-            both = more[2 * i : 2 * i + 2]
-            seen[pair] = [
-                Observations.joined([*before, now])
-                for before, now in zip([[one] for one in seen.get(pair, [])] or [[], []], both, strict=True)
-            ]
-        attacks = {pair: choose(claim, *seen[pair]) for pair in alive}
-        alive = sorted(alive, key=lambda pair: -attacks[pair].strength)[:keep]
-    return attacks[alive[0]], alive[0]
+def _for_choosing(runs: int) -> int:
+    """How many runs choose whom to watch, and teach the first attack; they are never judged."""
+    return runs // 4 if runs >= _MANY_RUNS else runs // 2
 
 
-def _stages(runs: int, pairs: int) -> list[tuple[int, int]]:
-    """How many runs each stage of the choice takes, and how many pairs of worlds it leaves."""
-    half = runs // 2
-    if pairs <= _FEW_PAIRS:
-        return [(half, 1)]
-    kept = max(2, pairs // _FEW_PAIRS)
-    if runs < _MANY_RUNS:
-        return [(half // 2, kept), (half - half // 2, 1)]
-    return [(half // 4, kept), (half // 4, 1), (half - 2 * (half // 4), 1)]
+def _crowd(audited: _Subject, runs: int, observe: _Observe) -> tuple[int, Observations]:
+    """Look at all crowds a little, then longer at those that look best; return the best, and what was seen of it."""
+    alive = list(range(len(audited.experiment.crowds)))
+    seen: dict[int, list[Observations]] = {crowd: [] for crowd in alive}
+    stages = 1 if len(alive) <= _FEW_CROWDS else 2
+    for stage in range(stages):
+        each = max(_LEAST_LOOK, _for_choosing(runs) // stages // len(alive))
+        for crowd, more in zip(alive, observe([Batch(crowd, each) for crowd in alive]), strict=True):
+            seen[crowd].append(more)
+        kept = 1 if stage == stages - 1 else max(2, len(alive) // _FEW_CROWDS)
+        strength = {crowd: choose(audited.claim, Observations.joined(seen[crowd])).strength for crowd in alive}
+        alive = sorted(alive, key=lambda crowd: -strength[crowd])[:kept]
+    return alive[0], Observations.joined(seen[alive[0]])
 
 
-def _judged(
-    subject: _Subject,
-    attack: Attack,
-    pair: int,
-    low: Observations,
-    high: Observations,
-    confidence: float,
-    label: str,
-    runs: int,
-) -> Audit:
-    claim = subject.claim
-    scores = attack.scores(low), attack.scores(high)
-    likely, rare = attack.hits(*scores)
-    error = (1 - confidence) / 2  # for each of the two bounds
-    shown = max(0.0, float(claim.shown(at_least(*likely, error), at_most(*rare, error))))
-    trials = min(low.runs, high.runs)
+def _bet(audited: _Subject, crowd: int, seen: Observations, runs: int, error: float, observe: _Observe) -> _Evidence:
+    """Guess block after block, each by what all before it have shown; go on beyond `runs` while there is promise."""
+    claim, first = audited.claim, seen.runs
+    base = runs - _for_choosing(runs)
+    guesses: list[Guesses] = []
+    left, more = base, _MORE * runs
+    while left:
+        known = seen.runs
+        size = left if left < 2 * known else known  # each block as long as all before it: no attack grows too old
+        seen = Observations.joined([seen, *observe([Batch(crowd, size)])])
+        attack = choose(claim, seen.part(slice(known)))
+        guesses.append(attack.judged(claim, seen.part(slice(known, None))))
+        left -= size
+        if not left and PROMISING <= log_wealth(claim, claim.tested, guesses) < -math.log(error):
+            left, more = min(more, runs), more - min(more, runs)
+    people = len(audited.experiment.crowds[crowd])
+    taught = base // 2 + _TO_LEARN  # runs whose attack had too few before it to be counted on
+    sure = max(1, base - taught)
+    schedule = Schedule(sure, sure + _MORE * runs, people)
+    return _Evidence(guesses, attack, seen.part(slice(first, None)), schedule)
+
+
+def _judged(audited: _Subject, crowd: int, evidence: _Evidence, confidence: float, label: str, runs: int) -> Audit:
+    claim, error = audited.claim, 1 - confidence
+    person, lead = evidence.attack.lead
+    scores = lead.scores(views(evidence.judged), evidence.judged.runs)
+    high = evidence.judged.worlds[:, person]
     return Audit(
         label=label,
         claim=claim,
-        epsilon_lower=claim.as_epsilon(shown),
+        epsilon_lower=claim.as_epsilon(least(claim, evidence.guesses, error)),
         confidence=confidence,
-        distinguisher=attack.name,
-        neighbours=str(subject.experiment.pairs[pair]),
+        distinguisher=lead.name,
+        neighbours=str(audited.experiment.crowds[crowd][person]),
         runs=runs,
-        hits=(likely, rare),
-        threshold=attack.threshold,
-        simulated=subject.simulated,
-        scores=scores,
-        kind=subject.kind,
-        tried=len(subject.experiment.pairs),
-        smallest_seen=smallest_seen(claim, trials, 1 - confidence),
-        sees_bare_values=sees_bare_values(claim, trials, 1 - confidence),
+        right=sum(one.right for one in evidence.guesses),
+        wrong=sum(one.wrong for one in evidence.guesses),
+        trials=sum(one.trials for one in evidence.guesses),
+        thresholds=tuple(one for one in (lead.under, lead.over) if math.isfinite(one)),
+        simulated=audited.simulated,
+        scores=(scores[~high], scores[high]),
+        kind=audited.kind,
+        tried=sum(len(people) for people in audited.experiment.crowds),
+        people=evidence.schedule.people,
+        smallest_seen=smallest_seen(claim, evidence.schedule, error),
+        sees_bare_values=sees_bare_values(claim, evidence.schedule.runs, error),
     )
-
-
-def _other(noise_seed: int | None, part: int) -> int | None:
-    return None if noise_seed is None else (_STAGES + 1) * noise_seed + part

@@ -1,90 +1,191 @@
-"""Choose an attack, a score and a threshold, on runs that will not judge it: or the judgement would be worthless."""
+"""Choose an attack on runs that will not judge it: or the judgement would be worthless."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.auditing.attacks._distinguishers import Distinguisher, learn
-from sottovoce.auditing.attacks.bounds import at_least, at_most
+from sottovoce.auditing.attacks.betting import Guesses
 from sottovoce.auditing.attacks.claims import Claim
-from sottovoce.auditing.attacks.observations import Observations, alike, views
+from sottovoce.auditing.attacks.observations import Observations, views
 
-__all__ = ["Attack", "choose"]
+__all__ = ["Attack", "JointAttack", "choose"]
 
 _THRESHOLDS = 100
 _MANY_RUNS_EACH = 50  # for each number that is seen
-_CAUTION = 1e-5  # error at which attacks are compared: so small that luck on few runs does not win
+_LEAST_RUNS = 4  # of each world, to learn anything
+_CAUTION = 4.3  # standard errors by which attacks are compared: so many that luck on few runs does not win
+_WORTH_A_BET = 0.5  # standard errors above what the claim allows
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A set of transcripts that one world hits more often: those with a score above (or not above) a threshold."""
+    """Guesses one person's world: the second if a score is above a threshold, the first if not above a lower one."""
 
     distinguisher: Distinguisher
-    threshold: float
-    above: bool
-    strength: float  # what the runs that it was chosen on show
+    under: float
+    over: float
+    right: float = 0.0  # of cautious guesses on the runs that it was chosen on
+    wrong: float = 0.0
+    trials: float = 0.0  # these runs, counted twice if both worlds are guessed
+    strength: float = -np.inf  # what these show
 
     @property
     def name(self) -> str:
         """The distinguisher and what it looks at."""
         return f"{self.distinguisher.name} of {self.distinguisher.view}"
 
-    def scores(self, seen: Observations) -> Floats:
+    @property
+    def share(self) -> float:
+        """Of both worlds, how many are guessed."""
+        return sum(map(math.isfinite, (self.under, self.over))) / 2
+
+    def scores(self, seen_as: Mapping[str, Floats], runs: int) -> Floats:
         """Return one score per run."""
+        return self.distinguisher.score(seen_as.get(self.distinguisher.view, np.zeros((runs, 1))))
+
+    def guesses(self, scores: Floats) -> Integers:
+        """Return 1 for the second world, -1 for the first, 0 for no guess."""
+        return (scores > self.over).astype(np.int64) - (scores <= self.under)
+
+
+@dataclass(frozen=True)
+class JointAttack:
+    """Guesses the worlds of several people of each run: those about whom most can be shown together.
+
+    Attributes
+    ----------
+    attacks
+        By the number of the person, the strongest first.
+    strength
+        What the runs that it was chosen on show.
+    """
+
+    attacks: Mapping[int, Attack]
+    strength: float
+
+    @property
+    def lead(self) -> tuple[int, Attack]:
+        """The person about whom most is seen, and how."""
+        return next(iter(self.attacks.items()))
+
+    def judged(self, claim: Claim, seen: Observations) -> Guesses:
+        """Guess, and count what was right and wrong."""
         seen_as = views(seen)
-        return self.distinguisher.score(seen_as.get(self.distinguisher.view, np.zeros((seen.runs, 1))))
+        truth = np.where(seen.worlds, 1, -1)
+        outcomes = np.stack(
+            [one.guesses(one.scores(seen_as, seen.runs)) * truth[:, who] for who, one in self.attacks.items()], axis=1
+        )
+        every = self.attacks.values()
+        share = sum(one.share for one in every) / len(self.attacks)
+        rare = (sum(one.wrong for one in every) + 0.5) / (sum(one.trials for one in every) + 1)
+        return Guesses.of(outcomes.reshape(-1, 1) if claim.pure else outcomes, rare, share)
 
-    def hits(self, low: Floats, high: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return (hits, trials) of the world where the set is likely, and of the one where it is rare."""
-        likely, rare = (high, low) if self.above else (low, high)
-        return (self._count(likely), len(likely)), (self._count(rare), len(rare))
 
-    def _count(self, scores: Floats) -> int:
-        return int(((scores > self.threshold) == self.above).sum())
+def choose(claim: Claim, seen: Observations) -> JointAttack:
+    """Return the attack for which these runs show most."""
+    seen_as = views(seen)
+    single = {who: _single(claim, seen_as, seen.worlds[:, who]) for who in range(seen.worlds.shape[1])}
+    order = sorted(single, key=lambda who: -single[who].strength)
+    right, wrong, trials = np.cumsum([[single[who].right, single[who].wrong, single[who].trials] for who in order], 0).T
+    together = _shown(claim, right, wrong, trials)
+    count = int(np.argmax(together)) + 1
+    return JointAttack({who: single[who] for who in order[:count]}, float(together[count - 1]))
 
 
-def choose(claim: Claim, low: Observations, high: Observations) -> Attack:
-    """Return the attack for which these runs show most.
+def _single(claim: Claim, seen_as: Mapping[str, Floats], world: Any) -> Attack:
+    """Return the attack on one person for which these runs show most.
 
     Where there are few runs for each number that is seen, attacks are learned on one half of them and compared on the
     other: on the runs that it was learned from, an attack on hundreds of numbers would know each by heart, and be
     preferred to one that sees something.
     """
-    low_views, high_views = (views(seen) for seen in alike(low, high))
-    found = []
-    for view in low_views:
-        both = low_views[view], high_views[view]
-        few = min(map(len, both)) < _MANY_RUNS_EACH * both[0].shape[1]
+    fewest = min(world.sum(), len(world) - world.sum())
+    if fewest < _LEAST_RUNS:
+        return _BLIND
+    best = _BLIND
+    for view, values in seen_as.items():
+        both = values[~world], values[world]
+        few = fewest < _MANY_RUNS_EACH * values.shape[1]
         learning, comparing = (slice(0, None, 2), slice(1, None, 2)) if few else (slice(None), slice(None))
-        for candidate in learn(view, *(seen[learning] for seen in both)):
-            found.append(_threshold(claim, candidate, *(candidate.score(seen[comparing]) for seen in both)))
-    return max(found, key=lambda attack: attack.strength, default=_BLIND)
-
-
-def _threshold(claim: Claim, candidate: Distinguisher, low: Floats, high: Floats) -> Attack:
-    both = np.sort(np.concatenate([low, high]))
-    marks = np.unique(both[np.linspace(0, len(both) - 1, _THRESHOLDS + 1).astype(int)])
-    middles = (marks[1:] + marks[:-1]) / 2 if len(marks) > 1 else marks
-    over_low, over_high = (len(scores) - np.searchsorted(np.sort(scores), middles, "right") for scores in (low, high))
-    best = Attack(candidate, float(middles[0]), True, -np.inf)
-    for above, likely, rare in _sides(over_low, over_high, len(low), len(high)):
-        shown = claim.shown(at_least(*likely, _CAUTION), at_most(*rare, _CAUTION))
-        i = int(np.argmax(shown))
-        if shown[i] > best.strength:
-            best = Attack(candidate, float(middles[i]), above, float(shown[i]))
+        for candidate in learn(view, *(one[learning] for one in both)):
+            found = _thresholds(claim, candidate, *(candidate.score(one[comparing]) for one in both))
+            best = max(best, found, key=lambda attack: attack.strength)
     return best
 
 
-_Counts = tuple[Integers, int]
+def _thresholds(claim: Claim, candidate: Distinguisher, low: Floats, high: Floats) -> Attack:
+    """The best thresholds: one for each world, or for one of them alone."""
+    both = np.sort(np.concatenate([low, high]))
+    marks = np.unique(both[np.linspace(0, len(both) - 1, _THRESHOLDS + 1).astype(int)])
+    middles = (marks[1:] + marks[:-1]) / 2 if len(marks) > 1 else marks
+    runs = (len(low) + len(high)) / 2
+    below: list[Floats] = [
+        np.asarray(np.searchsorted(np.sort(scores), middles, "right") * (runs / len(scores)), dtype=np.float64)
+        for scores in (low, high)
+    ]
+    sides: _Sides = (
+        (below[0], below[1]),
+        (runs - below[1], runs - below[0]),
+    )  # right and wrong guesses, as if coins were even
+    cautious = _best(sides, lambda *counts: _shown(claim, *counts), runs)
+    right, wrong, trials = _counts(sides, cautious, runs)
+    under, over = cautious
+    if claim.mu is None:
+        # Pure privacy is at its worst where an output says most, seldom as that may be: there the bets are made, if
+        # anything speaks against the claim. Gaussian noise is as bad at every threshold.
+        bold = _best(sides, lambda *counts: _against(claim, *counts), runs)
+        if _against(claim, *_counts(sides, bold, runs)) > _WORTH_A_BET:
+            under, over = bold
+    thresholds = -np.inf if under is None else float(middles[under]), np.inf if over is None else float(middles[over])
+    return Attack(candidate, *thresholds, right, wrong, trials, float(_shown(claim, right, wrong, trials)))
 
 
-def _sides(over_low: Integers, over_high: Integers, low: int, high: int) -> Iterator[tuple[bool, _Counts, _Counts]]:
-    yield True, (over_high, high), (over_low, low)
-    yield False, (low - over_low, low), (high - over_high, high)
+_Sides = tuple[tuple[Floats, Floats], tuple[Floats, Floats]]
+_Places = tuple[int | None, int | None]  # among the thresholds: below the first, above the second a guess is made
 
 
-# Where everything that is seen is the same in every run of both worlds.
-_BLIND = Attack(Distinguisher("nothing", "what is seen", lambda seen: np.zeros(len(seen))), 0.0, True, -np.inf)
+def _best(sides: _Sides, value: Callable[..., Any], runs: float) -> _Places:
+    """Return where both thresholds, or one of them, are worth most."""
+    worth = [value(*counts, runs) for counts in sides]
+    i, j = (int(np.argmax(one)) for one in worth)
+    possible: list[_Places] = [
+        (i, None),
+        (None, j),
+        (int(np.argmax(worth[0][: j + 1])), j),
+        (i, i + int(np.argmax(worth[1][i:]))),
+    ]
+    return max(possible, key=lambda places: float(value(*_counts(sides, places, runs))))
+
+
+def _counts(sides: _Sides, places: _Places, runs: float) -> tuple[float, float, float]:
+    """Right guesses, wrong ones, and runs, counted twice if both worlds are guessed."""
+    used = [(counts, place) for counts, place in zip(sides, places, strict=True) if place is not None]
+    right, wrong = (float(sum(counts[which][place] for counts, place in used)) for which in (0, 1))
+    return right, wrong, runs * len(used)
+
+
+def _shown(claim: Claim, right: Any, wrong: Any, trials: Any) -> Any:
+    """What so many right and wrong guesses show, with caution: both rates at the unlucky ends of Wilson's intervals."""
+    trials = np.maximum(trials, 1.0)
+    square = _CAUTION**2
+    ends = []
+    for hits, sign in ((right, -1), (wrong, 1)):
+        hits = np.minimum(hits, trials)
+        spread = np.sqrt(square * (hits * (trials - hits) / trials + square / 4))
+        ends.append((hits + square / 2 + sign * spread) / (trials + square))
+    return claim.shown(*ends)
+
+
+def _against(claim: Claim, right: Any, wrong: Any, trials: Any) -> Any:
+    """How many standard errors the gain of a bet against the claim lies above 0; a few guesses are never many."""
+    slope, intercept = claim.line(claim.tested, 0.5)
+    return (right - slope * wrong - intercept * trials) / np.sqrt(right + slope**2 * wrong + _CAUTION**2)
+
+
+# Where everything that is seen is the same in every run of both worlds, or there is too little to learn from.
+_BLIND = Attack(Distinguisher("nothing", "what is seen", lambda seen: np.zeros(len(seen))), -np.inf, np.inf)

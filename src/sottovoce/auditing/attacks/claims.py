@@ -1,15 +1,19 @@
 """A guarantee as something that can be refuted: one number that the evidence must not exceed."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from scipy.special import ndtr, ndtri
+
 from sottovoce._checks import number
-from sottovoce.auditing.attacks.bounds import epsilon_shown, mu_shown
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, Guarantee, LocalDP, PureDP, gaussian
 
 __all__ = ["Claim", "claim_of"]
 
 _USUAL_DELTA = 1e-6
+_LEAST_TOUCH = 0.1
 
 
 @dataclass(frozen=True)
@@ -26,9 +30,47 @@ class Claim:
     delta: float
     mu: float | None
 
+    @property
+    def tested(self) -> float:
+        """The claimed value of the parameter that is tested: epsilon, or mu under Gaussian noise."""
+        return self.epsilon if self.mu is None else self.mu
+
+    @property
+    def pure(self) -> bool:
+        """Whether the odds of every single output are bounded."""
+        return self.mu is None and self.delta == 0
+
     def shown(self, likely: Any, rare: Any) -> Any:
-        """What two probabilities show of the parameter that is tested: epsilon, or mu under Gaussian noise."""
-        return epsilon_shown(likely, rare, self.delta) if self.mu is None else mu_shown(likely, rare)
+        """Least parameter that allows these two probabilities of a set of outputs; below 0 if all do.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> chance = 1 / (1 + math.exp(-1.5))
+        >>> round(float(claim_of(sv.PureDP(1.0)).shown(chance, 1 - chance)), 6)
+        1.5
+        """
+        if self.mu is not None:
+            return ndtri(np.asarray(likely, dtype=np.float64)) - ndtri(np.asarray(rare, dtype=np.float64))
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(np.asarray(likely) - self.delta, 0.0)) - np.log(rare)
+
+    def line(self, parameter: float, rare: float) -> tuple[float, float]:
+        """Slope and intercept: with this parameter, P1 <= slope P0 + intercept for every set of outputs.
+
+        Parameters
+        ----------
+        parameter
+            Epsilon, or mu under Gaussian noise.
+        rare
+            Where the line touches the curve of Gaussian noise, about; a steep line would stake little on each guess.
+        """
+        if self.mu is None:
+            return math.exp(parameter), self.delta
+        rare = min(max(rare, _LEAST_TOUCH), 0.5)
+        at = float(ndtri(rare))
+        slope = math.exp(-parameter * (at + parameter / 2))
+        return slope, float(ndtr(at + parameter)) - slope * rare
 
     def as_epsilon(self, shown: float) -> float:
         """The same as an epsilon at `delta`."""

@@ -1,4 +1,4 @@
-"""What an adversary has seen in many runs of one world, and the ways of looking at it."""
+"""What an adversary has seen in many runs, and the ways of looking at it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.transcripts import Transcript
 
-__all__ = ["Observations", "alike", "lowest_bits", "observed", "views"]
+__all__ = ["Observations", "lowest_bits", "observed", "views"]
 
 
 def _nothing() -> Floats:
@@ -30,12 +30,15 @@ class Observations:
         The round of each event.
     counters
         (runs, calls): how many rounds were closed after each call.
+    worlds
+        (runs, people): which world each person was in, the second if true. This is what an adversary guesses.
     """
 
     released: Floats
     actions: Floats = field(default_factory=_nothing)
     rounds: tuple[int, ...] = ()
     counters: Floats = field(default_factory=_nothing)
+    worlds: Any = field(default_factory=_nothing)
 
     @property
     def runs(self) -> int:
@@ -44,35 +47,30 @@ class Observations:
 
     def part(self, rows: slice) -> "Observations":
         """Return some of the runs."""
-        return Observations(self.released[rows], self.actions[rows], self.rounds, self.counters[rows])
+        return Observations(
+            self.released[rows], self.actions[rows], self.rounds, self.counters[rows], self.worlds[rows]
+        )
 
     @classmethod
     def joined(cls, pieces: Sequence["Observations"]) -> "Observations":
-        """Put the observations of one world together."""
+        """Put observations together."""
         return cls(
             _stacked([run for piece in pieces for run in piece.released]),
             np.concatenate([piece.actions for piece in pieces]),
             pieces[0].rounds,
             np.concatenate([piece.counters for piece in pieces]),
+            np.concatenate([piece.worlds for piece in pieces]),
         )
 
 
-def observed(transcripts: Sequence[Transcript], rounds: tuple[int, ...]) -> Observations:
-    """Put transcripts of one world together."""
+def observed(transcripts: Sequence[Transcript], rounds: tuple[int, ...], worlds: Any) -> Observations:
+    """Put transcripts together, with the world of each person in each."""
     return Observations(
         _stacked([_padded(transcript.released) for transcript in transcripts]),
         np.array([transcript.actions for transcript in transcripts]),
         rounds,
         np.array([transcript.counters for transcript in transcripts], dtype=np.float64),
-    )
-
-
-def alike(low: Observations, high: Observations) -> tuple[Observations, Observations]:
-    """Give both worlds the same shape: how many numbers a round has may depend on what was released before."""
-    both = _stacked([*low.released, *high.released])
-    return (
-        Observations(both[: low.runs], low.actions, low.rounds, low.counters),
-        Observations(both[low.runs :], high.actions, high.rounds, high.counters),
+        worlds,
     )
 
 

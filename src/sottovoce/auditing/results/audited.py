@@ -26,25 +26,30 @@ class Audit:
     confidence
         Whatever is audited, `epsilon_lower` exceeds its true epsilon with at most 1 - confidence probability.
     distinguisher
-        The strongest that was found on the first half of the runs.
+        The strongest that was found.
     neighbours
         How the two worlds differ, in words: the pair of worlds for which most was found.
     runs
-        Of both worlds, for choosing and for judging together.
-    hits
-        (hits, trials) of the world where the chosen set of outputs is likely, and of the one where it is rare.
+        For choosing and for judging together.
+    right, wrong
+        How many guesses of a person's world were right, and wrong.
+    trials
+        How many could have been made.
     scores
-        Of the runs that judged: without the person's high losses, and with them.
-    threshold
-        Of the score.
+        Of the runs that judged, for the person about whom most was seen: in the first world, and in the second.
+    thresholds
+        Of the score: above the upper one the second world is guessed, below the lower one the first.
     kind
         What was audited: an "optimizer", "evaluations", a "study" or a "mechanism" alone.
     tried
-        How many pairs of worlds were tried.
+        How many people, each with a pair of worlds, were tried.
+    people
+        How many of them were watched in each run that judged.
     smallest_seen
-        The smallest epsilon that these runs would have told from the claim, nine times out of ten, by the right attack.
+        The smallest epsilon, of all who were watched, that this audit would have told from the claim, nine times out of
+        ten, by the right attack.
     sees_bare_values
-        Whether a value without any noise would have refuted the claim with these runs.
+        Whether a value without any noise, of one person alone, would have refuted the claim with these runs.
     simulated
         True if the noise came from a seed. Then the audit is of the arithmetic alone: nothing is private.
     """
@@ -56,12 +61,15 @@ class Audit:
     distinguisher: str
     neighbours: str
     runs: int
-    hits: tuple[tuple[int, int], tuple[int, int]]
-    threshold: float
+    right: int
+    wrong: int
+    trials: int
+    thresholds: tuple[float, ...]
     simulated: bool
     scores: tuple[Floats, Floats] = field(repr=False)
     kind: str = "optimizer"
     tried: int = 1
+    people: int = 1
     smallest_seen: float = math.inf
     sees_bare_values: bool = False
 
@@ -89,7 +97,6 @@ class Audit:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the audit as plain data, for JSON; without the scores."""
-        (likely, likely_trials), (rare, rare_trials) = self.hits
         return {
             "label": self.label,
             "guarantee": self.claim.guarantee.to_dict(),
@@ -102,7 +109,8 @@ class Audit:
             "neighbours": self.neighbours,
             "neighbours_tried": self.tried,
             "runs": self.runs,
-            "hits": {"likely": [likely, likely_trials], "rare": [rare, rare_trials]},
+            "guesses": {"right": self.right, "wrong": self.wrong, "trials": self.trials},
+            "people": self.people,
             "smallest_epsilon_seen": self.smallest_seen if math.isfinite(self.smallest_seen) else None,
             "sees_bare_values": self.sees_bare_values,
             "kind": self.kind,
@@ -110,7 +118,6 @@ class Audit:
         }
 
     def __str__(self) -> str:
-        (likely, likely_trials), (rare, rare_trials) = self.hits
         at = f" at delta = {self.delta:g}" if self.delta else ""
         rows = [
             (
@@ -124,12 +131,13 @@ class Audit:
             ("Verdict", self.verdict),
             (
                 "Attack",
-                f"{self.distinguisher}. The person: {self.neighbours}. {self.tried} such pairs of worlds were tried",
+                f"{self.distinguisher}. The person: {self.neighbours}. {self.tried} such pairs of worlds were tried, "
+                f"{self.people} together in each run",
             ),
             (
                 "Counts",
-                f"a set of outputs, fixed beforehand, was hit by {likely:,} of {likely_trials:,} runs of one world and "
-                f"by {rare:,} of {rare_trials:,} of the other; {self.runs:,} runs in all, half of them to choose it",
+                f"{self.trials:,} coins chose people's worlds; of the guesses that were made, by an attack that was "
+                f"learned before, {self.right:,} were right and {self.wrong:,} wrong; {self.runs:,} runs in all",
             ),
             ("Power", could_have_seen(self)),
             ("Meaning", _MEANING + (_GAUSSIAN if self.claim.mu is not None else "")),
@@ -148,8 +156,9 @@ def could_have_seen(one: Audit) -> str:
         return f"these runs could have shown {bare}; for wrong scales of noise there were too few"
     at = f" at delta = {one.delta:g}" if one.delta else ""
     return (
-        f"these runs would have shown {bare}, and a true epsilon of {one.smallest_seen:.3g}{at} or more, nine times "
-        "out of ten, by the right attack; anything between that and the claim they could not have told from it"
+        f"these runs would have shown {bare}, and a true epsilon of {one.smallest_seen:.3g}{at} or more of everybody, "
+        "nine times out of ten, by the right attack; anything between that and the claim they could not have told from "
+        "it"
     )
 
 

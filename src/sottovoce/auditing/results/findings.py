@@ -99,8 +99,8 @@ def _range(found: Findings, kind: str, least: list[float]) -> str:
         return f"{words}; noise of a wrong scale would not."
     reach = f"{min(finite):.3g}" if len(set(finite)) == 1 else f"{min(finite):.3g} to {max(finite):.3g}"
     return (
-        f"{words}; a true epsilon of {reach} would have been told from the claim nine times out of ten, one below that "
-        "not. More runs see less of a difference: --runs."
+        f"{words}; a true epsilon of {reach} of everybody would have been told from the claim nine times out of ten, "
+        "one below that not. More runs see less of a difference: --runs."
     )
 
 

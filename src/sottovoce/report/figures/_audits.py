@@ -83,9 +83,9 @@ def draw(audits: Sequence[Audit]) -> Figure:
 
 
 _SCORES = textwrap.fill(
-    "From all that is seen of a run the attack makes one number, its score. How often the score of each world exceeds "
-    "the dashed line, which was fixed on other runs, is what was counted. Where the two colours cover each other, the "
-    "attack cannot tell the worlds apart.",
+    "From all that is seen of a run the attack makes one number, its score. Above the upper dashed line, which was "
+    "fixed on other runs, it guesses the second world, below the lower one the first. Where the two colours cover each "
+    "other, the attack cannot tell the worlds apart.",
     _LETTERS,
 )
 
@@ -170,7 +170,8 @@ def _distributions(axes: Axes, one: Audit) -> None:
         heights = np.histogram(np.clip(scores, low, high), bins=edges)[0] / len(scores)
         axes.stairs(heights, edges, fill=True, color=shade, alpha=0.45)
         axes.stairs(heights, edges, color=shade, linewidth=1.1)
-    axes.axvline(one.threshold, color="black", linewidth=1.2, linestyle=_DASHES)
+    for threshold in one.thresholds:
+        axes.axvline(threshold, color="black", linewidth=1.2, linestyle=_DASHES)
     shown = f"claimed {one.epsilon_claimed:.3g}, shown {one.epsilon_lower:.3g}, by {one.distinguisher}"
     lines = textwrap.wrap(shown, 62)
     axes.set_title(
