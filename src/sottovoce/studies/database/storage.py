@@ -29,12 +29,12 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from sottovoce import _fork
+from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import ForkRefused, SottovoceError, StorageError, StudyDamaged
 from sottovoce.studies.database import _pulse as pulse
 from sottovoce.studies.database._files import DatabaseFile, FileReplaced
 from sottovoce.studies.database._foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
 from sottovoce.studies.database._pulse import Pulse
-from sottovoce.studies.database._sqlite import SQLiteConnection
 from sottovoce.studies.database._turns import Turns
 from sottovoce.studies.database.cells import get_bit, set_bit
 from sottovoce.studies.database.errors import explained, is_busy
