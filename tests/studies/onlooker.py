@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-SECONDS = 6.0
+SECONDS = 120.0
 """How long a server may take to notice a connection that was closed: less than it waits for one that does nothing."""
 
 
