@@ -22,7 +22,8 @@ test-busy: $(READY)  ## the same on busy cores, with four endless loops for each
 soak: $(READY)  ## kill studies and services thousands of times, on SQLite and PostgreSQL, and count what becomes of them
 	mkdir -p results && rm -f results/soak.jsonl
 	SOTTOVOCE_SOAK=1 SOTTOVOCE_TALLY=$(CURDIR)/results/soak.jsonl \
-	$(BIN)/python -m pytest -v -n 2 --dist worksteal --durations 15 tests/studies tests/service/hostile
+	$(BIN)/python -m pytest -v -n 2 --dist worksteal --durations 15 tests/studies tests/service/hostile \
+	tests/privacy/test_ledger_interrupts.py tests/client/test_queue_interrupts.py tests/service/test_store_interrupts.py
 
 lint: $(READY)  ## style, types, and the layering of the packages
 	$(BIN)/ruff check .

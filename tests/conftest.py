@@ -1,4 +1,8 @@
-"""Settings of all tests: no deadlines, since machines are noisy; the same examples in every CI run."""
+"""Settings of all tests: no deadlines, since machines are noisy; the same examples in every CI run.
+
+A busy machine is not taken for a process that stands still: a server waits ten minutes for it, and so for those that
+tests start. Tests of processes that do stand still set limits of their own.
+"""
 
 import gc
 import importlib.util
@@ -8,6 +12,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+os.environ["SOTTOVOCE_IDLE_SECONDS"] = "600"  # before anything is imported that reads it
 
 import sottovoce
 

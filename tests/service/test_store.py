@@ -23,13 +23,15 @@ def store(url):
 
 
 def put(store, request, study="spring"):
-    with store.transaction() as raw:
-        raw.execute(store.sql(INSERT), (study, "someone", request, "one", b"answer", 1.5))
+    store.transaction(lambda raw: insert(store, raw, request, study))
+
+
+def insert(store, raw, request, study="spring"):
+    raw.execute(store.sql(INSERT), (study, "someone", request, "one", b"answer", 1.5))
 
 
 def count(store, study="spring"):
-    with store.reading() as raw:
-        return raw.execute(store.sql(COUNT), (study,)).fetchone()[0]
+    return store.reading(lambda raw: raw.execute(store.sql(COUNT), (study,)).fetchone()[0])
 
 
 def test_what_is_committed_is_read_by_another_store_at_once(store, url):
@@ -37,22 +39,19 @@ def test_what_is_committed_is_read_by_another_store_at_once(store, url):
     for n in range(5):
         put(store, bytes([n]))
         assert count(other) == count(store) == n + 1
-    with store.reading() as raw:
-        row = raw.execute(
-            store.sql("SELECT * FROM sottovoce_service_requests WHERE request = ?"), (b"\x00",)
-        ).fetchone()
+    query = store.sql("SELECT * FROM sottovoce_service_requests WHERE request = ?")
+    row = store.reading(lambda raw: raw.execute(query, (b"\x00",)).fetchone())
     assert tuple(row) == ("spring", "someone", b"\x00", "one", b"answer", 1.5)
     other.close()
 
 
 def test_an_error_undoes_the_whole_transaction(store):
-    def fail():
-        with store.transaction() as raw:
-            raw.execute(store.sql(INSERT), ("spring", "someone", b"1", "one", b"answer", 1.5))
-            raise ZeroDivisionError
+    def fail(raw):
+        insert(store, raw, b"1")
+        raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        fail()
+        store.transaction(fail)
     assert count(store) == 0
     put(store, b"1")
     with pytest.raises(StorageError) as refused:
@@ -64,9 +63,11 @@ def test_an_error_undoes_the_whole_transaction(store):
 
 
 def test_reading_waits_for_no_transaction(store):
-    with store.transaction() as raw:
-        raw.execute(store.sql(INSERT), ("spring", "someone", b"1", "one", b"answer", 1.5))
-        assert count(store) == 0
+    def look(raw):
+        insert(store, raw, b"1")
+        return count(store)
+
+    assert store.transaction(look) == 0
     assert count(store) == 1
 
 
@@ -89,8 +90,8 @@ def test_those_who_start_together_make_one_set_of_tables(url):
     def start():
         together.wait()
         store = ServiceStore(url)
-        with store.reading() as raw:
-            found.append(tuple(map(tuple, raw.execute("SELECT * FROM sottovoce_service_revision").fetchall())))
+        rows = store.reading(lambda raw: raw.execute("SELECT * FROM sottovoce_service_revision").fetchall())
+        found.append(tuple(map(tuple, rows)))
         store.close()
 
     threads = [threading.Thread(target=start) for _ in range(6)]
@@ -104,8 +105,7 @@ def test_those_who_start_together_make_one_set_of_tables(url):
 
 
 def test_tables_of_another_version_are_refused_and_left_alone(store, url):
-    with store.transaction() as raw:
-        raw.execute("UPDATE sottovoce_service_revision SET version = 2")
+    store.transaction(lambda raw: raw.execute("UPDATE sottovoce_service_revision SET version = 2"))
     with pytest.raises(StorageError, match="version 2, and this sottovoce knows 1"):
         ServiceStore(url)
 
@@ -117,9 +117,8 @@ def test_a_file_beside_the_studies_for_the_owner_alone(shelf):
     put(store, b"1")
     for path in shelf.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
-    with store.transaction() as raw:
-        assert raw.execute("PRAGMA synchronous").fetchone() == (2,)
-        assert raw.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    for name, expected in (("synchronous", 2), ("journal_mode", "wal")):
+        assert store.transaction(lambda raw: raw.execute(f"PRAGMA {name}").fetchone()) == (expected,)  # noqa: B023
     store.close()
 
 

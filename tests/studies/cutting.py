@@ -8,6 +8,7 @@ import contextlib
 import dis
 import functools
 import importlib.util
+import itertools
 import signal
 import sys
 import threading
@@ -83,12 +84,14 @@ def _ends_of_blocks(code):
     made of other lines.
     """
     found = list(dis.get_instructions(code))
-    return {
-        one.offset
-        for one, two, three, call in zip(found, found[1:], found[2:], found[3:], strict=False)
-        if all(each.opname == "LOAD_CONST" and each.argval is None for each in (one, two, three))
-        and call.opname in ("PRECALL", "CALL")
-    }
+    ends = {one.offset for one, after in itertools.pairwise(found) if after.opname == "WITH_EXCEPT_START"}
+    for before, one, two, three, call in zip([None, *found], found, found[1:], found[2:], found[3:], strict=False):
+        nothing = all(each.opname == "LOAD_CONST" and each.argval is None for each in (one, two, three))
+        if nothing and call.opname in ("PRECALL", "CALL"):
+            ends.add(one.offset)
+            if before is not None and before.opname == "SWAP":  # a value is returned from within the block
+                ends.add(before.offset)
+    return ends
 
 
 def places_in(lines):
@@ -101,17 +104,17 @@ def places_in(lines):
     return found
 
 
-def chosen(places, most=None, offset=0):
+def chosen(places, most=None, offset=0, near=(DATABASE,)):
     """Return the places to try: all lines, each the first, the second and the last time that it is executed.
 
     A line of what glues all others together (the beginning and the end of a context) is another one each time. With
-    `most`, so many of them: half from all, spread evenly from `offset` on, and half from these and the database's own.
+    `most`, so many of them: half from all, spread evenly from `offset` on, and half from these and what is `near`.
     """
     last = {(file, line): which for file, line, which in places}
     kept = [one for one in places if one[0] in GLUE or one[2] in (0, 1, last[one[:2]])]
     if most is None:
         return kept
-    close = [one for one in kept if one[0] in GLUE or one[0].startswith(DATABASE)]
+    close = [one for one in kept if one[0] in GLUE or one[0].startswith(tuple(near))]
     return _spread(kept, most // 2, offset) + _spread(close, most - most // 2, offset)
 
 
@@ -133,6 +136,10 @@ def attempt(call, place, error=KeyboardInterrupt):
         with tracer:
             call()
     except error as problem:
+        return problem
+    except RuntimeError as problem:  # a condition that was left at once: Python's own, which lets go of it twice
+        if place[0] != threading.__file__ or not isinstance(problem.__context__, error):
+            raise
         return problem
     finally:
         sys.settrace(None)

@@ -16,7 +16,7 @@ import sys
 import time
 from pathlib import Path
 
-SECONDS = 6.0
+SECONDS = 120.0
 """How long a server may take to notice a connection that was closed: less than it waits for one that does nothing."""
 
 
@@ -88,7 +88,7 @@ def _held_in(connections, path):
         connections[path] = sqlite3.connect(path, timeout=0.0, isolation_level=None)
     connection = connections[path]
     try:
-        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("BEGIN EXCLUSIVE")  # without a log, whoever reads is in the way as well
         connection.execute("ROLLBACK")
     except sqlite3.OperationalError:
         return [*found, "the write lock"]

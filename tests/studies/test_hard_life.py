@@ -13,14 +13,17 @@ import signal
 import time
 from functools import partial
 
+import psycopg
 import pytest
 from killing import Child, History, tally
 from study_tools import SOAK, Backup, Look, losses_of, place, sums, watch
 
 import sottovoce as sv
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
+from sottovoce.studies.database import _pulse as pulse
 from sottovoce.studies.database import storage
 from sottovoce.studies.database._files import FileReplaced
+from sottovoce.studies.database.storage import driver_of
 from sottovoce.studies.database.tables import DROPPED, RELEASED
 
 TIMES = {"sqlite": 60 if SOAK else 2, "postgresql": 20 if SOAK else 1}
@@ -37,10 +40,8 @@ def warm(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    """Patience with the stopped is short; children inherit this."""
+    """Patience with those who hold an SQLite file is short; children inherit this."""
     monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 0.3)
-    monkeypatch.setattr("sottovoce.studies.database._pulse.IDLE_SECONDS", 2.0)  # long enough for a busy machine
-    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 0.2)
 
 
 def times(url):
@@ -139,9 +140,13 @@ def test_parents_that_fork_lose_nobodys_losses(opens, url):
 
 
 def stopping(after, late, work):
-    """Return work that stops itself once, at a statement or a commit, until somebody lets it go on."""
+    """Return work that stops itself once, at a statement or a commit, until somebody lets it go on.
+
+    A server has little patience with it, and much with all others, so that a busy machine is not taken for a stop.
+    """
 
     def stopped(report):
+        pulse.IDLE_SECONDS, pulse.BEAT_SECONDS = 2.0, 0.2  # of this child alone
         left = [after]
 
         def count(*_):
@@ -167,7 +172,7 @@ def stopping(after, late, work):
 def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url, monkeypatch):
     """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
     if not url.startswith("sqlite"):
-        monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 20.0)
+        monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 300.0)
     sv.Study.open(url, name="study", **sums()).close()
     history, worked, stops = History(url), 0, 0
     for turn in range(0, 60, 1 if SOAK else (14 if url.startswith("sqlite") else 29)):
@@ -204,16 +209,54 @@ def impatient(url, seed):
     return work
 
 
-def test_a_server_waits_for_those_who_compute_and_not_for_those_who_stand_still(postgres_url, opened, monkeypatch):
-    """A long computation within a transaction gives signs of life; without them the server ends it, and says so."""
+def test_who_computes_within_a_transaction_says_that_it_is_alive(postgres_url, opened, monkeypatch):
+    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 0.05)
     study = opened(postgres_url, **sums())
-    study._session.submit(lambda connection: time.sleep(3.5))  # longer than the server has patience for
+
+    def compute(connection):
+        mine, seen = driver_of(connection).info.backend_pid, set()
+        with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as other:
+            query = "SELECT state_change FROM pg_stat_activity WHERE pid = %s"
+            wait_until(lambda: seen.add(other.execute(query, (mine,)).fetchone()) or len(seen) > 3)
+
+    study._session.submit(compute)
     assert len(study.ask(3)) == 3
-    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 60.0)
+
+
+@pytest.mark.parametrize("then", ["a statement", "a commit"])
+@pytest.mark.parametrize("first", ["the process", "its pulse"])
+def test_a_server_ends_a_transaction_that_stands_still_and_the_caller_learns_why(
+    first, then, postgres_url, opened, monkeypatch
+):
+    """Whoever meets the end first: a beat that meets it takes the server's reason with it, and hands it on."""
+    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 600.0 if first == "the process" else 1.0)
+    opened(postgres_url, **sums()).close()
     still = opened(postgres_url)
-    with pytest.raises(StorageError, match=r"stood still within a transaction, .*nothing was changed"):
-        still._session.submit(lambda connection: (setattr(still._session.state.counters, "told", 5), time.sleep(3.5)))
+
+    def stand_still(connection):
+        still._session.state.counters.told = 5
+        raw = driver_of(connection)
+        mine = raw.info.backend_pid
+        connection.exec_driver_sql("SET idle_in_transaction_session_timeout = 100")
+        with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as other:
+            query = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
+            wait_until(lambda: other.execute(query, (mine,)).fetchone() is None)
+        if first == "its pulse":
+            wait_until(lambda: raw.closed)
+        if then == "a statement":
+            connection.exec_driver_sql("SELECT 1")
+
+    with pytest.raises(StorageError, match=r"stood still within a transaction, .*nothing was changed") as refused:
+        still._session.submit(stand_still)
+    assert refused.value.__cause__ is None
     assert still.status().told == 0
+
+
+def wait_until(condition, seconds=600.0):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.01)
 
 
 # ---------------------------------------------------------------------- rollbacks

@@ -116,8 +116,8 @@ class Courier:
             except StorageError:  # away, or its storage is
                 pass
         with self._lock:
+            self._empty = False  # first: an interrupt may come as soon as it is on the disk
             self.queue.add(self._to, tell)
-            self._empty = False
         self.wake()
         return Told(queued=len(tell))
 
@@ -136,16 +136,15 @@ class Courier:
 
     def flush(self, seconds: float) -> None:
         """Deliver all that waits, or raise why that cannot be done."""
-        with delivering(self.queue.path, seconds) as mine:
-            if not mine:
-                raise StorageError(f"another process is delivering {self.queue.path}, and has not finished: wait")
-            self._deliver(self._retries)
+        if not delivering(self.queue.path, seconds, lambda: self._deliver(self._retries)):
+            raise StorageError(f"another process is delivering {self.queue.path}, and has not finished: wait")
 
     def wake(self) -> None:
         """See to it that somebody delivers what waits; a child of a fork does so itself."""
         self._refresh()
         with self._lock:
-            if self._thread is None and not self._stopped.is_set():
+            running = self._thread is not None and self._thread.is_alive()  # its start may have been interrupted
+            if not running and not self._stopped.is_set():
                 self._thread = threading.Thread(target=self._work, name="sottovoce tells", daemon=True)
                 self._thread.start()
 
@@ -185,10 +184,8 @@ class Courier:
     def _try(self) -> tuple[str, float]:
         """Deliver what there is; say what stood in the way, and for how long the service wants to be left alone."""
         try:
-            with delivering(self.queue.path, 0.0) as mine:
-                if mine:
-                    self._deliver(BRIEFLY)
-                return "", 0.0
+            delivering(self.queue.path, 0.0, lambda: self._deliver(BRIEFLY))
+            return "", 0.0
         except (SottovoceError, OSError, ValueError) as problem:  # the last of them: closed meanwhile
             return str(problem), getattr(problem, "retry_after", 0.0)
 

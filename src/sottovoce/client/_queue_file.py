@@ -7,22 +7,31 @@ the log is emptied after every delivery.
 SQLite's locks do not survive a fork: connections are closed before one, and opened again when they are needed, so that
 parent and child may both go on. SQLite works on descriptors: a file that was removed or replaced is noticed before a
 tell is accepted, and again before that is said.
+
+An exception at any line, an interrupt in between two of them included, undoes what is not committed and lets go of the
+file: what to do is handed over as a function, so that no lock is ever held outside of the `try` that ends it.
+
+Tests: tests/client/test_queue.py, tests/client/test_queue_interrupts.py.
 """
 
 import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from sottovoce import _fork
 from sottovoce._disk import sync_folder
+from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import StorageError
 
 __all__ = ["QueueFile"]
+
+Found = TypeVar("Found")
 
 _OURS = 0x73767471  # application_id: "svtq"
 _VERSION = 1
@@ -66,55 +75,65 @@ class QueueFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(os.path.abspath(os.fspath(path)))
         _prepare(self.path)
-        self._held: list[tuple[sqlite3.Connection, _fork.Identity]] = []  # one at most
+        self._held: list[tuple[SQLiteConnection, _fork.Identity]] = []  # one at most
         with _at_work:
             _open.add(self)
         weakref.finalize(self, _close, self._held)
-        with self.transaction() as connection:
-            (found,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        (found,) = self.transaction(lambda connection: connection.execute("PRAGMA quick_check(1)").fetchone())
         if found != "ok":
             raise StorageError(f"{self.path}: {_WORDS[sqlite3.SQLITE_CORRUPT]}")
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection in a transaction that is durable at its end, or undone by any error."""
-        words = ""
+    def transaction(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
+        """Call a function within a transaction; what it did is durable when this returns, or undone by any error."""
         with _at_work:
+            found, words = self._ended(work)
+        if words:
+            raise StorageError(f"{self.path}: {words}")
+        return found[0]
+
+    def _ended(self, work: Callable[[sqlite3.Connection], Found]) -> tuple[list[Found], str]:
+        """Return what a function has returned, or in words what stood in the way."""
+        try:
             try:
                 connection = self._connected()
                 connection.execute("BEGIN IMMEDIATE")
                 _set_up(connection, self.path)
-                yield connection
+                found = [work(connection)]
                 connection.execute("COMMIT")
+                connection.close_cursors()
             except sqlite3.Error as problem:
-                words = _in_words(problem)
                 _close(self._held)
-            except BaseException:
-                _close(self._held)  # what is not committed is undone
-                raise
-            if not words and self._is_replaced():
+                return [], _in_words(problem)
+            if self._is_replaced():
                 self._abandon()
-                words = "it was removed or replaced at this very moment: whether this call is recorded is not known"
-        if words:
-            raise StorageError(f"{self.path}: {words}")
+                return [], "it was removed or replaced at this very moment: whether this call is recorded is not known"
+            return found, ""
+        except BaseException:
+            _close(self._held)  # what is not committed is undone
+            raise
 
     def erase(self) -> None:
         """Empty the log, where deleted losses would linger; while another process reads, that one does so later."""
         with _at_work, suppress(sqlite3.Error, StorageError):
+            self._empty_log()
+
+    def _empty_log(self) -> None:
+        try:
             connection = self._connected()
             connection.execute("PRAGMA busy_timeout = 0")
-            try:
-                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                connection.execute(f"PRAGMA busy_timeout = {int(1000 * _BUSY_SECONDS)}")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            connection.execute(f"PRAGMA busy_timeout = {int(1000 * _BUSY_SECONDS)}")
+        except BaseException:
+            _close(self._held)  # its patience may be that of this call, and no more than that
+            raise
 
-    def _connected(self) -> sqlite3.Connection:
+    def _connected(self) -> SQLiteConnection:
         if self._is_replaced():
             self._abandon()
         if not self._held:
             _fork.refuse_inherited(self.path, *(f"{os.path.realpath(self.path)}{end}" for end in ("-wal", "-shm")))
-            connection = _connect(self.path)
-            self._held.append((connection, _fork.identity(os.stat(self.path))))
+            self._held.append((_connect(self.path), _fork.identity(os.stat(self.path))))
+            _comply(self._held[0][0], self.path)
         return self._held[0][0]
 
     def _is_replaced(self) -> bool:
@@ -134,29 +153,31 @@ class QueueFile:
         _close(self._held)
 
 
-def _close(held: list[tuple[sqlite3.Connection, _fork.Identity]]) -> None:
+def _close(held: list[tuple[SQLiteConnection, _fork.Identity]]) -> None:
     while held:
-        connection, _ = held.pop()
         with suppress(sqlite3.Error):
-            connection.close()
+            held[-1][0].close()
+        held.pop()  # only now: whoever is interrupted before can do it again
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(path: Path) -> SQLiteConnection:
     place = f"file:{quote(os.fsencode(path))}?mode=rw"  # SQLite itself creates no file: others could read it
-    connection = sqlite3.connect(place, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    try:
-        for name, value in _PRAGMAS.items():
-            connection.execute(f"PRAGMA {name} = {value}")
-        wrong = [
-            name for name, value in _EXPECTED.items() if connection.execute(f"PRAGMA {name}").fetchone()[0] != value
-        ]
-    except BaseException:
-        connection.close()
-        raise
-    if wrong:
-        connection.close()
-        raise StorageError(f"{path}: SQLite does not comply with PRAGMA {wrong[0]}, and losses would not be safe there")
-    return connection
+    return sqlite3.connect(
+        place,
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        factory=SQLiteConnection,
+    )
+
+
+def _comply(connection: SQLiteConnection, path: Path) -> None:
+    for name, value in _PRAGMAS.items():
+        connection.execute(f"PRAGMA {name} = {value}")
+    for name, expected in _EXPECTED.items():
+        if connection.execute(f"PRAGMA {name}").fetchone()[0] != expected:
+            raise StorageError(f"{path}: SQLite does not comply with PRAGMA {name}, and losses would not be safe there")
 
 
 def _set_up(connection: sqlite3.Connection, path: Path) -> None:
@@ -200,11 +221,11 @@ def _in_words(problem: sqlite3.Error) -> str:
     return f"{_WORDS.get(code, 'the queue could not be used')} ({type(problem).__name__})"
 
 
-def _before_fork() -> None:
-    _at_work.acquire()
+def _let_go_of_all() -> None:
     for one in list(_open):
         one.let_go()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_at_work.release, after_in_child=_at_work.release)
+    os.register_at_fork(before=_let_go_of_all)  # the last one that is registered comes first
+    os.register_at_fork(before=_at_work.acquire, after_in_parent=_at_work.release, after_in_child=_at_work.release)

@@ -9,8 +9,8 @@ Tests: tests/client/test_retries.py, tests/client/test_discretion.py.
 import importlib
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,9 +105,7 @@ class Service:
         httpx = _httpx()
         own, failed, response = self._connections(), "", None
         try:
-            with own.used() as client:
-                if client is not None:
-                    response = client.request(method, url, content=body, headers=headers)
+            response = own.request(method, url, content=body, headers=headers)
         except httpx.HTTPError as problem:
             failed = type(problem).__name__
             if _UNKNOWN_CERTIFICATE in str(problem):
@@ -166,20 +164,20 @@ class _Connections:
     def __init__(self, client: Any) -> None:
         self.generation = _fork.generation()
         self.closed = threading.Event()
-        self._client, self._calls = client, 0
+        self._client = client
+        self._calls: set[object] = set()  # in flight
         self._lock = threading.RLock()  # the garbage collector closes, too, wherever a thread happens to be
 
-    @contextmanager
-    def used(self) -> Iterator[Any]:
-        """Yield a client to call with; None once this is closed."""
-        with self._lock:
-            self._calls += 1
-            client = None if self.closed.is_set() else self._client
+    def request(self, method: str, url: str, **options: Any) -> Any:
+        """Carry out a request, and return the response; None once this is closed."""
+        mine = object()
         try:
-            yield client
+            with self._lock:
+                self._calls.add(mine)
+            return None if self.closed.is_set() else self._client.request(method, url, **options)
         finally:
             with self._lock:
-                self._calls -= 1
+                self._calls.discard(mine)  # which does no harm if it was interrupted before it was there
                 self._let_go()
 
     def close(self) -> None:

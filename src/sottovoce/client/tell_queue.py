@@ -1,10 +1,11 @@
 """Losses that wait on disk until a service is back.
 
-Tests: tests/client/test_queue.py, tests/client/test_queue_killed.py.
+Tests: tests/client/test_queue.py, tests/client/test_queue_killed.py, tests/client/test_queue_interrupts.py.
 """
 
 import json
 import os
+import sqlite3
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -76,19 +77,17 @@ class TellQueue:
     @property
     def waiting(self) -> int:
         """How many losses wait, for whatever study."""
-        with self._file.transaction() as connection:
-            return int(connection.execute("SELECT coalesce(sum(size), 0) FROM tells").fetchone()[0])
+        return self._file.transaction(_waiting)
 
     @property
     def refused(self) -> int:
         """How many losses services have refused for good since the file was made; `refusals` says which."""
-        with self._file.transaction() as connection:
-            return int(connection.execute(_SEQUENCE).fetchone()[0])
+        return self._file.transaction(_newest)
 
     def refusals(self) -> list[Refusal]:
         """Return the newest of what was refused, the oldest first: a thousand at most, without losses."""
-        with self._file.transaction() as connection:
-            rows = connection.execute("SELECT study, id, kind FROM refusals ORDER BY number").fetchall()
+        query = "SELECT study, id, kind FROM refusals ORDER BY number"
+        rows = self._file.transaction(lambda connection: connection.execute(query).fetchall())
         return [Refusal(*row) for row in rows]
 
     def __repr__(self) -> str:
@@ -104,9 +103,8 @@ class TellQueue:
         to
             The study.
         """
-        with self._file.transaction() as connection:
-            query = "SELECT 1 FROM tells WHERE service = ? AND study = ? LIMIT 1"
-            return connection.execute(query, to).fetchone() is not None
+        query = "SELECT 1 FROM tells WHERE service = ? AND study = ? LIMIT 1"
+        return self._file.transaction(lambda connection: connection.execute(query, to).fetchone()) is not None
 
     def add(self, to: Destination, tell: Tell) -> None:
         """Have a tell wait; it is on the disk when this returns.
@@ -116,14 +114,20 @@ class TellQueue:
         to, tell
             Where it is to go, and what is told.
         """
-        with self._file.transaction() as connection:
-            (waiting,) = connection.execute("SELECT coalesce(sum(size), 0) FROM tells").fetchone()
+        row = (*to, tell.kind, tell.late, len(tell), json.dumps(tell.ids), _packed(tell.values))
+
+        def add(connection: sqlite3.Connection) -> int:
+            waiting = _waiting(connection)
             if waiting + len(tell) <= self._most:
                 connection.execute(
                     "INSERT INTO tells (service, study, kind, late, size, ids, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (*to, tell.kind, tell.late, len(tell), json.dumps(tell.ids), _packed(tell.values)),
+                    row,
                 )
-                return
+            return waiting
+
+        waiting = self._file.transaction(add)
+        if waiting + len(tell) <= self._most:
+            return
         raise QueueFull(
             f"{self.path} holds {waiting:,} losses, and may hold {self._most:,}: this call was not recorded. Find out "
             "why the service is away, or allow more with TellQueue(path, most=...)"
@@ -138,8 +142,7 @@ class TellQueue:
             Where it is to go.
         """
         query = "SELECT number, kind, late, ids, numbers FROM tells WHERE service = ? AND study = ? ORDER BY number"
-        with self._file.transaction() as connection:
-            row = connection.execute(f"{query} LIMIT 1", to).fetchone()
+        row = self._file.transaction(lambda connection: connection.execute(f"{query} LIMIT 1", to).fetchone())
         if row is None:
             return None
         number, kind, late, ids, numbers = row
@@ -155,14 +158,16 @@ class TellQueue:
         refused
             Ids and kinds.
         """
-        with self._file.transaction() as connection:
+
+        def delete(connection: sqlite3.Connection) -> None:
             gone = connection.execute("DELETE FROM tells WHERE number = ?", (number,)).rowcount
             if not gone:  # somebody else has delivered it, too, and has noted what there was to note
                 return
             rows = [(*to, one, kind) for one, kind in refused]
             connection.executemany("INSERT INTO refusals (service, study, id, kind) VALUES (?, ?, ?, ?)", rows)
-            (newest,) = connection.execute(_SEQUENCE).fetchone()
-            connection.execute("DELETE FROM refusals WHERE number <= ?", (newest - _REFUSALS_KEPT,))
+            connection.execute("DELETE FROM refusals WHERE number <= ?", (_newest(connection) - _REFUSALS_KEPT,))
+
+        self._file.transaction(delete)
 
     def erase(self) -> None:
         """Empty the log of the file, where what was deleted would linger."""
@@ -182,8 +187,9 @@ class TellQueue:
         """
         query = "SELECT report FROM reports WHERE service = ? AND study = ? AND id = ?"
         new = "INSERT INTO reports (service, study, id, report) VALUES (?, ?, ?, ?)"
-        found: list[int] = []
-        with self._file.transaction() as connection:
+
+        def look(connection: sqlite3.Connection) -> tuple[int, ...]:
+            found: list[int] = []
             for place, one in enumerate(ids):
                 row = connection.execute(query, (*to, one)).fetchone()
                 found.append(fresh(place) if row is None else int(row[0]))
@@ -191,7 +197,9 @@ class TellQueue:
                     connection.execute(new, (*to, one, found[-1]))
             (newest,) = connection.execute("SELECT coalesce(max(number), 0) FROM reports").fetchone()
             connection.execute("DELETE FROM reports WHERE number <= ?", (newest - _REPORTS_KEPT,))
-        return tuple(found)
+            return tuple(found)
+
+        return self._file.transaction(look)
 
     def channel(self, to: Destination) -> tuple[bool, Any]:
         """Return whether it is known what a study wants, and then its channel as plain data; None for raw losses.
@@ -201,9 +209,8 @@ class TellQueue:
         to
             The study.
         """
-        with self._file.transaction() as connection:
-            query = "SELECT channel FROM channels WHERE service = ? AND study = ?"
-            row = connection.execute(query, to).fetchone()
+        query = "SELECT channel FROM channels WHERE service = ? AND study = ?"
+        row = self._file.transaction(lambda connection: connection.execute(query, to).fetchone())
         return (False, None) if row is None else (True, None if row[0] is None else json.loads(row[0]))
 
     def keep_channel(self, to: Destination, channel: Any) -> None:
@@ -216,14 +223,24 @@ class TellQueue:
         channel
             Plain data; None if it wants raw losses.
         """
-        text = None if channel is None else json.dumps(channel)
-        with self._file.transaction() as connection:
-            connection.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", (*to, text))
+        row = (*to, None if channel is None else json.dumps(channel))
+        self._file.transaction(
+            lambda connection: connection.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", row)
+        )
 
     def _unpacked(self, numbers: bytes) -> tuple[float, ...]:
         if len(numbers) % 8:
             raise StorageError(f"{self.path} is damaged: move it away, and connect again")
         return struct.unpack(f"<{len(numbers) // 8}d", numbers)
+
+
+def _waiting(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT coalesce(sum(size), 0) FROM tells").fetchone()[0])
+
+
+def _newest(connection: sqlite3.Connection) -> int:
+    """Return the number of the newest refusal."""
+    return int(connection.execute(_SEQUENCE).fetchone()[0])
 
 
 def _packed(values: Sequence[float]) -> bytes:

@@ -4,11 +4,14 @@ Every transaction takes the write lock *first* (BEGIN IMMEDIATE) and is on the d
 EXTRA). Connections live as long as a transaction, and a fork waits for those of other threads: SQLite keeps its locks
 in the memory of the process, and a child that inherits them half-way would believe that it holds them.
 
+An exception at any line, an interrupt in between two of them included, undoes what is not committed and lets go of the
+file: what to do is handed over as a function, so that no lock is ever held outside of the `try` that ends it.
+
 What this process has seen does not go backwards: every change raises a counter, and every file has an identity. A file
 that was replaced, removed, emptied, or rolled back to a backup under a running process is refused. A process that
 starts after the file was put back cannot know: keep the ledger out of what is restored.
 
-Tests: tests/privacy/test_ledger_file.py.
+Tests: tests/privacy/test_ledger_file.py, tests/privacy/test_ledger_interrupts.py.
 """
 
 import os
@@ -16,16 +19,19 @@ import secrets
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from sottovoce import _fork
 from sottovoce._disk import sync_folder
+from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import ForkRefused, LedgerConflict
 
 __all__ = ["LedgerFile"]
+
+Found = TypeVar("Found")
 
 _SECONDS_TO_WAIT = 60.0
 _TABLES = (
@@ -42,15 +48,8 @@ _seen: dict[str, int] = {}  # the highest counter that this process has met, by 
 _forking = threading.RLock()  # held by every transaction on a file, and by a fork
 
 
-def _renew_lock() -> None:
-    global _forking
-    _forking = threading.RLock()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=lambda: _forking.acquire(), after_in_parent=lambda: _forking.release(), after_in_child=_renew_lock
-    )
+    os.register_at_fork(before=_forking.acquire, after_in_parent=_forking.release, after_in_child=_forking.release)
 
 
 class LedgerFile:
@@ -68,38 +67,47 @@ class LedgerFile:
         self.identity: str | None = None
         self._generation = _fork.generation()
         self._lock = threading.Lock()
-        self._memory: sqlite3.Connection | None = None
+        self._memory: SQLiteConnection | None = None
+        self._opened: weakref.WeakSet[SQLiteConnection] = weakref.WeakSet()  # to the file
         if self.path is None:
-            self._memory = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
+            self._memory = sqlite3.connect(
+                ":memory:", check_same_thread=False, isolation_level=None, factory=SQLiteConnection
+            )
             weakref.finalize(self, self._memory.close)
         else:
             _create(self.path)
-        with self._locked() as connection:
-            _prepare(connection)
-            (self.identity,) = connection.execute("SELECT identity FROM budget").fetchone() or (None,)
+        self.identity = self._alone(_prepare)
         if self.path is not None:
             os.chmod(self.path, 0o600)  # only now: it is no other file that was named by mistake
 
     def adopt(self, plain: str) -> str:
         """Put a budget on record if there is none; return the one on record."""
-        with self._locked() as connection:
+
+        def adopt(connection: sqlite3.Connection) -> tuple[str, str]:
             row = (plain, secrets.token_hex(16))
             connection.execute("INSERT OR IGNORE INTO budget (one, guarantee, identity) VALUES (1, ?, ?)", row)
             connection.execute("UPDATE budget SET identity = ? WHERE identity IS NULL", row[1:])
-            kept, self.identity = connection.execute("SELECT guarantee, identity FROM budget").fetchone()
-        return str(kept)
+            kept, identity = connection.execute("SELECT guarantee, identity FROM budget").fetchone()
+            return str(kept), str(identity)
 
-    @contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Yield a connection that holds the write lock; commit at the end, or undo everything on an error."""
-        with self._locked() as connection:
+        kept, self.identity = self._alone(adopt)
+        return kept
+
+    def transaction(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
+        """Call a function with a connection that holds the write lock; commit what it did, or undo it on any error."""
+
+        def checked(connection: sqlite3.Connection) -> tuple[Found, int]:
             changes = self._check(connection)
             before = connection.total_changes
-            yield connection
+            found = work(connection)
             if connection.total_changes != before:
                 changes += 1
                 connection.execute("UPDATE budget SET changes = ?", (changes,))
+            return found, changes
+
+        found, changes = self._alone(checked)
         _seen[str(self.identity)] = max(changes, _seen.get(str(self.identity), 0))
+        return found
 
     def _check(self, connection: sqlite3.Connection) -> int:
         """Return the counter of changes; refuse another file than that which was opened, and an older one."""
@@ -117,44 +125,54 @@ class LedgerFile:
             )
         return int(found[1])
 
-    @contextmanager
-    def _locked(self) -> Iterator[sqlite3.Connection]:
-        if self._memory is not None:
-            if self._generation != _fork.generation():
-                raise ForkRefused("a ledger in memory belongs to the process that made it; give it a path to share it")
-            with self._lock, _begun(self._memory):
-                yield self._memory
-            return
-        with _forking, closing(self._connect()) as connection, _begun(connection):
-            yield connection
+    def _alone(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
+        """Call a function within a transaction, one at a time; at the end nothing is held, however it ends."""
+        if self._memory is not None and self._generation != _fork.generation():
+            raise ForkRefused("a ledger in memory belongs to the process that made it; give it a path to share it")
+        with _forking if self._memory is None else self._lock:
+            return self._ended(work)
 
-    def _connect(self) -> sqlite3.Connection:
+    def _ended(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
+        try:
+            try:
+                connection = self._memory or self._connect()
+                connection.execute("BEGIN IMMEDIATE")
+                found = work(connection)
+                connection.execute("COMMIT")
+                return found
+            finally:
+                self._let_go()
+        except BaseException:
+            self._let_go()  # once more: that, too, may have been interrupted
+            raise
+
+    def _let_go(self) -> None:
+        """Undo what is not committed, and close the file; do nothing where that is done."""
+        if self._memory is not None:
+            self._memory.close_cursors()
+            self._memory.rollback()
+        for connection in list(self._opened):
+            connection.close()
+            self._opened.discard(connection)
+
+    def _connect(self) -> SQLiteConnection:
         where = f"file:{quote(str(self.path))}?mode=rw"  # a file that is gone is not made anew
         try:
-            connection = sqlite3.connect(where, uri=True, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+            connection = sqlite3.connect(
+                where, uri=True, timeout=_SECONDS_TO_WAIT, isolation_level=None, factory=SQLiteConnection
+            )
         except sqlite3.OperationalError:
             raise LedgerConflict(f"the ledger at {self.path} is gone, or cannot be opened: put it back") from None
+        self._opened.add(connection)
         try:
             connection.execute("PRAGMA synchronous = EXTRA")
         except sqlite3.DatabaseError:
-            connection.close()
             raise ValueError(f"path must be a ledger or not exist yet, and {self.path} is another file") from None
         return connection
 
 
-@contextmanager
-def _begun(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection) -> str | None:
+    """Make the tables, unless they are there; return the identity of the file, if it has one."""
     for table in _TABLES:
         connection.execute(table)
     for table, columns in _LATER_COLUMNS.items():
@@ -162,6 +180,8 @@ def _prepare(connection: sqlite3.Connection) -> None:
         for name, kind in columns.items():
             if name not in there:
                 connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
+    (identity,) = connection.execute("SELECT identity FROM budget").fetchone() or (None,)
+    return identity
 
 
 def _create(path: Path) -> None:

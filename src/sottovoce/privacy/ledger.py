@@ -141,12 +141,15 @@ class Ledger:
             True if it was charged now, False if it is a resumption.
         """
         _check_promise(name, guarantee, simulated)
-        with self._file.transaction() as record:
+
+        def charge(record: sqlite3.Connection) -> bool:
             entries = _entries(record)
             if name in entries:
                 return self._resumed(entries[name], guarantee, resume and not _holder(record, name))
             self._enter(record, name, guarantee, token)
-        return True
+            return True
+
+        return self._file.transaction(charge)
 
     def carry_on(
         self, name: str, guarantee: Guarantee, token: str | None, successor: str, *, simulated: bool = False
@@ -182,7 +185,8 @@ class Ledger:
         ('routes (life 2)', 0.8)
         """
         _check_promise(name, guarantee, simulated)
-        with self._file.transaction() as record:
+
+        def carry_on(record: sqlite3.Connection) -> str:
             entries = _entries(record)
             if name in entries and entries[name].guarantee == guarantee and _holder(record, name) == _hashed(token):
                 _hand_to(record, name, successor)
@@ -190,7 +194,9 @@ class Ledger:
             life = name if name not in entries else _next_life(name, entries)
             self._enter(record, life, guarantee, successor)
             _hand_to(record, life, successor)
-        return life
+            return life
+
+        return self._file.transaction(carry_on)
 
     def hand_over(self, name: str, token: str | None, successor: str) -> bool:
         """Let a token take the place of another, if that is the present holder's; from now on the charge stays.
@@ -204,12 +210,15 @@ class Ledger:
         successor
             The token that takes its place.
         """
-        with self._file.transaction() as record:
+
+        def hand_over(record: sqlite3.Connection) -> bool:
             _find(record, name)
             if _holder(record, name) != _hashed(token):
                 return False
             _hand_to(record, name, successor)
-        return True
+            return True
+
+        return self._file.transaction(hand_over)
 
     def is_held_by(self, name: str, token: str) -> bool:
         """Whether a token is that of the present holder.
@@ -221,8 +230,9 @@ class Ledger:
         token
             What its holder was given.
         """
-        with self._file.transaction() as record:
-            return name in _entries(record) and _holder(record, name) == _hashed(token)
+        return self._file.transaction(
+            lambda record: name in _entries(record) and _holder(record, name) == _hashed(token)
+        )
 
     def mark_used(self, name: str) -> None:
         """Record that a loss was told to it: from now on the charge stays.
@@ -232,9 +242,12 @@ class Ledger:
         name
             Of the charge.
         """
-        with self._file.transaction() as record:
+
+        def mark(record: sqlite3.Connection) -> None:
             _find(record, name)
             record.execute("UPDATE charges SET used = 1 WHERE name = ?", (name,))
+
+        self._file.transaction(mark)
 
     def refund(self, name: str) -> None:
         """Take back a charge that nothing was ever told to.
@@ -244,18 +257,20 @@ class Ledger:
         name
             Of the charge.
         """
-        with self._file.transaction() as record:
+
+        def refund(record: sqlite3.Connection) -> None:
             if _find(record, name).used:
                 raise LedgerConflict(
                     f"{name!r} was told losses, or a state of it was taken; what was released stays released: no refund"
                 )
             record.execute("DELETE FROM charges WHERE name = ?", (name,))
 
+        self._file.transaction(refund)
+
     @property
     def entries(self) -> tuple[Entry, ...]:
         """The charges on record, oldest first."""
-        with self._file.transaction() as record:
-            return tuple(_entries(record).values())
+        return tuple(self._file.transaction(_entries).values())
 
     @property
     def spent(self) -> float:

@@ -98,8 +98,7 @@ class Context:
         await self._answers()
 
     def _ask_store(self) -> None:
-        with self.store.reading() as raw:
-            raw.execute("SELECT 1").fetchone()
+        self.store.reading(lambda raw: raw.execute("SELECT 1").fetchone())
 
     async def close(self) -> None:
         """Carry out what is queued, and close everything."""

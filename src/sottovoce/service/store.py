@@ -9,15 +9,16 @@
 
 No loss is ever stored here. On PostgreSQL these tables lie beside those of the studies; on SQLite in a file of their
 own, since SQLite has one writer at a time: looking at a key must never stand in the way of erasing losses.
+
+What to do is handed over as a function, so that an interrupt at any line leaves neither a lock nor a transaction held.
 """
 
 import os
 import secrets
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     BigInteger,
@@ -41,6 +42,8 @@ from sottovoce.studies.database.storage import Storage, parsed_url, path_in
 __all__ = ["ServiceStore"]
 
 VERSION = 1  # of these tables
+
+Found = TypeVar("Found")
 
 _metadata = MetaData()
 
@@ -95,9 +98,8 @@ class ServiceStore:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     store = ServiceStore(f"sqlite:///{folder}/spring.db")
-    ...     with store.reading() as raw:
-    ...         count = store.sql("SELECT count(*) FROM sottovoce_service_keys WHERE study = ?")
-    ...         raw.execute(count, ("spring",)).fetchone()
+    ...     count = store.sql("SELECT count(*) FROM sottovoce_service_keys WHERE study = ?")
+    ...     store.reading(lambda raw: raw.execute(count, ("spring",)).fetchone())
     ...     store.close()
     (0,)
     """
@@ -109,7 +111,7 @@ class ServiceStore:
         self._reader = Storage(place)  # of its own: a look at a key waits for no transaction of this process
         self._statements: dict[str, str] = {}
         try:
-            with self._writer.transaction() as connection:
+            with self._writer.unwinding(), self._writer.transaction() as connection:
                 _prepare(connection, self.name)
         except BaseException:
             self.close()
@@ -139,20 +141,26 @@ class ServiceStore:
             found = self._statements[statement] = statement.replace("?", "%s")
         return found
 
-    @contextmanager
-    def transaction(self) -> Iterator[Any]:
-        """Yield the driver's own connection in a transaction: committed at the end, or rolled back on any error.
+    def transaction(self, work: Callable[[Any], Found]) -> Found:
+        """Call a function with the driver's own connection in a transaction: committed, or rolled back on any error.
 
         One thread at a time has it, and on SQLite one process; so it is for a few statements. It cannot be nested.
         """
-        with self._writing, self._writer.briefly(begin=True) as raw:
-            yield raw
+        with self._writing:
+            return self._write(work)
 
-    @contextmanager
-    def reading(self) -> Iterator[Any]:
-        """Yield another connection, to read: each statement sees all that was committed, anywhere, before it began."""
-        with self._reading, self._reader.reading() as raw:
-            yield raw
+    def _write(self, work: Callable[[Any], Found]) -> Found:
+        with self._writer.unwinding(), self._writer.briefly(begin=True) as raw:
+            return work(raw)
+
+    def reading(self, work: Callable[[Any], Found]) -> Found:
+        """Call a function with another connection, to read: each statement sees all that was committed before it."""
+        with self._reading:
+            return self._read(work)
+
+    def _read(self, work: Callable[[Any], Found]) -> Found:
+        with self._reader.unwinding(), self._reader.reading() as raw:
+            return work(raw)
 
     def close(self) -> None:
         """Close both connections; wait for whoever uses them."""

@@ -4,7 +4,7 @@ import hashlib
 import time
 import zlib
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sottovoce.service.store import ServiceStore
 
@@ -52,13 +52,16 @@ class Requests:
         statement = self._store.sql(
             "SELECT asks, answer FROM sottovoce_service_requests WHERE study = ? AND client = ? AND request = ?"
         )
-        found: dict[Request, Known] = {}
-        with self._store.transaction() as raw:
+
+        def find(raw: Any) -> dict[Request, Known]:
+            found: dict[Request, Known] = {}
             for one in requests:
                 row = raw.execute(statement, (one.study, one.client, one.digest)).fetchone()
                 if row is not None:
                     found[one] = Known(str(row[0]), zlib.decompress(bytes(row[1])))
-        return found
+            return found
+
+        return self._store.transaction(find)
 
     def keep(self, answers: Sequence[tuple[Request, bytes]]) -> dict[Request, Known]:
         """Put answers on record; return those that another process has answered first, and how."""
@@ -67,8 +70,9 @@ class Requests:
             " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (study, client, request) DO NOTHING"
         )
         now = time.time()
-        beaten: list[Request] = []
-        with self._store.transaction() as raw:
+
+        def keep(raw: Any) -> list[Request]:
+            beaten: list[Request] = []
             # In one order for all: workers that answer the same requests would else wait for each other in a circle.
             for one, body in sorted(answers):
                 made = raw.execute(
@@ -80,4 +84,7 @@ class Requests:
                 old = self._store.sql("DELETE FROM sottovoce_service_requests WHERE at < ?")
                 raw.execute(old, (now - KEPT_SECONDS,))
                 self._pruned = now
+            return beaten
+
+        beaten = self._store.transaction(keep)
         return self.find(beaten) if beaten else {}

@@ -26,24 +26,25 @@ def open_session(store: ServiceStore, key: Key, now: float) -> str:
     """Return a new cookie for a key; those that are over go, and the oldest of too many."""
     cookie = secrets.token_urlsafe(32)
     end = now + SECONDS if key.expires is None else min(now + SECONDS, key.expires)
-    with store.transaction() as raw:
+
+    def insert(raw: Any) -> None:
         raw.execute(store.sql(_OVER), (now,))
         raw.execute(store.sql(_INSERT), (secret_hash(cookie), key.id, end))
         raw.execute(store.sql(_TOO_MANY), (key.id, _OPEN_AT_ONCE))
+
+    store.transaction(insert)
     return cookie
 
 
 def session_owner(store: ServiceStore, cookie: str, now: float) -> str | None:
     """Return the id of the key that a cookie stands for."""
-    with store.reading() as raw:
-        row = raw.execute(store.sql(_FIND), (secret_hash(cookie),)).fetchone()
+    row = store.reading(lambda raw: raw.execute(store.sql(_FIND), (secret_hash(cookie),)).fetchone())
     return row[0] if row is not None and now < row[1] else None
 
 
 def close_session(store: ServiceStore, cookie: str) -> None:
     """Forget a cookie."""
-    with store.transaction() as raw:
-        raw.execute(store.sql(_CLOSE), (secret_hash(cookie),))
+    store.transaction(lambda raw: raw.execute(store.sql(_CLOSE), (secret_hash(cookie),)))
 
 
 def end_sessions(store: ServiceStore, raw: Any, key: str) -> None:

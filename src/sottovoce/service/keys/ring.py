@@ -109,15 +109,17 @@ class KeyRing:
         public, secret = id_and_secret(text)
         key = Key(public, wanted, study, now, end, None, _checked_note(note), rate)
         row = (key.id, secret_hash(secret), ",".join(sorted(wanted)), study, now, end, None, key.note, rate)
-        with self._store.transaction() as raw:
+
+        def insert(raw: Any) -> None:
             raw.execute(self._store.sql(_INSERT), row)
             self._raise_revision(raw)
+
+        self._store.transaction(insert)
         return key, text
 
     def list(self) -> list[Key]:
         """Return all keys, oldest first, those that are expired or revoked as well."""
-        with self._store.reading() as raw:
-            return [_kept(row).key for row in raw.execute(_ALL).fetchall()]
+        return [_kept(row).key for row in self._store.reading(lambda raw: raw.execute(_ALL).fetchall())]
 
     def revoke(self, id: str) -> Key:
         """Refuse a key from now on, with all logins that were made with it; return it as it is then.
@@ -127,12 +129,16 @@ class KeyRing:
         id
             The public part of the key, as `list` shows it.
         """
-        with self._store.transaction() as raw:
+
+        def revoke(raw: Any) -> Any:
             raw.execute(self._store.sql(_REVOKE), (self._clock(), id))
             row = raw.execute(self._store.sql(_ONE), (id,)).fetchone()
             if row is not None:
                 end_sessions(self._store, raw, id)
                 self._raise_revision(raw)
+            return row
+
+        row = self._store.transaction(revoke)
         if row is None:
             raise ValueError(
                 "id is not that of a key: `sottovoce serve key list` shows them (the whole key is not an id)"
@@ -167,15 +173,18 @@ class KeyRing:
             return self._read()
 
     def _read(self) -> Mapping[str, _Kept]:
-        with self._lock, self._store.reading() as raw:
-            row = raw.execute(_REVISION).fetchone()
-            if row is None:
-                raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
-            if row[0] != self._revision:
-                # Read after the number: what changed in between is read again, since the number is another one then.
-                self._held = {kept.key.id: kept for kept in map(_kept, raw.execute(_LIVING).fetchall())}
-                self._revision = row[0]
-            return self._held
+        with self._lock:
+            return self._store.reading(self._refreshed)
+
+    def _refreshed(self, raw: Any) -> Mapping[str, _Kept]:
+        row = raw.execute(_REVISION).fetchone()
+        if row is None:
+            raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
+        if row[0] != self._revision:
+            # Read after the number: what changed in between is read again, since the number is another one then.
+            self._held = {kept.key.id: kept for kept in map(_kept, raw.execute(_LIVING).fetchall())}
+            self._revision = row[0]
+        return self._held
 
     # -- logins of the dashboard ---------------------------------------------------------------------------------
 

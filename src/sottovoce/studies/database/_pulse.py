@@ -4,15 +4,16 @@ So a process that was stopped half-way holds up no other for long. One that comp
 plan) is alive, though, and says so from a thread of its own; a stopped process has all of its threads stopped.
 """
 
+import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 __all__ = ["BEAT_SECONDS", "IDLE_SECONDS", "Pulse"]
 
-IDLE_SECONDS = 10.0
+IDLE_SECONDS = float(os.environ.get("SOTTOVOCE_IDLE_SECONDS", "10"))
 """How long a server waits for a transaction in which nothing happens."""
 
 BEAT_SECONDS = 2.5
@@ -27,6 +28,7 @@ class Pulse:
         self._busy, self._over = threading.Event(), threading.Event()
         self._connection: Any = None
         self._last = 0.0
+        self.failure: Exception | None = None  # that a beat of the last transaction has met
         self._thread: threading.Thread | None = None
 
     @contextmanager
@@ -38,11 +40,13 @@ class Pulse:
             self._thread = thread
         try:
             with self._lock:
-                self._connection, self._last = connection, time.monotonic()
+                self._connection, self._last, self.failure = connection, time.monotonic(), None
             self._busy.set()
             yield
         finally:
             self.rest()
+        if self.failure is not None:  # then nothing can be committed any more
+            raise self.failure
 
     def rest(self) -> None:
         """Beat no more until the next transaction."""
@@ -61,6 +65,8 @@ class Pulse:
             self._over.wait(BEAT_SECONDS)
             with self._lock:
                 if self._connection is not None and time.monotonic() >= self._last + BEAT_SECONDS:
-                    with suppress(Exception):  # whoever uses the connection will meet the same
+                    try:
                         self._connection.execute("SELECT 1")
+                    except Exception as problem:  # a server says only once why it has ended a session
+                        self.failure = self.failure or problem
                     self._last = time.monotonic()

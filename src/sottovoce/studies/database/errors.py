@@ -56,9 +56,14 @@ def is_busy(problem: Exception) -> bool:
     return _result_code(_cause(problem)) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def explained(problem: BaseException, storage: str) -> SottovoceError:
-    """Say what happened in plain words, without a driver's parameters: they may be losses."""
+def explained(problem: BaseException, storage: str, before: BaseException | None = None) -> SottovoceError:
+    """Say what happened in plain words, without a driver's parameters: they may be losses.
+
+    What was met `before` on the same connection explains an error for which the server has given no reason.
+    """
     cause = _cause(problem)
+    if before is not None and not getattr(cause, "sqlstate", None):
+        cause = before
     if isinstance(problem, StatementError):
         problem.params = None  # an error's context travels with it
     if isinstance(cause, UnicodeDecodeError):

@@ -29,12 +29,12 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import NullPool
 
 from sottovoce import _fork
+from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import ForkRefused, SottovoceError, StorageError, StudyDamaged
 from sottovoce.studies.database import _pulse as pulse
 from sottovoce.studies.database._files import DatabaseFile, FileReplaced
 from sottovoce.studies.database._foreign import refuse_foreign_postgresql, refuse_foreign_sqlite
 from sottovoce.studies.database._pulse import Pulse
-from sottovoce.studies.database._sqlite import SQLiteConnection
 from sottovoce.studies.database._turns import Turns
 from sottovoce.studies.database.cells import get_bit, set_bit
 from sottovoce.studies.database.errors import explained, is_busy
@@ -159,18 +159,14 @@ class Storage:
         except (SottovoceError, GeneratorExit):  # whoever was cut short and is collected now has let go before
             raise
         except (SQLAlchemyError, sqlite3.Error, UnicodeDecodeError) as problem:
-            interrupt = self._interrupt_behind(problem) or _interrupt_in(problem, before)
+            found = self._interrupt_behind(problem) or _interrupt_in(problem, before) or self._explained(problem)
             self._forget_broken()
-            if interrupt is not None:
-                raise interrupt from None
-            raise explained(problem, self.name) from None
+            raise found from None
         except BaseException as problem:  # perhaps in the midst of a commit: nothing half done may be committed later
+            found = _interrupt_in(problem, before) or (self._explained(problem) if _is_of_server(problem) else problem)
             self._forget_broken()
-            interrupt = _interrupt_in(problem, before)
-            if interrupt is not None and interrupt is not problem:
-                raise interrupt from None
-            if _is_of_server(problem):
-                raise explained(problem, self.name) from None
+            if found is not problem:
+                raise found from None
             raise
 
     @contextmanager
@@ -198,6 +194,9 @@ class Storage:
         self._pulse.rest()
         if self._turns is not None:
             self._turns.release()
+
+    def _explained(self, problem: BaseException) -> SottovoceError:
+        return explained(problem, self.name, self._pulse.failure)
 
     def _interrupt_behind(self, problem: BaseException) -> BaseException | None:
         cause = problem.orig if isinstance(problem, DBAPIError) and problem.orig is not None else problem
@@ -257,6 +256,7 @@ class Storage:
                 connection.invalidate()
                 connection.close()
         self._close_opened()
+        self._pulse.failure = None
         if self._turns is not None:
             self._turns.release()
 

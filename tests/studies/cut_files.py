@@ -1,0 +1,58 @@
+"""Cut calls short that use a file which processes share, look from another process, and go on with the same object."""
+
+import gc
+import zlib
+
+from cutting import Tracer, attempt, chosen, elsewhere, in_words, places_in
+from study_tools import SOAK
+
+MOST = None if SOAK else 24  # lines of a call that are tried
+
+
+class FileTrial:
+    """Interrupts, one after the other, of calls of one player.
+
+    Parameters
+    ----------
+    player
+        Has `calls()`, by name what prepares a call and returns it; `go_on()`, which uses the same object and checks all
+        that was done; `revive()`, which begins with another object; and `url`, a storage, with `files` beside it.
+    near
+        Where the files of the package are that matter most.
+    """
+
+    def __init__(self, player, onlooker, near):
+        self.player, self._onlooker, self._near = player, onlooker, tuple(map(str, near))
+        self.held, self.count = [], 0
+
+    def cut_everywhere(self, kind):
+        """Cut a call short at its lines, each time anew; nothing must be held after any of them."""
+        self.player.calls()[kind]()()  # the first time some things are loaded
+        self._recover()
+        call = self.player.calls()[kind]()
+        with Tracer() as tracer:
+            call()
+        self._recover()
+        for place in chosen(places_in(tracer.lines), MOST, zlib.crc32(kind.encode()), self._near):
+            self._cut(kind, place)
+        assert not self.held, f"{len(self.held)} of {self.count} interrupts left a lock held:\n" + "\n".join(self.held)
+
+    def _cut(self, kind, place):
+        kept = [attempt(self.player.calls()[kind](), place)]
+        self.count += kept != [None]
+        found = self._onlooker.held(self.player.url, self.player.files)
+        if found:
+            self.held.append(f"{kind}, at {in_words(place)}: {', '.join(found)}")
+            kept.clear()
+            gc.collect()  # the next one shall find nothing that this one has left
+            self.player.revive()
+        else:
+            try:
+                self._recover()
+            except AssertionError as problem:
+                raise AssertionError(f"{kind}, at {in_words(place)}: {problem}") from None
+        kept.clear()
+
+    def _recover(self):
+        elsewhere(self.player.go_on)
+        self.player.go_on()
