@@ -27,7 +27,7 @@ DRIVERS = tuple(
 DATABASE = str(Path(OWN, "studies", "database"))
 GLUE = (contextlib.__file__, threading.__file__)
 PLACES = (OWN, *DRIVERS, *GLUE)
-PATIENT = 60.0  # seconds after which a call that does not return is stuck
+PATIENT = 600.0  # seconds after which a call that does not return is stuck
 
 
 def loss_of(one):
@@ -130,7 +130,15 @@ def in_words(place):
 
 
 def attempt(call, place, error=KeyboardInterrupt):
-    """Carry out a call, cut short at a place; return the exception, with its traceback, or None if it came through."""
+    """Carry out a call, cut short at a place; return the exception, with its traceback, or None if it came through.
+
+    In a thread of its own: what is raised at the end of an `except` stays with its thread for good, as the context of
+    all that is raised there later, and keeps what its traceback holds.
+    """
+    return elsewhere(functools.partial(_attempt, call, place, error))
+
+
+def _attempt(call, place, error):
     tracer = Tracer(place, error)
     try:
         with tracer:
@@ -175,7 +183,7 @@ def signalled(call, onlooker, seconds):
 
 
 def elsewhere(do):
-    """Do something in another thread, for which a lock that this one has left held is in the way; return its value."""
+    """Do something in another thread, for which a lock that others have left held is in the way; return its value."""
     found = []
 
     def work():

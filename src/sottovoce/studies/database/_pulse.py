@@ -21,11 +21,15 @@ BEAT_SECONDS = 2.5
 
 
 class Pulse:
-    """Beats while a transaction lasts, on the connection of that transaction."""
+    """Beats while a transaction lasts, on the connection of that transaction.
+
+    Its thread sleeps between beats, and looks: an event to wake it up by would be left locked, should an interrupt come
+    while it is set.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._busy, self._over = threading.Event(), threading.Event()
+        self._over = False
         self._connection: Any = None
         self._last = 0.0
         self.failure: Exception | None = None  # that a beat of the last transaction has met
@@ -41,7 +45,6 @@ class Pulse:
         try:
             with self._lock:
                 self._connection, self._last, self.failure = connection, time.monotonic(), None
-            self._busy.set()
             yield
         finally:
             self.rest()
@@ -50,21 +53,18 @@ class Pulse:
 
     def rest(self) -> None:
         """Beat no more until the next transaction."""
-        self._busy.clear()
         with self._lock:
             self._connection = None
 
     def stop(self) -> None:
         """Let the thread end."""
-        self._over.set()
-        self._busy.set()
+        self._over = True
 
     def _run(self) -> None:
-        while not self._over.is_set():
-            self._busy.wait()
-            self._over.wait(BEAT_SECONDS)
+        while not self._over:
+            time.sleep(BEAT_SECONDS / 2)
             with self._lock:
-                if self._connection is not None and time.monotonic() >= self._last + BEAT_SECONDS:
+                if self._connection is not None and time.monotonic() >= self._last + BEAT_SECONDS / 2:
                     try:
                         self._connection.execute("SELECT 1")
                     except Exception as problem:  # a server says only once why it has ended a session
