@@ -8,12 +8,13 @@ file, so that it may be opened and closed beside it. (The format: https://sqlite
 
 import os
 import struct
+import time
 
 __all__ = ["Log"]
 
 _HEAD, _FRAME_HEAD = 32, 24
 _MAGIC = {0x377F0682: "<6I", 0x377F0683: ">6I"}  # and how its checksum reads words
-_LOOKS = 3  # that must agree: others write meanwhile
+_LOOKS, _TRIES, _BETWEEN = 3, 1000, 0.001  # looks that must agree, of so many, and seconds between them
 
 
 class Log:
@@ -37,12 +38,26 @@ class Log:
             return False
         log = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         try:
-            return all(self._looks_cut(log) for _ in range(_LOOKS))
+            return self._is_surely_cut(log)
         finally:
             os.close(log)
 
-    def _looks_cut(self, log: int) -> bool:
-        size, before, head = os.fstat(log).st_size, self._size, _read(log, 0, _HEAD)
+    def _is_surely_cut(self, log: int) -> bool:
+        """Whether looks agree between which nothing was written: others write to it, and empty it, meanwhile."""
+        agreed, last = 0, None
+        for _ in range(_TRIES):
+            seen = _seen(log)
+            if not self._looks_cut(log, *seen):
+                return False
+            agreed = agreed + 1 if _seen(log) == seen and last in (None, seen) else 0
+            last = seen if agreed else None
+            if agreed == _LOOKS:
+                return True
+            time.sleep(_BETWEEN)
+        return False  # it is written to all the time: the next look may tell
+
+    def _looks_cut(self, log: int, size: int, head: bytes) -> bool:
+        before = self._size
         if head == self._head and head:
             if before is not None and (size < before or not self._grew_at_its_end(log, size)):
                 return True
@@ -63,6 +78,10 @@ class Log:
                 return False
         self._whole = max(self._whole, count)
         return True
+
+
+def _seen(log: int) -> tuple[int, bytes]:
+    return os.fstat(log).st_size, _read(log, 0, _HEAD)
 
 
 def _read(log: int, at: int, count: int) -> bytes:
