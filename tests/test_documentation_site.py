@@ -121,7 +121,7 @@ def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site,
     found = WebDriverWait(browser, 30).until(
         lambda driver: driver.find_elements(By.CSS_SELECTOR, "a.md-search-result__link")
     )
-    assert any("faq.html" in link.get_attribute("href") for link in found)
+    assert any("privacy.html" in link.get_attribute("href") for link in found)
     assert not browser.get_log("browser")  # no error on the console
     events = [json.loads(entry["message"])["message"].get("params", {}) for entry in browser.get_log("performance")]
     asked = {event["request"]["url"] for event in events if "url" in event.get("request", {})}

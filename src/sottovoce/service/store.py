@@ -142,7 +142,7 @@ class ServiceStore:
         return found
 
     def transaction(self, work: Callable[[Any], Found]) -> Found:
-        """Call a function with the driver's own connection in a transaction: committed, or rolled back on any error.
+        """Call `work` with the driver's own connection in a transaction: committed, or rolled back on any error.
 
         One thread at a time has it, and on SQLite one process; so it is for a few statements. It cannot be nested.
         """
@@ -154,7 +154,7 @@ class ServiceStore:
             return work(raw)
 
     def reading(self, work: Callable[[Any], Found]) -> Found:
-        """Call a function with another connection, to read: each statement sees all that was committed before it."""
+        """Call `work` with another connection, to read: each statement sees all that was committed before it."""
         with self._reading:
             return self._read(work)
 

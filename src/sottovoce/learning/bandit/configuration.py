@@ -33,6 +33,8 @@ from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, guarantee_from_di
 
 __all__ = ["BanditConfiguration"]
 
+_LEFT_OUT = ("features", "prior", "accept_prior", "segments")  # of a record, unless they are given
+
 
 @dataclass(frozen=True)
 class BanditConfiguration(DecisionFacts):
@@ -90,7 +92,8 @@ class BanditConfiguration(DecisionFacts):
         choices = {name: _plain_choice(name, value) for name, value in self.choices.items()}
         prior = {} if self.prior is None else self.prior.to_record()
         return {
-            **{name: one for name, one in plain.items() if name not in ("features", "prior", "segments")},
+            **{name: one for name, one in plain.items() if name not in _LEFT_OUT},
+            **({} if self.accept_prior is None else {"accept_prior": self.accept_prior}),
             **({} if self.features is None else {"features": self.features.rows}),
             **({} if self.segments is None else {f"segments.{k}": v for k, v in self.segments.to_record().items()}),
             **{f"prior.{name}": one for name, one in prior.items()},
