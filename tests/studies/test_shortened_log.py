@@ -11,6 +11,7 @@ from study_tools import SOAK, losses_of, path_of, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, UnknownAction
+from sottovoce.studies.database import _log
 
 
 def lengths(size):
@@ -192,3 +193,31 @@ def test_processes_that_work_while_others_empty_the_log_see_no_cut(sqlite_url):
         assert study.status().outstanding == 0
         assert study.verify().ok
     tally("processes that empty the log at once", sqlite_url, "no false alarm")
+
+
+@pytest.mark.parametrize("read", ["size", "head"])
+def test_a_log_that_others_empty_while_it_is_looked_at_is_no_cut(read, opened, sqlite_url, monkeypatch):
+    """Its size is then that of one log, and its head that of the next."""
+    study, other = opened(sqlite_url, patience=None, **sums(probe_events=40)), opened(sqlite_url)
+    ids = study.ask(60).ids.tolist()
+    for one in ids[:20]:
+        study.tell(one, 0.5)
+    real, raced = {"size": os.fstat, "head": _log._read}[read], []
+
+    def racing(*arguments):
+        before = real(*arguments) if read == "size" else None
+        if not raced:
+            raced.append(True)
+            with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as outsider:
+                assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+            other.tell(ids[20], 0.5)
+        return real(*arguments) if before is None else before
+
+    other.tell(ids[21], 0.5)  # so that the log is another when it is looked at
+    with monkeypatch.context() as patch:
+        patch.setattr(*(("os.fstat",) if read == "size" else (_log, "_read")), racing)
+        study.tell(ids[22], 0.5)
+    assert raced
+    for one in ids[23:30]:
+        study.tell(one, 0.5)
+    assert study.status().told == 30

@@ -43,14 +43,21 @@ class Log:
             os.close(log)
 
     def _is_surely_cut(self, log: int) -> bool:
-        """Whether looks agree between which nothing was written: others write to it, and empty it, meanwhile."""
+        """Whether looks agree between which nothing was written: others write to it, and empty it, meanwhile.
+
+        Size and head are read one after the other. They are believed, and remembered, only if they are the same when
+        they are read again: else they may be those of two logs.
+        """
         agreed, last = 0, None
         for _ in range(_TRIES):
             seen = _seen(log)
+            if _seen(log) != seen:
+                agreed = 0
+                continue
             if not self._looks_cut(log, *seen):
                 return False
-            agreed = agreed + 1 if _seen(log) == seen and last in (None, seen) else 0
-            last = seen if agreed else None
+            agreed = agreed + 1 if seen == last else 1
+            last = seen
             if agreed == _LOOKS:
                 return True
             time.sleep(_BETWEEN)
