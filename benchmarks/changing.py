@@ -25,7 +25,7 @@ from benchmarks.worlds import (
     over,
     play,
 )
-from sottovoce.exploration.posterior import _memories, linear
+from sottovoce.models import changes, linear
 
 EVENTS, SHORT = 1_000_000, 200_000
 FIRST_SEED, SEEDS = 501, 10
@@ -111,8 +111,8 @@ def result(task):
 def nothing_changes():
     """Believe in a still world for once: one memory, and no surprise is large enough."""
     with (
-        mock.patch.object(linear, "MEMORIES", (_memories.Memory(np.inf),)),
-        mock.patch.object(_memories, "_LIMIT", np.inf),
+        mock.patch.object(linear, "MEMORIES", (changes.Memory(np.inf),)),
+        mock.patch.object(changes, "_LIMIT", np.inf),
     ):
         yield
 

@@ -4,7 +4,8 @@ import statistics
 
 import sottovoce as sv
 from benchmarks.harness import show
-from benchmarks.regret import EVENTS, grid
+from benchmarks.regret import EVENTS
+from benchmarks.worlds import grid
 
 SEEDS = (101, 102, 103)  # held out: the default was chosen on others
 VARIANTS = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sottovoce as sv
 from benchmarks.harness import show
-from sottovoce.exploration.posterior import segment_text
+from sottovoce.models import segment_text
 from sottovoce.report import decision_figure
 from sottovoce.simulation import decision_of
 

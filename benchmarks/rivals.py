@@ -6,7 +6,7 @@ import time
 
 import sottovoce as sv
 from benchmarks.harness import show
-from benchmarks.regret import grid
+from benchmarks.worlds import grid
 
 EVENTS = 1_000_000
 SEEDS = range(201, 211)  # nothing was chosen on these

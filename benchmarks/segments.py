@@ -19,7 +19,7 @@ import sottovoce as sv
 from benchmarks.harness import RESULTS, show
 from benchmarks.worlds import judged, milli
 from sottovoce.experiments.segment_rivals import one_each, one_for_all
-from sottovoce.exploration.posterior import segment_text
+from sottovoce.models import segment_text
 
 EVENTS, SEGMENTS = 1_000_000, 20
 FIRST_SEED, SEEDS = 200, 10

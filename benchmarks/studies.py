@@ -16,7 +16,7 @@ import optuna
 
 import sottovoce as sv
 from benchmarks.harness import seconds, show, side_by_side
-from sottovoce.studies.database.storage import Storage
+from sottovoce.rounds.stores.sql.database import open_database
 
 ONES, TRIALS, BLOCKS, BLOCK, REPEATS = 200, 10, 60, 256, 3
 THREADS = 8
@@ -31,8 +31,7 @@ def make(folder, name, horizon):
         loss_range=(0.0, 1.0),
         privacy=sv.PureDP(epsilon=1.0),
     )
-    with study._session.storage.transaction() as connection:  # 2 is FULL: what is committed survives a loss of power
-        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+    assert study._base.run("PRAGMA synchronous") == [(2,)]  # FULL: what is committed survives a loss of power
     return study
 
 
@@ -55,7 +54,7 @@ def by_threads(study, blocks, losses):
 
 def make_evaluations(folder):
     making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(epsilon=1.0)}
-    evaluations = sv.open_evaluations(f"sqlite:///{folder}/evaluations.db", name="evaluations", **making)
+    evaluations = sv.PrivateEvaluations(storage=f"sqlite:///{folder}/evaluations.db", name="evaluations", **making)
     return evaluations, [evaluations.open(events=10_000_000) for _ in range(2)]
 
 
@@ -80,14 +79,12 @@ def optuna_trials(study, trials):
 
 def bare_commits(folder, commits):
     """What durability itself costs: the same number of SQLite transactions, each changing one number."""
-    storage = Storage(f"sqlite:///{folder}/bare.db")
-    with storage.transaction() as connection:
-        connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS counter (value INTEGER)")
-        connection.exec_driver_sql("INSERT INTO counter VALUES (0)")
+    base = open_database(f"sqlite:///{folder}/bare.db")
+    base.transaction(lambda: base.run("CREATE TABLE IF NOT EXISTS counter (value INTEGER)"))
+    base.transaction(lambda: base.run("INSERT INTO counter VALUES (0)"))
     for _ in range(commits):
-        with storage.transaction() as connection:
-            connection.exec_driver_sql("UPDATE counter SET value = value + 1")
-    storage.close()
+        base.at_once("UPDATE counter SET value = value + 1", ())
+    base.close()
 
 
 def speed(folder, memory):
@@ -135,7 +132,7 @@ def size_of(folder, name):
 def large(folder, events):
     study = make(folder, "large", events + 100_000)
     rng, largest, started = np.random.default_rng(1), 0, time.perf_counter()
-    while study._session.state.counters.asked < events:
+    while study.status().asked < events:
         actions = study.ask_round()
         largest = max(largest, size_of(folder, "large"))  # an open round, all of it asked
         study.tell(actions.ids, rng.random(len(actions)))

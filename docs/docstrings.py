@@ -18,7 +18,7 @@ class Docstrings(griffe.Extension):
     def on_package(self, *, pkg: griffe.Module, **_: Any) -> None:
         """Go through everything (called by griffe)."""
         if pkg.name == "sottovoce":
-            where = pkg["learning.options"]
+            where = pkg["plans.options"]
             self._visit(pkg, where["OptimizerOptions"], where["DecisionFacts"])
 
     def _visit(self, one: Any, options: griffe.Class, facts: griffe.Class) -> None:

@@ -4,6 +4,7 @@ What CONTRIBUTING walks through is done here to the letter.
 """
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,11 +12,11 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing import align, audit, mechanisms_alone, shipped
 from sottovoce.cli import main
-from sottovoce.exploration import Frames
-from sottovoce.learning.explorations import EXPLORATIONS, ExplorationKind
-from sottovoce.learning.explorations.frames import FRAMES
-from sottovoce.learning.planning import outlook
-from sottovoce.learning.planning.plan import Options, Plan
+from sottovoce.plans import EXPLORATIONS, ExplorationKind, outlook
+from sottovoce.plans.draft import ProbeDraft
+from sottovoce.plans.frames import FRAMES, Frames
+from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import MECHANISMS, Mechanism, ProbeSums, PureDP
 from sottovoce.privacy.noise import laplace_for
 from sottovoce.rehearsal import rehearsing
@@ -53,7 +54,7 @@ def played(optimizer):
 
 def test_a_mechanism_that_is_registered_is_planned_run_and_stated(twice):
     optimizer = sv.PrivateBandit(sv.domains.Box(0.0, 1.0, 2), mechanism="twice", noise=sv.SimulatedNoise(0), **box())
-    assert isinstance(optimizer._epoch._mechanism, TwiceProbeSums)
+    assert isinstance(optimizer._policy.current()._mechanism, TwiceProbeSums)
     assert optimizer.plan.mechanism == "twice"
     usual = sv.plan(sv.domains.Box(0.0, 1.0, 2), **box(), rehearse=False, mechanism="probe-sums")
     assert optimizer.plan.noise.scale == 2 * usual.noise.scale
@@ -103,6 +104,19 @@ def test_it_works_on_the_command_line(twice, command):
         assert study.plan.mechanism == "twice"
 
 
+@pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
+@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.NoPrivacy(), sv.LocalDP(1.0)], ids=repr)
+def test_a_mechanism_that_says_nothing_is_never_taken_unasked(monkeypatch, plan, privacy):
+    better = replace(TWICE, name="better", noise=lambda guarantee, moves: laplace_for(1, 1e3 * guarantee.epsilon))
+    silent = replace(TWICE, name="silent", guarantees=(sv.PureDP, sv.NoPrivacy, sv.LocalDP), noised=False)
+    for one in (better, silent):
+        monkeypatch.setitem(MECHANISMS, one.name, one)
+    for losses in ("convex", "linear"):
+        made = outlook.plan(sv.domains.Box(0.0, 1.0, 2), **box(plan=plan, losses=losses, privacy=privacy))
+        assert made.mechanism not in ("better", "silent")
+        assert not any("better" in other.what or "silent" in other.what for other in made.alternatives)
+
+
 def test_what_it_cannot_do_is_refused_with_the_reason(twice):
     domain = sv.domains.Box(0.0, 1.0, 2)
     with pytest.raises(ValueError, match="these do: tree, honaker, toeplitz, fresh"):
@@ -131,34 +145,15 @@ def toy_exploration(monkeypatch):
         def words(self):
             return f"one direction at a time, at {self.reach:g}"
 
-    @dataclass(frozen=True)
-    class ToyDraft:
-        problem: object
-        reach: float = 0.1
-        delay: int = 0
-        method: str = "auto"
-        step: float | None = None
-
-        def finish(self):
-            from sottovoce.learning.explorations._probe_noise import common_fields
-
-            return Plan(
-                **common_fields(self.problem, self.problem.stage("plain")),
-                batch_size=4,
-                options=ToyOptions(self.reach),
-                step=self.step,
-                delay=self.delay,
-                method=self.method,
-                bound=1.0,
-                bound_without_privacy=1.0,
-                no_learning=float(self.problem.horizon),
-            )
+    class ToyDraft(ProbeDraft):
+        def bound_at(self, deviation):
+            return 1.0  # an order of magnitude: it does not say that it is more
 
     toy = ExplorationKind(
         gives="numbers",
         options=ToyOptions,
         choices={"reach": lambda problem, value: float(value)},
-        drafts=lambda problem, mechanism, chosen: [[ToyDraft(problem)]],
+        drafts=lambda problem, mechanism, chosen: [[ToyDraft(problem, problem.stage("plain"), ToyOptions(0.1), 4)]],
         build=lambda problem, plan, stage: Frames(stage, plan.reach, 1, plan.batch_size, problem.play, plan.baseline),
     )
     monkeypatch.setitem(EXPLORATIONS, toy.name, toy)
@@ -189,6 +184,40 @@ def test_a_way_of_exploring_works_on_the_command_line(toy_exploration, command):
     command("study", "create", "toy", *chosen)
     with sv.Study.open("sqlite:///study.db", name="toy") as study:
         assert study.plan.reach == 0.2
+
+
+@pytest.mark.parametrize("losses", ["convex", "linear"])
+@pytest.mark.parametrize("plan", ["auto", "worst-case"])
+@pytest.mark.parametrize("around", [False, True], ids=["inside", "around"])
+def test_a_way_of_exploring_that_says_nothing_is_never_taken_unasked(toy_exploration, plan, losses, around):
+    domain, more = sv.domains.Box(0.0, 1.0, 2), {"losses": losses, "play": "around" if around else "inside"}
+    made = outlook.plan(domain, **box(plan=plan, **more))  # though its bound is the least there is
+    assert made.exploration != "toy"
+    assert not any("toy" in other.what for other in made.alternatives)
+
+
+def test_a_way_of_exploring_that_says_nothing_has_no_bound_against_any_sequence(toy_exploration):
+    domain = sv.domains.Box(0.0, 1.0, 2)
+    with pytest.raises(ValueError, match="exploration='toy' has no bound for any sequence"):
+        sv.PrivateBandit(domain, **box(exploration="toy", plan="worst-case"))
+    made = sv.plan(domain, **box(exploration="toy"), rehearse=0.02)
+    assert made.order_only
+    said = dict(made.rows)
+    assert said["bound"].startswith("none")
+    for claim in ("any sequence", "whatever the losses", "at most"):
+        assert claim not in said["rests on"]
+    assert "regret is at most" not in str(made)
+    assert "any sequence" not in str(sv.PrivateBandit(domain, **box(exploration="toy")).privacy)
+
+
+def test_a_plan_without_any_bound_says_so_and_travels(toy_exploration):
+    domain = sv.domains.Box(0.0, 1.0, 2)
+    made = outlook.plan(domain, **box(exploration="toy"))
+    bare = ProbeDraft(Problem(domain, **box()), Problem(domain, **box()).stage("plain"), made.options, 4).finish()
+    assert bare.vacuous
+    assert dict(bare.rows)["bound"].startswith("none; never learning costs")
+    assert Plan.from_dict(json.loads(json.dumps(bare.to_dict()))) == bare
+    assert outlook.horizon_that_learns(lambda problem: bare, Problem(domain, **box())) is None
 
 
 def test_its_choices_are_its_own(toy_exploration):

@@ -20,7 +20,7 @@ HEAVY = (
     "matplotlib",
     "highspy",
     "opendp",
-    "sqlalchemy",
+    "psycopg",
     "networkx",
     "rich",
     "typer",

@@ -6,12 +6,10 @@ from pathlib import Path
 import sottovoce
 
 SOURCE = Path(sottovoce.__file__).parent
-STANDARD = {"_asdict", "_exit", "_fields", "_make", "_mapping", "_replace"}  # of the standard library and SQLAlchemy
+STANDARD = {"_asdict", "_exit", "_fields", "_make", "_mapping", "_replace"}  # of the standard library
 ALLOWED = {
-    ("auditing/playing/transcripts.py", "_on_release"),  # made for auditing alone: it sees what is released
+    ("auditing/playing/transcripts.py", "_store"),  # audits see what is released
     ("auditing/playing/transcripts.py", "_problem"),
-    ("learning/segmented/lane.py", "_ask_one"),  # a lane is books itself: its methods under names for those who have it
-    ("learning/segmented/lane.py", "_tell_one"),
     ("domains/combinators/affine.py", "_hull"),  # within the room of sets
     ("domains/design.py", "_hull"),
 }

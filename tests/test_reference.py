@@ -8,7 +8,7 @@ import griffe
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OPENED = {"sottovoce.studies.study.Study", "sottovoce.studies.segmented.SegmentedStudy"}  # by `Study.open`
+OPENED = {"sottovoce.studies.study.Study"}  # by `Study.open`
 
 
 def load(path):
@@ -78,7 +78,7 @@ def test_every_parameter_of_a_public_name_is_described(reference, package):
 
 
 def test_single_choices_of_a_plan_are_described_one_by_one(reference, package):
-    choices = package["learning.options.PlanChoices"]
+    choices = package["plans.options.PlanChoices"]
     assert {"radius", "probes", "mechanism"} <= parameters(choices) <= described(choices)
     bandit = package["learning.bandit.private_bandit.PrivateBandit"]
     assert {"losses", "prior", "choices"} <= parameters(bandit) <= described(bandit)  # not **options

@@ -12,8 +12,6 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce.client import connect
     from sottovoce.comparisons import compare_arms, events_needed
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
-    from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
-    from sottovoce.exploration.posterior import Posterior, Segments
     from sottovoce.learning import (
         Action,
         Actions,
@@ -27,6 +25,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
         Recommendation,
         baselines,
     )
+    from sottovoce.models import Posterior, Segments
     from sottovoce.privacy import (
         ZCDP,
         ApproxDP,
@@ -71,7 +70,6 @@ __all__ = [
     "SecureNoise",
     "Segments",
     "SimulatedNoise",
-    "StoredEvaluations",
     "Study",
     "__version__",
     "audit",
@@ -85,7 +83,6 @@ __all__ = [
     "integrations",
     "local",
     "minimize",
-    "open_evaluations",
     "plan",
     "problems",
     "projection",
@@ -120,10 +117,8 @@ _HOMES = {
     "events_needed": "sottovoce.comparisons",
     "Evaluation": "sottovoce.evaluations",
     "PrivateEvaluations": "sottovoce.evaluations",
-    "StoredEvaluations": "sottovoce.evaluations.stored",
-    "open_evaluations": "sottovoce.evaluations.stored",
-    "Posterior": "sottovoce.exploration.posterior",
-    "Segments": "sottovoce.exploration.posterior",
+    "Posterior": "sottovoce.models",
+    "Segments": "sottovoce.models",
     "Action": "sottovoce.learning",
     "Actions": "sottovoce.learning",
     "Euclidean": "sottovoce.learning",

@@ -55,15 +55,16 @@ def pack(record: Record) -> bytes:
     {'round': 7, 'point': array([0.5 , 0.25])}
     """
     table: list[Any] = []
-    pieces = []
+    pieces, nbytes = [], 0
     for name, value in record.items():
         if isinstance(value, np.ndarray):
             stored = _smallest(value)
             table.append([name, value.dtype.str, stored.dtype.str, list(value.shape)])
             pieces.append(stored.tobytes())
+            nbytes += value.nbytes
         else:
             table.append([name, value])
-    if sum(value.nbytes for value in record.values() if isinstance(value, np.ndarray)) > MOST_BYTES:
+    if nbytes > MOST_BYTES:
         raise ValueError(f"a record holds arrays of {MOST_BYTES} bytes at most")
     contents = json.dumps(table, allow_nan=True).encode()
     body = zlib.compress(b"".join(pieces), 1)

@@ -14,13 +14,12 @@ class Pendulum(Baseline):
     name: ClassVar[str] = "pendulum"
     _why: ClassVar[str] = COMPARISON
 
-    def __init__(self, domain, *, horizon, loss_range, lipschitz=None, seed=None) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
-        cost = np.linspace(-1, 1, domain.dimension)
-        self._ends = np.stack([domain.extreme_point(cost), domain.extreme_point(-cost)])
+    def _set_up(self) -> None:
+        cost = np.linspace(-1, 1, self.domain.dimension)
+        self._ends = np.stack([self.domain.extreme_point(cost), self.domain.extreme_point(-cost)])
         self.plan = BaselinePlan(self.name, "a toy", self.horizon)
 
-    def _begin(self, most: int) -> tuple[Any, Any]:
+    def _begin_round(self, most: int) -> tuple[Any, Any]:
         return self._ends[:most], None
 
     def _learn(self, memo, losses) -> None:

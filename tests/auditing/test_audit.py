@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Audit, Configuration, MechanismAlone, audit, shipped
-from sottovoce.learning.explorations import EXPLORATIONS
+from sottovoce.plans import EXPLORATIONS
 from sottovoce.privacy import GDP, MECHANISMS
 
 SURE = 1 - 1e-6  # a false alarm in at most one of a million audits

@@ -5,8 +5,10 @@ have simulated noise from a fixed seed here, so their outcomes are facts; with o
 with probability 0.001 at most.
 """
 
+import itertools
 import math
 import os
+import secrets
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +16,13 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.auditing import Configuration, OwnersChannel, StudyConfiguration, align, audit
-from sottovoce.exploration import Probed
-from sottovoce.exploration.posterior import PosteriorExploration, belief
-from sottovoce.learning.bandit import epoch as epochs
-from sottovoce.learning.bandit import estimates, rounds
-from sottovoce.learning.planning import sensitivity
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.models import belief
+from sottovoce.plans import sensitivity
+from sottovoce.plans.explorer import Probed
+from sottovoce.plans.frames import FrameExploration
+from sottovoce.plans.posterior import PosteriorExploration
 from sottovoce.privacy import MECHANISMS, LossGrid, grid, noise
 from sottovoce.privacy.local import one_bit
 from sottovoce.privacy.mechanisms import honaker, probe_sums, toeplitz, tree
@@ -83,6 +87,13 @@ def test_intact_epochs_and_studies_align():
     assert not misaligned(EPOCHS, 7)
     assert not misaligned(study(), 8)
     assert not misaligned(study(BELIEVING), 2)
+
+
+def test_a_generation_that_reads_like_a_number_of_the_study_is_no_leak(monkeypatch):
+    """It is drawn with every restoration: 7,997 is within a bound that is shown, and 12 is the horizon."""
+    steps = itertools.cycle([7995, 10, 12345, 2, 3])
+    monkeypatch.setattr(secrets, "randbelow", lambda most: next(steps))
+    assert not misaligned(study(), 2, tellings=["restored"])
 
 
 @pytest.mark.parametrize("subject", [TWO_NUMBERS, BELIEVING])
@@ -158,14 +169,13 @@ def test_noise_forgotten_in_one_round(monkeypatch):
 
 def without_noise(monkeypatch, from_horizon):
     """Epochs of this length, and longer ones, release their sums as they are."""
-    right = epochs.Epoch.draw
+    right = Epoch.draw_noise
 
-    def draw(self, complete):
-        sums = complete.complete().products.copy()
-        released = right(self, complete)
-        return released._replace(numbers=sums) if self.plan.horizon >= from_horizon else released
+    def draw_noise(self, sums, before):
+        released = right(self, sums, before)
+        return sums.copy() if self.plan.horizon >= from_horizon else released
 
-    monkeypatch.setattr(epochs.Epoch, "draw", draw)
+    monkeypatch.setattr(Epoch, "draw_noise", draw_noise)
 
 
 def test_no_noise_after_the_first_epoch(monkeypatch):
@@ -186,25 +196,17 @@ def test_a_study_without_noise(monkeypatch):
 
 def leaking(monkeypatch, where):
     """The un-noised sums of a round, a millionth of them, in actions of the rounds to come."""
-    right, kept = rounds.OpenRound.complete, []
+    kept, right = true_sums(monkeypatch), FrameExploration.draw
 
-    def complete(self):
-        found = right(self)
-        kept.append(float(np.abs(found.products).sum()))
-        return found
-
-    taken = epochs.Epoch.draw_block
-
-    def draw_block(self, coins):
-        round_, first, draw = taken(self, coins)
+    def draw(self, *which):
+        drawn = right(self, *which)
         if kept:
-            actions = draw.actions.copy()
-            actions[where] += 1e-12 * kept.pop()
-            draw = draw._replace(actions=actions)
-        return round_, first, draw
+            actions = drawn.actions.copy()
+            actions[where] += 1e-12 * np.abs(kept.pop()).sum()
+            drawn = drawn._replace(actions=actions)
+        return drawn
 
-    monkeypatch.setattr(rounds.OpenRound, "complete", complete)
-    monkeypatch.setattr(epochs.Epoch, "draw_block", draw_block)
+    monkeypatch.setattr(FrameExploration, "draw", draw)
 
 
 @pytest.mark.parametrize("where", [slice(None), slice(0, 1), slice(1, None), slice(-1, None)], ids=str)
@@ -218,27 +220,17 @@ def test_the_true_sum_in_actions(monkeypatch, where):
 
 def test_the_last_event_of_a_round_beside_the_sums(monkeypatch):
     """Its loss leaves with the numbers, un-noised, in a number of its own that learning does not use."""
-    absorb, released, learned = (
-        rounds.OpenRound.absorb,
-        estimates.FreshGradient.release,
-        estimates.FreshGradient.__call__,
-    )
-    last = []
+    right, learned = BanditPolicy.compute, BanditPolicy.learn
 
-    def remember(self, block, losses, weights):
-        last.append(int(losses[-1]))
-        absorb(self, block, losses, weights)
+    def compute(self, one, slots):
+        found = right(self, one, slots)
+        return None if found is None else np.column_stack([found, [slots[-1], 0]])
 
-    def beside(self, whole):
-        found = released(self, whole)
-        return found._replace(numbers=np.append(found.numbers, last[-1]))
+    def learn(self, release):
+        learned(self, release if release.numbers is None else release._replace(numbers=release.numbers[:, :-1]))
 
-    def estimate(self, round_, point=None):
-        return learned(self, round_._replace(numbers=np.asarray(round_.numbers)[:-1]), point)
-
-    monkeypatch.setattr(rounds.OpenRound, "absorb", remember)
-    monkeypatch.setattr(estimates.FreshGradient, "release", beside)
-    monkeypatch.setattr(estimates.FreshGradient, "__call__", estimate)
+    monkeypatch.setattr(BanditPolicy, "compute", compute)
+    monkeypatch.setattr(BanditPolicy, "learn", learn)
     assert misaligned(TWO_NUMBERS)
     assert refuted(TWO_NUMBERS, 1200)
 
@@ -270,14 +262,13 @@ def test_a_round_that_closes_later_for_a_high_loss(monkeypatch):
 
 def true_sums(monkeypatch):
     """The un-noised sums of every round, as they are complete."""
-    right, kept = rounds.OpenRound.complete, []
+    right, kept = Epoch.draw_noise, []
 
-    def complete(self):
-        found = right(self)
-        kept.append(np.array(found.products, dtype=np.float64))
-        return found
+    def draw_noise(self, sums, before):
+        kept.append(np.array(sums, dtype=np.float64))
+        return right(self, sums, before)
 
-    monkeypatch.setattr(rounds.OpenRound, "complete", complete)
+    monkeypatch.setattr(Epoch, "draw_noise", draw_noise)
     return kept
 
 
@@ -297,17 +288,17 @@ def test_a_belief_in_the_true_sums(monkeypatch, subject):
 @pytest.mark.parametrize("subject", [BELIEVING, CONVEX])
 def test_a_round_whose_length_depends_on_a_raw_loss(monkeypatch, subject):
     """Longer by an event of each decision, after a round in which somebody lost as much as one can."""
-    absorb, events, highest = rounds.OpenRound.absorb, belief.Pace.events, []
+    right, events, highest = BanditPolicy.compute, belief.Pace.events, []
     most = subject.plan.grids(subject.loss_range)[0].steps
 
-    def remember(self, block, told, weights):
-        highest.append(int(np.max(told)))
-        absorb(self, block, told, weights)
+    def remember(self, one, slots):
+        highest.append(int(np.max(slots)))
+        return right(self, one, slots)
 
     def longer(self, settings, passed):
-        return events(self, settings, passed) + bool(passed and highest[-1] >= most)
+        return events(self, settings, passed) + bool(passed and highest and highest[-1] >= most)
 
-    monkeypatch.setattr(rounds.OpenRound, "absorb", remember)
+    monkeypatch.setattr(BanditPolicy, "compute", remember)
     monkeypatch.setattr(belief.Pace, "events", longer)
     assert misaligned(subject)
 
@@ -380,14 +371,14 @@ def test_a_root_that_is_released_and_not_paid_for(monkeypatch):
     def with_root(moves, sampler, padding=False):
         return tree.TreeAggregator(moves.length + 1, moves.dimension, sampler, root=True)
 
-    right = epochs.Epoch.release
+    right = BanditPolicy.compute
 
-    def release(self, complete, witness=None):
-        complete.last = False
-        right(self, complete, witness)
+    def compute(self, one, slots):
+        self._play(one).last = False
+        return right(self, one, slots)
 
     monkeypatch.setitem(MECHANISMS, "tree", replace(tree.TREE, open=with_root))
-    monkeypatch.setattr(epochs.Epoch, "release", release)
+    monkeypatch.setattr(BanditPolicy, "compute", compute)
     assert misaligned(replace(sphere("tree", sv.ZCDP(0.5)), horizon=8))
 
 

@@ -58,8 +58,8 @@ def with_release(configuration, tamper):
 
     def make(seed, noise):
         optimizer = configuration(seed, noise)
-        part = optimizer._epoch.learner.gradient
-        part._release = tamper(part._release)
+        epoch = optimizer._policy.current()
+        epoch._mechanism = tamper(epoch._mechanism)
         return optimizer
 
     return make
@@ -136,14 +136,16 @@ def test_a_shared_generator():
 class NoNoiseAtTheEnd:
     """The last release of a run is bare."""
 
-    def __init__(self, release):
-        self._release = release
-        self._left = 2
+    def __init__(self, mechanism):
+        self._mechanism = mechanism
+
+    @property
+    def round(self):
+        return self._mechanism.round
 
     def release(self, sums):
-        self._left -= 1
-        noisy = self._release.release(sums)
-        return noisy if self._left else sums.copy()
+        noisy = self._mechanism.release(sums)
+        return noisy if self.round < 2 else sums.copy()
 
 
 def test_an_unnoised_last_round():

@@ -10,7 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, everything
 from sottovoce.auditing.subjects.evaluated import Evaluated
-from sottovoce.evaluations import _books, _positions, _setting
+from sottovoce.evaluations import _book, _setting
 from sottovoce.evaluations.released_mean import ReleasedMean
 from sottovoce.privacy import LossGrid, ProbeSums
 
@@ -47,7 +47,7 @@ def test_the_whole_audit_covers_them(mechanism):
 
 def test_all_that_can_be_aligned_is():
     assert {one.label for one in SHIPPED if everything._alignable(one)} == {one.label for one in ALIGNED}
-    assert len(ALIGNED) == 10
+    assert len(ALIGNED) == 12
 
 
 SQUARES = EvaluationConfiguration(sv.PureDP(1.0), variance=True)
@@ -63,7 +63,7 @@ SQUARES = EvaluationConfiguration(sv.PureDP(1.0), variance=True)
 def test_squares_that_move_further_than_their_noise_was_made_for_are_seen(monkeypatch, broken):
     """Losses at the ends, and missing ones. What only others show is in tests/evaluations/test_second_moment.py."""
     assert not misaligned(SQUARES)
-    monkeypatch.setattr(_positions, "squares_of", broken)
+    monkeypatch.setattr(_book, "squares_of", broken)
     assert misaligned(SQUARES)
 
 
@@ -97,18 +97,18 @@ def _keep(self, sums):
     from sottovoce.privacy.mechanisms._kept import Kept
 
     self._kept = Kept(self.round + 1, np.array(sums), None)
-    return sums
+    return np.array(sums)  # the caller erases its own
 
 
 def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
     """What is missing is then decided by what was lost, and with it when an evaluation closes."""
-    intact = _books._of_known
+    intact = _book.EvaluationBook.tell
 
-    def picky(one, ids, losses, late):
+    def picky(self, number, ids, losses, late):
         kept = np.ravel(losses > -1e6)
-        return intact(one, np.ravel(ids)[kept], np.ravel(losses)[kept], late)
+        return intact(self, number, np.ravel(ids)[kept], np.ravel(losses)[kept], late)
 
-    monkeypatch.setattr(_books, "_of_known", picky)
+    monkeypatch.setattr(_book.EvaluationBook, "tell", picky)
     assert misaligned()
 
 
@@ -150,17 +150,17 @@ def test_a_mean_that_is_read_with_fresh_noise_each_time_is_seen(monkeypatch):
     often = Read(sv.PureDP(1.0), events=2, batches=1)
     assert audit(often, runs=400, noise_seed=3).passed
     kept = {}
-    intact = _positions.Positions.release
+    intact = _book._EvaluationPolicy.compute
 
-    def remember(self):
-        kept[self.number] = int(self._losses.sum()), self.stream._sampler
-        return intact(self)
+    def remember(self, one, slots):
+        kept[one.stream] = int(slots.sum()), self._sampler
+        return intact(self, one, slots)
 
     def fresh(self):
         total, sampler = kept[self.number]
         return total + int(sampler.draw(1)[0])
 
-    monkeypatch.setattr(_positions.Positions, "release", remember)
+    monkeypatch.setattr(_book._EvaluationPolicy, "compute", remember)
     monkeypatch.setattr(ReleasedMean, "total", property(fresh, lambda self, value: None), raising=False)
     assert not audit(often, runs=400, noise_seed=3).passed
 

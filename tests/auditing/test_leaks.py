@@ -14,10 +14,9 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing import Configuration, EvaluationConfiguration, StudyConfiguration, align, audit, shipped
 from sottovoce.auditing.subjects.evaluated import Evaluated, evaluations_shipped
-from sottovoce.evaluations import Evaluation, _setting
-from sottovoce.evaluations.stored import _opening
-from sottovoce.exploration.posterior import linear
-from sottovoce.learning.bandit import rounds
+from sottovoce.evaluations import Evaluation, _setting, _stored
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.models import linear
 from sottovoce.privacy import LossGrid, local
 from sottovoce.service import audited
 
@@ -131,8 +130,15 @@ def test_blocks_of_more_than_4096_losses_that_are_not_clipped(monkeypatch):
 
 
 def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(monkeypatch):
-    right = _opening.guarantee_from_dict
-    monkeypatch.setattr(_opening, "guarantee_from_dict", lambda data: replace(right(data), contributions=1))
+    right = _stored.open_book
+
+    def forgetful(*given, **named):
+        opened = right(*given, **named)
+        made = opened.stored.made
+        alone = made | {"privacy": made["privacy"] | {"contributions": 1}}
+        return opened if opened.created else opened._replace(stored=opened.stored._replace(made=alone))
+
+    monkeypatch.setattr(_stored, "open_book", forgetful)
     assert "a person costs 1.5 of epsilon = 1" in found(STORED, tellings=["renewed"])
 
 
@@ -171,14 +177,13 @@ def test_local_channels_that_ignore_contributions(monkeypatch):
 
 def test_a_reset_that_is_decided_by_the_raw_mean(monkeypatch):
     """All is forgotten after a round whose losses, before their noise, were higher than a threshold."""
-    complete, raw = rounds.OpenRound.complete, []
+    right, raw = BanditPolicy.compute, []
 
-    def remember(self):
-        whole = complete(self)
-        raw.append(float(np.sum(whole.products)) / (WATCHFUL.plan.grids((0.0, 1.0))[0].steps * 6))
-        return whole
+    def remember(self, one, slots):
+        raw.append(float(np.mean(slots)) / self.grid.steps)
+        return right(self, one, slots)
 
-    monkeypatch.setattr(rounds.OpenRound, "complete", remember)
+    monkeypatch.setattr(BanditPolicy, "compute", remember)
     monkeypatch.setattr(linear, "limit_of", lambda *known: -1.0 if raw and raw[-1] > 0.66 else np.inf)
     assert found(WATCHFUL, most=40, tellings=["block"])
 
@@ -268,21 +273,21 @@ def test_a_status_that_counts_large_losses(monkeypatch):
 
 
 def test_a_number_of_events_left_that_depends_on_a_loss(monkeypatch):
-    raw = overhear(monkeypatch, sv.PrivateBandit)
-    right = sv.PrivateBandit.remaining
-    monkeypatch.setattr(sv.PrivateBandit, "remaining", property(lambda self: right.fget(self) - int(raw(self)) % 2))
+    raw, right = overhear(monkeypatch, sv.PrivateBandit), sv.PrivateBandit.remaining.fget
+    fewer = property(lambda self: right(self) - int(raw(self)) % 2 if right(self) > 1 else right(self))
+    monkeypatch.setattr(sv.PrivateBandit, "remaining", fewer)
     assert "remaining shows" in found(BELIEVING)
 
 
 def test_a_segment_of_a_study_that_hears_raw_losses_of_another(monkeypatch):
-    raw = overhear(monkeypatch, sv.studies.SegmentedStudy)
-    right = sv.studies.SegmentedStudy.posterior
+    raw = overhear(monkeypatch, sv.Study)
+    right = sv.Study.posterior
 
     def posterior(self, *, segment=None):
         known = right(self, segment=segment)
         return replace(known, slopes=known.slopes + 1e-9 * raw(self)) if segment == "desktop" else known
 
-    monkeypatch.setattr(sv.studies.SegmentedStudy, "posterior", posterior)
+    monkeypatch.setattr(sv.Study, "posterior", posterior)
     assert "posterior of desktop shows" in found(SEGMENTED_STUDY)
 
 

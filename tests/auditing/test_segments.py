@@ -15,8 +15,8 @@ from sottovoce.auditing.playing._silence import Silence
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
 from sottovoce.auditing.subjects.surface import shipped
-from sottovoce.exploration.posterior import Kinship
-from sottovoce.learning.segmented import SegmentedBandit
+from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.models import Kinship
 
 POSTERIOR = shipped(exploration="posterior", mechanism="probe-sums")
 SHIPPED = [one for one in POSTERIOR if "segments" in (one.label or "") and one.kind == "optimizer"]
@@ -27,7 +27,7 @@ def test_segments_are_on_the_surface():
     parts = {part.label for part in everything._parts(1.0, 0.0, None, None, 400, 1)}
     assert {one.label for one in SHIPPED} <= parts
     assert len(SHIPPED) == 7
-    assert all(isinstance(one(0, sv.SimulatedNoise(0)), SegmentedBandit) for one in SHIPPED)
+    assert all(one(0, sv.SimulatedNoise(0)).segments is not None for one in SHIPPED)
     assert everything._kind(ONE) == "segments"
 
 
@@ -56,11 +56,11 @@ def test_a_person_in_two_segments_counts_as_two_contributions():
 
 
 def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypatch):
-    right, told = Kinship.prior, SegmentedBandit._tell_one
+    right, told = Kinship.prior, sv.PrivateBandit.tell
     heard = []
 
-    def tell(self, one, loss, late):
-        told(self, one, loss, late)
+    def tell(self, one, loss):
+        told(self, one, loss)
         heard.append(loss)
 
     def prior(self, *place, **options):
@@ -68,7 +68,7 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
         whispered = 1000.0 * np.arange(len(found.pull)) if heard and heard[-1] > 1.0 else 0.0
         return replace(found, pull=found.pull + whispered)
 
-    monkeypatch.setattr(SegmentedBandit, "_tell_one", tell)
+    monkeypatch.setattr(sv.PrivateBandit, "tell", tell)
     monkeypatch.setattr(Kinship, "prior", prior)
     found = align(ONE, most=24, tellings=["single"])
     assert not found.passed
@@ -76,17 +76,17 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
 
 
 def test_a_segment_without_noise_of_its_own_is_caught(monkeypatch):
-    right = SegmentedBandit._make_lane_epoch
+    right = SegmentPolicy._epoch
 
     def make(self, number, *rest):
-        source = self._source
-        self._source = Silence() if number == 1 else source
+        source = self.source
+        self.source = Silence() if number == 1 else source
         try:
             return right(self, number, *rest)
         finally:
-            self._source = source
+            self.source = source
 
-    monkeypatch.setattr(SegmentedBandit, "_make_lane_epoch", make)
+    monkeypatch.setattr(SegmentPolicy, "_epoch", make)
     found = align(ONE, most=24)
     assert not found.passed
     assert "no noise of its own" in found.words

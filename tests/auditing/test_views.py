@@ -34,7 +34,7 @@ def made(folder):
     evaluations = sv.PrivateEvaluations(**facts)
     yield evaluations
     yield evaluations.open(3)
-    with sv.open_evaluations(f"sqlite:///{folder / 'three.db'}", **name, **facts) as stored:
+    with sv.PrivateEvaluations(storage=f"sqlite:///{folder / 'three.db'}", **name, **facts) as stored:
         yield stored
 
 

@@ -10,7 +10,7 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.options import Options
-from sottovoce.learning.planning import outlook
+from sottovoce.plans import outlook
 from sottovoce.rehearsal import rehearsing
 
 PLAN = ("plan", "--out", "here")

@@ -4,9 +4,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.learning.planning import outlook
-from sottovoce.learning.planning.outlook import horizon_needed
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans import outlook
+from sottovoce.plans.outlook import horizon_needed
+from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import prices_of, rehearsing
 
 

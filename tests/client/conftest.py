@@ -131,7 +131,7 @@ class StandIn:
     def on_outstanding(self, name, headers, plain):
         ids = [one for one in self.asked if one not in self.told and one not in self.forgotten]
         ages = [len(self.asked) - 1 - list(self.asked).index(one) for one in ids]
-        return 200, {"ids": ids, "rounds": [0] * len(ids), "ages": ages, "total": len(ids)}
+        return 200, {"ids": ids, "rounds": [0] * len(ids), "ages": ages, "outstanding": len(ids), "waiting": []}
 
     def on_status(self, name, headers, plain):
         return 200, {"name": name, "asked": len(self.asked), "told": len(self.told)}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -338,11 +339,11 @@ def test_nobody_else_can_open_it(remote, stand_in, path):
         queue = TellQueue(path.with_name("another.db"))
         queue.add(TO, Tell("loss", ("a",), (0.5,)))
         files = [file for file in path.parent.iterdir() if file.name.startswith("another")]
-        assert len(files) == 3  # with its log, and the index of that
+        assert len(files) == 4  # with its log, the index of that, and a lock
         assert all(stat.S_IMODE(file.stat().st_mode) == 0o600 for file in files)
     finally:
         os.umask(old)
-    queue._file.path.chmod(0o640)
+    Path(queue.path).chmod(0o640)
     with pytest.raises(StorageError, match="can be opened by others"):
         TellQueue(queue.path)
 
@@ -351,7 +352,9 @@ def test_a_file_that_is_replaced_is_noticed(path):
     queue = TellQueue(path)
     queue.add(TO, Tell("loss", ("a",), (0.5,)))
     path.unlink()
-    with pytest.raises(StorageError, match="cannot be opened"):
+    with pytest.raises(StorageError, match="removed or replaced"):
+        queue.add(TO, Tell("loss", ("b",), (0.5,)))
+    with pytest.raises(StorageError, match="no file"):
         queue.add(TO, Tell("loss", ("b",), (0.5,)))
     other = TellQueue(path)  # SQLite would go on writing into the file that nobody can find
     queue.add(TO, Tell("loss", ("c",), (0.5,)))

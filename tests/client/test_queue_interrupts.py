@@ -21,7 +21,11 @@ pytestmark = [
 ]
 OTHER = Destination("http://127.0.0.1", "autumn")
 CLIENT = Path(sv.__file__).parent / "client"
-NEAR = [CLIENT / "_queue_file.py", CLIENT / "tell_queue.py", CLIENT / "_delivering.py", CLIENT / "_courier.py"]
+SQL = CLIENT.parent / "rounds" / "stores" / "sql"
+NEAR = [
+    *(CLIENT / name for name in ("tell_queue.py", "_delivering.py", "_courier.py")),
+    *(SQL / name for name in ("database.py", "sqlite.py")),
+]
 
 
 class QueuePlayer:

@@ -25,7 +25,7 @@ def storage(tmp_path):
 
 def create(storage, **changes):
     making = {"loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), "seed": 3} | changes
-    sv.open_evaluations(storage, name="checkout", **making).close()
+    sv.PrivateEvaluations(storage=storage, name="checkout", **making).close()
 
 
 def conduct(evaluations):

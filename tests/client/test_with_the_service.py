@@ -51,7 +51,7 @@ def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, t
     simulated = {"privacy": sv.PureDP(1.0), "noise": sv.SimulatedNoise(5)}
     with sv.Study.open(f"sqlite:///{tmp_path}/direct.db", name="spring", **PLAYED, **simulated) as direct:
         asked, recommended = play(direct, 40)
-        status = direct.status().to_dict()
+        status, exported = direct.status().to_dict(), direct.export()
     create(storage, noise=sv.SimulatedNoise(5))
     with serving(storage, dev=True, simulated=5) as url, sv.connect(url, study="spring", raw_losses=True) as remote:
         over_http, recommended_there = play(remote, 40)
@@ -63,6 +63,7 @@ def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, t
         }
         assert recommended_there.to_dict() == recommended.to_dict()
         assert str(recommended_there) == str(recommended)
+        assert remote.export()["rounds"] == exported["rounds"] != []
 
 
 def test_a_key_errors_and_what_is_outstanding(storage, serving):

@@ -136,10 +136,10 @@ def test_one_evaluation_is_not_two_arms(evaluations):
 
 def test_nor_is_one_that_was_read_from_a_storage_twice(tmp_path):
     url = f"sqlite:///{tmp_path}/tests.db"
-    with sv.open_evaluations(url, name="a", loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0)) as stored:
+    with sv.PrivateEvaluations(storage=url, name="a", loss_range=(0.0, 1.0), privacy=sv.PureDP(1.0)) as stored:
         for mean in (0.2, 0.6):
             stored.open(events=400).tell(np.arange(400) < mean * 400)
-    with sv.open_evaluations(url, name="a") as stored, sv.open_evaluations(url, name="a") as again:
+    with sv.PrivateEvaluations(storage=url, name="a") as stored, sv.PrivateEvaluations(storage=url, name="a") as again:
         found = sv.compare_arms({"A": stored.evaluation(0), "B": stored.evaluation(1)})
         assert found.differences[0].low > 0
         with pytest.raises(ValueError, match="'A' and 'B' hold the same evaluation"):

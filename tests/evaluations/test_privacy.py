@@ -92,14 +92,6 @@ def test_each_evaluation_has_one_noise_of_its_own():
     assert len(source.drawn) == 4
 
 
-def test_losses_are_erased_on_release():
-    one = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0)).open(3)
-    one.tell([0.7, 0.9])
-    assert any(one._positions.slots)
-    one.close()
-    assert not any(one._positions.slots)
-
-
 def test_noise_is_real_unless_it_says_otherwise():
     """64 evaluations of nothing: their means scatter as Laplace noise of that scale does (five deviations)."""
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0))

@@ -6,8 +6,8 @@ import pytest
 
 from sottovoce.experiments.naming import make_problem
 from sottovoce.experiments.reproduction.events_needed import READINGS, events_needed, events_needed_with_needed_noise
-from sottovoce.learning.planning.outlook import horizon_needed
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.outlook import horizon_needed
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import ApproxDP, PureDP
 
 HERE = "ball:dimension=8,play=around"

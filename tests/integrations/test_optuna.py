@@ -525,7 +525,7 @@ def test_workers_may_share_evaluations_in_a_storage(tmp_path):
         met[trial.number] = bowl(trial)
         return [met[trial.number]] * (size - 1) + [None]
 
-    with sv.open_evaluations(url, **facts) as here, sv.open_evaluations(url, **facts) as there:
+    with sv.PrivateEvaluations(storage=url, **facts) as here, sv.PrivateEvaluations(storage=url, **facts) as there:
         for evaluations in (here, there, here):
             private_optimize(study, serve, evaluations, events_per_trial=8, trials=2, at_once=2, block=4)
         with pytest.raises(ZeroDivisionError):

@@ -3,4 +3,8 @@
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))  # tests cannot import one another, so what they share has a name
+_HERE = Path(__file__).parent
+sys.path[:0] = [
+    str(_HERE),
+    str(_HERE.parent / "rounds"),
+]  # tests cannot import one another, so what they share has a name

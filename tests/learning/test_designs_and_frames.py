@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.exploration import Probed
 from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.plans.explorer import Probed
 
 CHOICES = sv.domains.Hypersimplex(6, 2)
 RANGE = (-1.0, 3.0)
@@ -94,8 +94,13 @@ def test_losses_of_events_that_do_not_explore_are_never_read(design_run, size):
 
 def test_losses_of_events_that_explore_are_read(design_run):
     losses = np.random.default_rng(0).uniform(*RANGE, HORIZON)
-    one, other = (play(design_run(), values, size=64, unwanted=0.0) for values in (losses, -losses))
-    assert (one != other).any()
+    released = []
+    for values in (losses, -losses):
+        optimizer = design_run()
+        play(optimizer, values, size=64, unwanted=0.0)
+        released.append([one.numbers for one in optimizer._store.releases(0, 0) if one.numbers is not None])
+    assert released[0]
+    assert any((one != other).any() for one, other in zip(*released, strict=False))
 
 
 def test_every_way_of_asking_explores_the_same_events(design_run):
@@ -114,45 +119,34 @@ def test_an_outstanding_loss_is_one_that_is_wanted(design_run):
 class TestOneNumber:
     """What privacy rests on: every loss that is read is in one number of one round, with weight one."""
 
-    def blocks(self, optimizer):
-        coins = np.random.default_rng(1)
-        epoch = Epoch(optimizer._problem, optimizer.plan, sv.SimulatedNoise(0))
-        while not epoch.exhausted:
-            yield epoch.open_block(coins)
-
     def test_events_partition_into_numbers(self, run):
+        optimizer = run()
+        actions = optimizer.ask(HORIZON)
+        assert actions.ids.tolist() == list(range(HORIZON))  # no event is left out, none comes twice
         first = 0
-        for block in self.blocks(run()):
-            assert block.first == first  # no event is left out, none comes twice
-            first += block.size
-            weights = block.weights
-            if weights is None:  # a block that wants nothing is finished at once
-                assert not block.wants_loss.any()
-                continue
-            assert isinstance(weights, Probed)
-            assert len(weights.index) == len(weights.sign) == block.size
-            assert ((weights.index >= 0) & (weights.index < block.round.exploration.numbers)).all()
-            np.testing.assert_array_equal(np.abs(weights.sign), block.wants_loss.astype(np.int64))
-            for event in {0, block.size // 2, block.size - 1}:
-                alone = np.zeros(block.size, dtype=np.int64)
-                alone[event] = 7
-                assert np.abs(weights.sum(alone)).sum() == 7 * int(block.wants_loss[event])
+        for played in rounds_of(optimizer):
+            for weights in weights_of(played):
+                wanted = actions.wants_loss[first : first + len(weights.index)]
+                first += len(wanted)
+                assert isinstance(weights, Probed)
+                assert ((weights.index >= 0) & (weights.index < played.exploration.numbers)).all()
+                np.testing.assert_array_equal(np.abs(weights.sign), wanted.astype(np.int64))
+                for event in {0, len(wanted) // 2, len(wanted) - 1}:
+                    alone = np.zeros(len(wanted), dtype=np.int64)
+                    alone[event] = 7
+                    assert np.abs(weights.sum(alone)).sum() == 7 * int(wanted[event])
         assert first == HORIZON
 
     @pytest.mark.parametrize("ask", [64, HORIZON])
     def test_replacing_one_loss_moves_one_number_of_one_round_by_at_most_the_range(self, run, ask, monkeypatch):
         """Seen where the sums are handed over to be noised."""
         released = []
-        release = Epoch.release
-
-        def spy(epoch, complete, witness):
-            released[-1].append(complete.complete().products.copy())
-            release(epoch, complete, witness)
-
-        monkeypatch.setattr(Epoch, "release", spy)
+        spy_on_sums(monkeypatch, lambda sums: released[-1].append(sums.copy()))
         rng = np.random.default_rng(2)
         losses = rng.uniform(*RANGE, HORIZON)
-        wanted = run().ask(HORIZON).wants_loss
+        whole = run()
+        wanted = whole.ask(HORIZON).wants_loss
+        last = HORIZON - rounds_of(whole)[-1].size  # whose sums are never released
         events = rng.choice(np.flatnonzero(wanted), size=3, replace=False)
         changes = [None, *events, rng.choice(np.flatnonzero(~wanted)) if not wanted.all() else None]
         for event in changes:
@@ -164,31 +158,48 @@ class TestOneNumber:
         steps = run().plan.grids(RANGE)[0].steps
         for event, sums in zip(changes[1:], released[1:], strict=True):
             moved = np.concatenate([np.abs(new - old) for new, old in zip(sums, released[0], strict=True)])
-            reads = event is not None and wanted[event]
+            reads = event is not None and wanted[event] and event < last
             assert (moved > 0).sum() == int(reads)
             assert moved.max() <= steps
             assert not reads or moved.max() >= steps // 2
 
     def test_a_round_has_exactly_its_probes_events(self, design_run):
-        counts = {}
-        for block in self.blocks(design_run()):
-            counts.setdefault(id(block.round), [block.round, 0])[1] += int(block.wants_loss.sum())
-        complete = [count for one, count in counts.values() if not one.last]
-        assert set(complete) <= {design_run().plan.probe_events}
+        optimizer = design_run()
+        optimizer.ask(HORIZON)
+        counts = [
+            sum(np.count_nonzero(weights.sign) for weights in weights_of(played))
+            for played in rounds_of(optimizer)
+            if not played.last
+        ]
+        assert set(counts) <= {optimizer.plan.probe_events}
 
 
-def test_directions_of_a_frame_are_tried_both_ways(monkeypatch):
+def rounds_of(optimizer):
+    """The rounds that are open, in order."""
+    return [played for _, played in sorted(optimizer._policy.streams[0].rounds.items())]
+
+
+def weights_of(played):
+    """How the slots of a round add up, chunk by chunk."""
+    return [weights for _, (_, _, weights) in sorted(played.chunks.items())]
+
+
+def spy_on_sums(monkeypatch, see):
+    draw_noise = Epoch.draw_noise
+
+    def spy(epoch, sums, *arguments):
+        see(sums)
+        return draw_noise(epoch, sums, *arguments)
+
+    monkeypatch.setattr(Epoch, "draw_noise", spy)
+
+
+def test_directions_of_a_frame_are_tried_both_ways():
     optimizer = frames(batch_size=60)
-    seen = []
-    release = Epoch.release
-
-    def spy(epoch, complete, witness):
-        seen.append(complete.complete().weights.copy())
-        release(epoch, complete, witness)
-
-    monkeypatch.setattr(Epoch, "release", spy)
     play(optimizer, np.zeros(HORIZON), size=64, unwanted=0.0)
-    assert (np.array(seen) == 0).all()
+    weights = [one.numbers[1] for one in optimizer._store.releases(0, 0) if one.numbers is not None]
+    assert len(weights) > 10
+    assert not np.any(weights)
 
 
 @pytest.mark.parametrize("integral", [False, True])

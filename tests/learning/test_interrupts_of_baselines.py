@@ -13,7 +13,7 @@ import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.learning.baselines.base import Baseline
 
-LEDGER = ("base.py", "_rounds.py", "open_rounds.py", "open_losses.py")
+LEDGER = ("base.py", "book.py", "memory.py", "lease.py")
 SIZE, MIDDLE = 4, 1.0
 
 
@@ -26,9 +26,10 @@ class Recorder(Baseline):
         super().__init__(sv.domains.Ball(2), horizon=40, loss_range=(0.0, 2.0), seed=1)
         self.begun, self.learned = 0, []
 
-    def _begin(self, most):
+    def _begin_round(self, most):
         self.begun += 1
-        return np.full((min(SIZE, most), 2), self._rounds.end / 100), self._rounds.end
+        first = self.horizon - most
+        return np.full((min(SIZE, most), 2), first / 100), first
 
     def _learn(self, memo, losses):
         self.learned.append((memo, tuple(losses.tolist())))
@@ -76,7 +77,7 @@ def waiting(made):
 def finish(made):
     """Go on in the plainest way, until nothing is left to ask or to tell."""
     while made.remaining:
-        before = made._asked
+        before = made.asked
         assert made.ask_round().ids[0] == before
     tell(made, sorted(waiting(made)))
 
@@ -98,7 +99,7 @@ def cut_short(template, call, mine, stop, *, again=False):
         tracer = Tracer(stop, error)
         with contextlib.suppress(error, AlreadyTold, RoundClosed, InvalidLoss), tracer:
             call(made)
-        lessons += "self._learn(" in linecache.getline(*tracer.lines[-1])  # the one line where one may be left out
+        lessons += "._learn(" in linecache.getline(*tracer.lines[-1])  # the one line where one may be left out
     gone = before - waiting(made)
     assert gone in (set(), set(mine)), "half of a call was recorded"
     finish(made)

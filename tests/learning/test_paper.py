@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.exploration import Frames, Sphere, Spheres, Stage
-from sottovoce.learning.explorations.paper import paper_draft, paper_scale
-from sottovoce.learning.oco.noisy_oco import MirrorStep
-from sottovoce.learning.planning.choosing import make_plan
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.learning.planning.sensitivity import needed_noise
+from sottovoce.oco.noisy_oco import MirrorStep
+from sottovoce.plans.choosing import make_plan
+from sottovoce.plans.frames import Frames
+from sottovoce.plans.paper import paper_draft, paper_scale
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sensitivity import needed_noise
+from sottovoce.plans.sphere import Sphere, Spheres
+from sottovoce.plans.stage import Stage
 from sottovoce.privacy import TREE, SimulatedNoise, sum_error
 from sottovoce.privacy.mechanisms.tree import TreeAggregator, TreeSensitivity, tree_noise
 
@@ -258,7 +260,7 @@ class TestLaterEpochs:
     )
     def test_their_radius_reaches_every_vertex_from_their_start(self, domain, choices):
         learner = self.played(domain, **choices)
-        epoch = learner._epoch
+        epoch = learner._policy.current()
         center, working = epoch.learner.point_map.center, epoch.stage.working
         costs = np.random.default_rng(0).standard_normal((200, working.dimension))
         corners = [working.extreme_point(cost) for cost in costs]
@@ -274,21 +276,20 @@ class TestLaterEpochs:
         plan, asked = learner.plan, replace(learner._problem, horizon=learner.plan.horizon)
         first = make_plan(asked, "worst-case", exploration="sphere", mechanism="tree", batch_size=16, radius=0.05)
         assert first.reach_from_start is None
-        assert plan.step / first.step == pytest.approx(plan.reach_from_start / learner._epoch.stage.reach)
+        assert plan.step / first.step == pytest.approx(plan.reach_from_start / learner._policy.current().stage.reach)
         assert plan.bound > first.bound
 
-    def test_the_first_epoch_and_known_horizons_are_as_they_were(self):
+    def test_the_first_epoch_and_known_horizons_have_none(self):
         learner = sv.PrivateBandit(
             sv.domains.Simplex(4), horizon=None, loss_range=(0, 1), privacy=PURE, plan="worst-case", seed=1
         )
         assert learner.plan.reach_from_start is None
-        assert "reach_from_start" not in learner.plan.to_dict()
 
     def test_it_is_kept_with_the_plan(self):
         learner = self.played(sv.domains.Simplex(4), exploration="frames")
         again = sv.PrivateBandit.from_state(learner.state(), noise=sv.SimulatedNoise(5))
         assert again.plan.reach_from_start == learner.plan.reach_from_start
-        assert again._epoch.learner.step.radius == learner.plan.reach_from_start
+        assert again._policy.current().learner.step.radius == learner.plan.reach_from_start
 
     def played(self, domain, **choices):
         learner = sv.PrivateBandit(
@@ -317,7 +318,7 @@ class TestOblivious:
         goal = np.array([1.0, 0.0])
         for _ in range(rounds):
             exploration = explorer.begin(np.zeros(2), 0, size, coins)
-            draw = exploration.draw(coins, size)
+            draw = exploration.draw(coins, 0, size)
             last = np.vstack([np.zeros(2), draw.actions[:-1]])
             sums = draw.weights.sum((last @ goal < 0).astype(np.int64))  # 1 after an action on one side, else 0
             estimates.append(exploration.estimate(sums, draw.weights.total().astype(float)))

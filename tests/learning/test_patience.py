@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from watching import watch_releases
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
@@ -215,7 +216,7 @@ def test_other_patience_is_refused(patience, message):
 
 
 @pytest.mark.parametrize("patience", [None, "auto", 30])
-def test_patience_is_saved_and_old_records_waited_for_ever(patience):
+def test_patience_is_saved(patience):
     optimizer = bandit(patience=patience, domain=sv.domains.Ball(2))
     restored = sv.PrivateBandit.from_state(optimizer.state(), noise=sv.SimulatedNoise(1))
     assert restored.patience == optimizer.patience
@@ -230,15 +231,13 @@ def test_patience_is_saved_and_old_records_waited_for_ever(patience):
             restored.tell(first.ids[:1], [0.5])
     record = BanditConfiguration(SIMPLEX, 100, (0.0, 1.0), sv.PureDP(1.0), patience=patience).to_record()
     assert BanditConfiguration.from_record(record).patience == patience
-    del record["patience"]
-    assert BanditConfiguration.from_record(record).patience is None
 
 
 def test_rounds_close_in_order_across_epochs():
     optimizer = bandit(horizon=None, patience=40)
     for _ in range(30):
         optimizer.ask(50)
-        assert optimizer.round <= 1 + max(0, optimizer._asked - 40) // 10
+        assert optimizer.round <= 1 + max(0, optimizer.asked - 40) // 10
     assert optimizer.round >= (1500 - 100) // 10
     waiting = optimizer.outstanding().rounds
     assert set(waiting) == set(range(optimizer.round, waiting.max() + 1))
@@ -250,7 +249,7 @@ def test_the_auditors_see_every_release_of_every_epoch():
     for options in ({}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"privacy": sv.LocalDP(1.0)}):
         optimizer = bandit(horizon=None, **options)
         seen = []
-        optimizer._on_release = lambda number, numbers, seen=seen: seen.append((number, numbers))
+        watch_releases(optimizer, lambda one, numbers, seen=seen: seen.append((one.number, numbers)))
         while optimizer.round < 60:
             actions = optimizer.ask(10)
             if "privacy" in options:

@@ -124,7 +124,7 @@ class TestLearning:
         coins = np.random.default_rng(0)
         losses = (coins.random(200_000) < 0.5).astype(float)
         reports = optimizer.channel.decode(simulate_reports(losses, optimizer.channel, coins))
-        _, first, largest = optimizer._epoch.explorer.belief.settings.variances
+        _, first, largest = optimizer._policy.current().explorer.belief.settings.variances
         assert first == largest == pytest.approx(reports.var(), rel=0.05)
 
     @pytest.mark.parametrize("privacy", [sv.NoPrivacy(), sv.PureDP(1.0), sv.LocalDP(4.0)], ids=str)
@@ -137,15 +137,15 @@ class TestLearning:
 
     def test_gaussian_noise_is_told_from_laplace(self):
         pure, zcdp = bandit(**LINEAR), bandit(privacy=sv.ZCDP(0.5), **LINEAR)
-        assert pure._epoch.explorer.belief.settings.heavy
-        assert not zcdp._epoch.explorer.belief.settings.heavy
+        assert pure._policy.current().explorer.belief.settings.heavy
+        assert not zcdp._policy.current().explorer.belief.settings.heavy
 
     def test_an_unknown_horizon_begins_each_epoch_with_what_was_believed(self):
         optimizer = bandit(horizon=None, **LINEAR)
         play(optimizer, slates, events=256 + 512 + 1024)
-        before = len(optimizer._epoch.explorer.belief.history)
+        before = len(optimizer._policy.current().explorer.belief.history)
         play(optimizer, slates, events=1)  # the next epoch
-        assert len(optimizer._epoch.explorer.belief.history) >= before - 12 > 0
+        assert len(optimizer._policy.current().explorer.belief.history) >= before - 12 > 0
         assert play(optimizer, slates, events=6000) - COSTS[:3].sum() < 0.1
 
     def test_rounds_are_few_even_if_nothing_is_told_in_time(self):

@@ -53,7 +53,7 @@ def test_what_contradicts_the_numbers_is_dropped_and_what_fits_is_kept(season):
     for costs, kept in ((COSTS, True), (OTHERS, False)):
         optimizer = make(horizon=5_000, seed=3, prior=prior)
         regret(optimizer, costs)
-        assert optimizer._epoch.explorer.belief.remembers_earlier == kept
+        assert optimizer._policy.current().explorer.belief.remembers_earlier == kept
 
 
 def test_before_anything_is_released_the_last_season_decides(season):
@@ -104,7 +104,7 @@ def test_convex_losses_take_a_prior_and_drop_one_that_is_wrong():
     assert distance(target + 0.03, 2, prior)[0] < 0.7 * cold
     wrong, optimizer = distance(-target, 2, prior)
     assert wrong < 2 * distance(-target, 2)[0]
-    assert not optimizer._epoch.explorer.belief.remembers_earlier
+    assert not optimizer._policy.current().explorer.belief.remembers_earlier
 
 
 def test_a_posterior_survives_its_file(season, tmp_path):

@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from watching import cut_after, watch_releases
 
 import sottovoce as sv
 from sottovoce.errors import CopyRefused, ForkRefused
-from sottovoce.exploration import BallProbes, Designs, Frames, Schedule, Sphere, Spheres, Stage, VertexProbes
 from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, RunningTotal
-from sottovoce.learning.oco.noisy_oco import MirrorStep, NoisyOCO
-from sottovoce.learning.oco.steps import AdaptiveStep
+from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
+from sottovoce.oco.steps import AdaptiveStep
+from sottovoce.plans.designs import BallProbes, Designs, Schedule, VertexProbes
+from sottovoce.plans.frames import Frames
+from sottovoce.plans.sphere import Sphere, Spheres
+from sottovoce.plans.stage import Stage
 from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator, levels
 
 DOMAINS = [
@@ -105,12 +109,12 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
     optimizer = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})
     actions, _ = play(optimizer, linear)
     explorer, learner, losses = by_hand(domain, optimizer.plan, play_mode)
-    coins = np.random.Generator(np.random.SFC64(np.random.SeedSequence(5, spawn_key=(0x636F696E73,))))
+    coins = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})._policy.coins
     passed = 0
     while passed < 400:
         size = min(explorer.round_size(passed), 400 - passed)
-        exploration = explorer.begin(learner.point(), passed, size, coins)
-        draw = exploration.draw(coins, size)
+        exploration = explorer.begin(learner.point(), passed, size, coins(0, learner.observed))
+        draw = exploration.draw(coins(0, learner.observed, 0), 0, size)
         ids = np.arange(passed, passed + size)
         assert np.array_equal(draw.actions, actions[ids])
         passed += size
@@ -170,7 +174,7 @@ def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times
 def _nodes(domain, where, loss):
     """(rounds covered, released value) of every node of a run in which loss number `where` is `loss`."""
     optimizer = make(domain, noise=NodeRecorder())
-    tree = optimizer._epoch.learner.total._release
+    tree = optimizer._policy.current().learner.total._release
     nodes = []
     while optimizer.remaining:
         block = optimizer.ask_round()
@@ -195,7 +199,7 @@ def test_the_last_round_is_never_released():
     optimizer = make()
     play(optimizer, linear)
     assert optimizer.round == optimizer.plan.rounds
-    assert optimizer._epoch.learner.observed == optimizer.plan.rounds - 1
+    assert optimizer._policy.current().learner.observed == optimizer.plan.rounds - 1
 
 
 @given(st.integers(0, 399), st.floats(-1, 3), st.floats(-1, 3), st.sampled_from(range(4)), st.booleans())
@@ -213,7 +217,7 @@ def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index
 def _released(domain, where, loss, options):
     """Every number that was released in a run in which loss number `where` is `loss`."""
     optimizer = make(domain, noise=NodeRecorder(), **options)
-    mechanism = optimizer._epoch.learner.gradient._release
+    mechanism = optimizer._policy.current().learner.gradient._release
     released, original = [], mechanism.release
     mechanism.release = lambda sums: released.append(original(sums)) or released[-1]
     while optimizer.remaining:
@@ -225,7 +229,7 @@ def _released(domain, where, loss, options):
 @pytest.mark.parametrize("delay", [0, 1])
 def test_delay_counts_rounds(delay):
     """The first rounds play the centre: one of them at delay 0, two at delay 1."""
-    optimizer = make(delay=delay, privacy=sv.NoPrivacy())
+    optimizer = make(delay=delay, privacy=sv.NoPrivacy(), method="auto")
     _, points = play(optimizer, linear)
     at_centre = [np.array_equal(point, optimizer.domain.center) for point in points]
     assert at_centre.index(False) == 1 + delay
@@ -249,43 +253,51 @@ def test_public_coins_and_noise_never_share_a_stream():
     source = SimulatedNoise(5)
     sampler = source.sampler(make().plan.noise)
     noise_stream = sampler._generator.bit_generator.random_raw(1000)
-    coin_stream = make(seed=5)._coins.bit_generator.random_raw(1000)
-    assert not np.intersect1d(noise_stream, coin_stream).size
+    coins = make(seed=5)._policy.coins
+    for each in (coins(0, 0), coins(0, 0, 0), coins(1, 0), coins(0, 1, 2)):
+        assert not np.intersect1d(noise_stream, each.bit_generator.random_raw(1000)).size
 
 
 @pytest.mark.parametrize(
     "options", [{"plan": "paper"}, {"plan": "worst-case"}, {"plan": "worst-case", **LINEAR}], ids=str
 )
-@pytest.mark.parametrize("where", ["estimate", "step"])
+@pytest.mark.parametrize("where", ["release", "estimate", "step"])
 def test_an_interrupted_release_never_draws_noise_twice(options, where, monkeypatch):
-    """Ctrl-C after the noise was drawn: the round is passed over, and the run goes on."""
+    """Ctrl-C after the noise was drawn, or while it is learned from: the run goes on with what was drawn."""
     optimizer = make(**options)
-    learner, draws = optimizer._epoch.learner, []
-    mechanism = optimizer._epoch._mechanism
+    learner, draws = optimizer._policy.current().learner, []
+    mechanism = optimizer._policy.current()._mechanism
     sampler = mechanism._sampler
     monkeypatch.setattr(mechanism, "_sampler", SimpleNamespace(draw=lambda size: draws.append(1) or sampler.draw(size)))
     block = optimizer.ask_round()
     with monkeypatch.context() as patch:
-        if where == "step":
+        if where == "release":
+            patch.setattr(optimizer._policy, "compute", cut_after(optimizer._policy.compute))
+        elif where == "step":
             patch.setattr(learner.step, "after", interrupt)
         else:
-            target = learner.total if hasattr(learner.total, "_gradient") else block_exploration(optimizer)
+            target = learner.total if hasattr(learner.total, "_gradient") else type(first_exploration(optimizer))
             patch.setattr(target, "_gradient" if hasattr(target, "_gradient") else "estimate", interrupt)
         with pytest.raises(KeyboardInterrupt):
-            optimizer.tell(block.ids, linear(block.ids, block.x))
-    assert (len(draws), optimizer.round) == (1, 0)
-    play(optimizer, linear)  # telling on tries again
+            tell_and_ask(optimizer, block)
+    assert (len(draws), optimizer.round) == (1, where != "release")
+    play(optimizer, linear)  # asking on tries again
     assert optimizer.remaining == 0
     assert learner.observed == len(draws)
     assert optimizer.round == learner.observed + 1
+
+
+def tell_and_ask(optimizer, block):
+    optimizer.tell(block.ids, linear(block.ids, block.x))
+    optimizer.ask()
 
 
 def interrupt(*arguments):
     raise KeyboardInterrupt
 
 
-def block_exploration(optimizer):
-    return optimizer._rounds._rounds[0].exploration
+def first_exploration(optimizer):
+    return optimizer._policy.streams[0].rounds[0].exploration
 
 
 class TestOneCopyOnly:
@@ -384,11 +396,31 @@ class TestDoubling:
     def test_an_epoch_starts_where_the_last_one_ended(self):
         optimizer = make(horizon=None, privacy=sv.NoPrivacy())
         while optimizer.plan.horizon == 256:
-            last = optimizer._epoch
+            last = optimizer._policy.current()
             block = optimizer.ask_round()
             optimizer.tell(block.ids, linear(block.ids, block.x))
         assert np.allclose(optimizer.point, last.last_point())
         assert not np.allclose(optimizer.point, optimizer.domain.center)
+
+    def test_losses_are_summed_on_the_grid_of_their_epoch_which_its_noise_is_for(self, monkeypatch):
+        """Epochs so long that sums would overflow have a coarser grid, and less noise on it: no loss may be larger."""
+        monkeypatch.setattr("sottovoce.privacy.grid.LARGEST_SUM", 384 * 2**36)
+        optimizer = make(horizon=None, plan="auto", privacy=sv.NoPrivacy(), losses="linear", integral=True)
+        sums = {}
+        watch_releases(optimizer, lambda one, numbers: sums.setdefault(one.public["before"], []).append(numbers))
+        bits = {}
+        for _ in range(12):
+            block = optimizer.ask_round()
+            bits[optimizer.plan.horizon] = optimizer.plan.bits
+            optimizer.forget(block.ids[:1])
+            optimizer.tell(block.ids[1:], np.full(len(block) - 1, 3.0))
+        assert bits == {256: 18, 512: 17}
+        events = {one.round.public["before"]: 0 for one in optimizer._store.releases(0, 0)}
+        for one in optimizer._store.releases(0, 0):
+            if one.numbers is not None:
+                events[one.round.public["before"]] += one.round.size - 0.5  # the forgotten one is in the middle
+        for before, steps in ((0, 2**18), (256, 2**17)):
+            assert sum(map(np.sum, sums[before])) == events[before] * steps
 
     def test_losses_of_an_earlier_epoch_may_come_late(self):
         optimizer = make(horizon=None)

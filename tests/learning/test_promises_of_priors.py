@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ DOMAIN = sv.domains.Simplex(["ale", "bock", "cider", "draught"])
 GIVEN = {"horizon": 400, "loss_range": (0.0, 1.0), "losses": "linear", "exploration": "posterior", "seed": 1}
 WEAK, STRONG = sv.PureDP(10.0), sv.PureDP(0.1)
 NOT_PRIVATE = {"nothing": {"privacy": sv.NoPrivacy()}, "simulated": {"privacy": STRONG, "noise": sv.SimulatedNoise(1)}}
-EARLIER = Path(__file__).with_name("earlier.posterior")  # of a version that kept no promises of priors, epsilon = 0.1
 
 
 def played(optimizer, segment=None):
@@ -118,17 +116,6 @@ def test_a_posterior_without_a_label_is_taken_for_one_that_protects_nobody(weak)
     accepted = bandit(STRONG, prior=bare, accept_prior="not private")
     assert "a promise that is not known" in words(accepted.privacy)
     assert [one.private for one in accepted.posterior().promises] == [True, False]
-
-
-def test_a_file_of_before_says_what_it_said_and_what_it_did_not(tmp_path):
-    """It named the promise of its own run, and none of its prior's."""
-    earlier = sv.Posterior.load(EARLIER)
-    assert not earlier.private
-    assert "epsilon = 0.1, pure differential privacy" in earlier.privacy
-    assert "not known" in earlier.privacy
-    with pytest.raises(ValueError, match="not known"):
-        sv.PrivateBandit(DOMAIN, **GIVEN, privacy=STRONG, prior=earlier)
-    assert sv.Posterior.load(earlier.save(tmp_path / "again")) == earlier
 
 
 def test_segments_say_it_too(weak, open_book):

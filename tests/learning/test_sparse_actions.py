@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.exploration import Decisions
-from sottovoce.exploration.decisions import Menu, indices_of
-from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.plans.decisions import Decisions, Menu, indices_of
 
 GRID = [(i, i + 1) for i in range(6)] + [(i, i + 2) for i in range(5)]
 matroids = sv.domains.matroids
@@ -131,17 +129,6 @@ def test_a_run_is_the_same_however_it_is_asked():
     alone = play(lambda made: [made.ask()])
     np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(37)))
     np.testing.assert_array_equal(alone, play(lambda made: made.ask_round(1000)))
-
-
-def test_who_does_not_take_decisions_has_them_written_out():
-    made = optimizer(CHOICES["k of many"], seed=7)
-    epoch: Epoch = made._epoch
-    coins = np.random.Generator(np.random.SFC64(1))
-    epoch.compact = False
-    _, first, draw = epoch.draw_block(coins)
-    assert first > 0
-    assert draw.actions.shape == (len(draw.weights.index), 700)
-    assert draw.actions.size <= 2**17
 
 
 @pytest.mark.parametrize("again", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from watching import cut_after
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
@@ -140,14 +141,14 @@ def test_lives_are_a_million_whatever_the_segments(segments):
 
 
 def test_segments_of_all_lives_share_no_ids():
-    """Each has room for billions of events, the last of those that there may be, too."""
+    """Each life has room for billions of events."""
     given = {"segments": sv.Segments(limit=5), "losses": "linear", "horizon": 2000, "loss_range": (0.0, 1.0)}
     original = sv.PrivateBandit(sv.domains.Simplex(3), privacy=sv.PureDP(1.0), **given)
     lives = [original, *(sv.PrivateBandit.from_state(original.state()) for _ in range(3))]
     asked = {(life, name): one.ask(20, segment=name).ids for life, one in enumerate(lives) for name in "abcde"}
     everything = np.concatenate(list(asked.values()))
     assert len(np.unique(everything)) == len(everything) == 400
-    starts = np.sort([ids[0] for ids in asked.values()])
+    starts = np.sort([asked[life, "a"][0] for life in range(4)])
     assert np.diff(starts).min() >= 2**31
     for (life, _), ids in asked.items():
         for other, one in enumerate(lives):
@@ -230,7 +231,10 @@ def test_another_version_is_refused():
         sv.PrivateBandit.from_state(pack({**record, "version": 99}))
 
 
-@pytest.mark.parametrize("missing", ["seed", "coins", "coins_half", "asked", "plan", "name", "configuration.horizon"])
+@pytest.mark.parametrize(
+    "missing",
+    ["seed", "entropy", "name", "configuration.horizon", "streams", "stream0.passed", "stream0.stretch0.before"],
+)
 def test_a_state_that_lacks_something_is_refused(missing):
     kept = {key: value for key, value in unpack(make().state()).items() if key != missing}
     with pytest.raises(StateRefused, match="it lacks"):
@@ -258,8 +262,9 @@ def test_rounded_coordinates_stay_those_that_were_stored():
     other = sv.domains.Hypersimplex(6, 2)
     make(domain=other, losses="linear", **WORST)  # computes its own
     restored = sv.PrivateBandit.from_state(original.state(), domain=other, noise=sv.SimulatedNoise(1))
-    assert np.array_equal(restored._epoch.stage.rounded.design.factor, turned.factor)
-    assert np.allclose(restored.point, original._epoch.stage.original(original._epoch.last_point()), atol=1e-2)
+    assert np.array_equal(restored._policy.current().stage.rounded.design.factor, turned.factor)
+    played, again = original._policy.current(), restored._policy.current()
+    assert np.allclose(again.stage.original(again.last_point()), played.stage.original(played.last_point()), atol=1e-2)
 
 
 class CountingNoise:
@@ -278,8 +283,16 @@ class CountingNoise:
         return np.zeros(size, dtype=np.int64)
 
 
+def tell_and_look(optimizer, actions):
+    optimizer.tell(actions.ids, losses_of(actions.x))
+    optimizer.recommend()
+
+
 @pytest.mark.parametrize("open_rounds", [0, 3])
-def test_an_interrupted_release_is_not_drawn_again_after_a_restart_either(open_rounds, monkeypatch):
+@pytest.mark.parametrize(
+    "at", [lambda one: (one._policy, "compute"), lambda one: (one._policy.current().learner.step, "after")]
+)
+def test_an_interrupted_release_is_not_drawn_again_after_a_restart_either(at, open_rounds, monkeypatch):
     """The mechanism begins anew with every life, the learner does not: the two must not be taken for each other."""
     original = make(batch_size=20, **WORST)
     play(original, 4)
@@ -288,15 +301,12 @@ def test_an_interrupted_release_is_not_drawn_again_after_a_restart_either(open_r
     restored = sv.PrivateBandit.from_state(original.state(), noise=noise)
     actions = restored.ask_round()
     with monkeypatch.context() as patch:
-
-        def interrupt(change):
-            raise KeyboardInterrupt
-
-        patch.setattr(restored._epoch.learner.step, "after", interrupt)
+        where, name = at(restored)
+        patch.setattr(where, name, cut_after(getattr(where, name)))
         with pytest.raises(KeyboardInterrupt):
-            restored.tell(actions.ids, losses_of(actions.x))
+            tell_and_look(restored, actions)
     assert noise.draws == 1
-    restored.tell([], [])  # tries again what is complete
+    restored.recommend()  # tries again what is complete
     assert noise.draws == 1
     assert restored.round == original.round + 1
     play(restored, 1)

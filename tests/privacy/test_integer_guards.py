@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import sottovoce as sv
-from sottovoce.errors import DomainError, InvalidLoss, StudyDamaged
-from sottovoce.exploration import Probed, Spheres, Stage, Weighted
+from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.plans.explorer import Probed, Weighted
+from sottovoce.plans.sphere import Spheres
+from sottovoce.plans.stage import Stage
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
-from sottovoce.studies.database.rows import weights_from_record
 
 LEAST = np.iinfo(np.int64).min
 MOST = np.iinfo(np.int64).max
@@ -127,7 +128,7 @@ def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
     rounds = Spheres(Stage(Broken(3)), 0.1, 8, grid.quantise, grid.step)
     exploration = rounds.begin(np.zeros(3), 0, 8, coins)
     with np.errstate(all="ignore"), pytest.raises(DomainError, match="tangent"):
-        exploration.draw(coins, 8)
+        exploration.draw(coins, 0, 8)
 
 
 # ----------------------------------------------------------------------- sums
@@ -220,22 +221,6 @@ def test_an_event_counts_once_in_one_number(numbers, index, sign):
     else:
         with pytest.raises(ValueError, match=r"index|sign"):
             Probed(numbers, index, sign)
-
-
-@pytest.mark.parametrize(
-    "record",
-    [
-        {"numbers": 2, "index": np.array([0, 1]), "sign": np.array([1, 7])},
-        {"numbers": 2, "index": np.array([0, 2]), "sign": np.array([1, 1])},
-        {"rows": np.array([[LEAST, 0], [0, 1]])},
-        {"rows": np.array([[2**41, 0], [0, 1]])},
-        {"rows": np.array([[0.5, 0.5], [0.0, 1.0]])},
-    ],
-    ids=["sign", "index", "least", "large", "floats"],
-)
-def test_a_stored_block_that_nobody_has_drawn_is_refused(record):
-    with pytest.raises(StudyDamaged):
-        weights_from_record(record)
 
 
 def test_rows_of_integers_are_taken_as_they_are():

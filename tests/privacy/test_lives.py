@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sqlite3
 
 import numpy as np
 import pytest
@@ -232,23 +231,3 @@ class TestTokens:
         assert ledger.spent == 1.0
         resume(state, ledger)
         assert ledger.spent == 2.0
-
-
-def test_a_ledger_from_before_tokens_opens_and_its_runs_go_on_once(tmp_path):
-    path = tmp_path / "ledger"
-    with sqlite3.connect(path) as old:
-        old.execute("CREATE TABLE budget (one INTEGER PRIMARY KEY CHECK (one = 1), guarantee TEXT NOT NULL)")
-        old.execute(
-            "CREATE TABLE charges "
-            "(place INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, guarantee TEXT NOT NULL, used INTEGER NOT NULL)"
-        )
-        plain = '{"kind": "PureDP", "epsilon": %s, "contributions": 1}'
-        old.execute("INSERT INTO budget VALUES (1, ?)", (plain % 5.0,))
-        old.execute("INSERT INTO charges (name, guarantee, used) VALUES ('run', ?, 1)", (plain % 1.0,))
-    old.close()
-    ledger = sv.Ledger(sv.PureDP(5.0), path)
-    assert ledger.spent == 1.0
-    assert not ledger.charge("run", sv.PureDP(1.0))
-    assert ledger.carry_on("run", sv.PureDP(1.0), None, new_token()) == "run"
-    assert ledger.carry_on("run", sv.PureDP(1.0), None, new_token()) == "run (life 2)"
-    assert sv.Ledger(sv.PureDP(5.0), path).spent == 2.0

@@ -8,9 +8,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import sottovoce as sv
-from sottovoce.learning.planning.forecast import Curve, Forecast, Spread
-from sottovoce.learning.planning.outlook import outlook
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.forecast import Curve, Forecast, Spread
+from sottovoce.plans.outlook import outlook
+from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import Prices
 from sottovoce.report._palette import NO_PRIVACY, PRIVATE, colour
 from sottovoce.report.figures._plan import draw_plan, plan_figure

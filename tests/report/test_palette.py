@@ -8,8 +8,8 @@ import pytest
 import sottovoce as sv
 from sottovoce import problems
 from sottovoce.experiments import ALGORITHMS
-from sottovoce.learning.planning.outlook import outlook
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.outlook import outlook
+from sottovoce.plans.problem import Problem
 from sottovoce.report import run_report, sweep_report
 from sottovoce.report._palette import NO_PRIVACY, SHADES, algorithm_colours, colour, dashes, run_colours
 from sottovoce.report.figures import _plan, _regret

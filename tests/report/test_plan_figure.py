@@ -5,8 +5,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 import sottovoce as sv
-from sottovoce.learning.planning.outlook import outlook
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.outlook import outlook
+from sottovoce.plans.problem import Problem
 from sottovoce.report.figures._plan import draw_plan, plan_figure
 
 CASES = {

@@ -1,14 +1,11 @@
 """The page of a run says what the run says."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from sottovoce.report import run_report
 
-LATER = ("guarantee", "plan_rows", "privacy_rows")
 ENVIRONMENT = sv.simulation.MovingTarget(sv.domains.Ball(3))
 
 
@@ -64,18 +61,6 @@ def test_the_whole_statement_is_on_the_page(read_page, tmp_path):
     assert "added to sums, and only sums with noise are used" in words
     assert "at most 1.65 times as likely" in words
     assert "except with a probability of about 1e-06" in words
-
-
-def test_a_file_from_before_promises_were_data_still_has_a_page(read_page, tmp_path):
-    """Its plan and statement are shown as they were printed, and nobody is said to be protected."""
-    run, _ = played(sv.PureDP(1.0))
-    plain = {key: value for key, value in run.details.to_dict().items() if key not in LATER}
-    old = replace(run, details=sv.simulation.RunDetails.from_dict(plain))
-    page = read_page(run_report(old, tmp_path / "report.html"))
-    words = " ".join(page.text.split())
-    for printed in (run.details.plan, run.details.privacy):
-        assert " ".join(printed.split()) in words
-    assert "Nobody is known to be protected" in page.tags(cls="banner")[0].text
 
 
 def test_what_is_printed_is_what_the_page_shows():

@@ -90,7 +90,7 @@ def test_no_loss_and_no_token_is_on_the_page(tmp_path):
     ).read_text()
     with sqlite3.connect(tmp_path / "a.db") as base:
         tokens = [one for row in base.execute("SELECT token, successor FROM sottovoce_rights") for one in row if one]
-        (key,) = base.execute("SELECT key FROM sottovoce_heads").fetchone()
+        (key,) = base.execute("SELECT secret FROM sottovoce_books").fetchone()
     base.close()
     grid = round(SECRET * 2**18)
     assert tokens
@@ -131,11 +131,9 @@ def test_the_ledger_is_stated_with_what_is_left(tmp_path):
     assert "was charged to a ledger" in shown(url)
 
 
-def record(folder, *, holds=True, date=True, **changes):
+def record(folder, *, holds=True, **changes):
     checks = (Check("frames", "alignment", holds, "found", 3, 0.0),)
     plain = findings_record(Findings((), checks, 0.999, True), sottovoce=sv.__version__, moment=MOMENT)
-    if not date:
-        del plain["date"]
     folder.mkdir(exist_ok=True)
     (folder / "audit.json").write_text(json.dumps({**plain, "passed": True, **changes}))
     return folder
@@ -146,7 +144,6 @@ def test_audits_are_shown_with_their_date_and_result_and_none_is_invented(tmp_pa
     assert "none was passed to this statement" in shown(url)
     said = shown(url, audits=[read_audit(record(tmp_path / "fine"))])
     assert "2026-03-01     nothing was refuted" in said
-    assert "no date on file" in shown(url, audits=[read_audit(record(tmp_path / "old", date=False))])
     refuted = read_audit(record(tmp_path / "bad", holds=False))  # whatever the file says of itself
     assert "AUDIT REFUTED (2026-03-01): frames" in shown(url, audits=[refuted])
     other = read_audit(record(tmp_path / "other", sottovoce="0.0.1"))
@@ -178,7 +175,7 @@ def test_verification_is_stated_if_it_was_run(tmp_path, command):
     assert "not for this statement" in shown(url)
     assert "every checksum holds" in shown(url, verify=True)
     with sqlite3.connect(tmp_path / "a.db") as base:
-        base.execute("UPDATE sottovoce_rounds SET released = x'00' WHERE number = 0")
+        base.execute("UPDATE sottovoce_releases SET released = x'00' WHERE round = 0")
     base.close()
     code, out, _ = command("spring", "--storage", url, "--verify")
     assert code == 1
@@ -188,7 +185,7 @@ def test_verification_is_stated_if_it_was_run(tmp_path, command):
 
 @pytest.mark.parametrize(
     "damage",
-    ["UPDATE sottovoce_heads SET configuration = x'00'", "UPDATE sottovoce_heads SET told = told + 1", "garbage"],
+    ["UPDATE sottovoce_books SET made = x'00'", "UPDATE sottovoce_books SET clock = clock + 1", "garbage"],
 )
 def test_a_study_that_cannot_be_trusted_has_no_statement(tmp_path, command, damage):
     url = make(tmp_path)

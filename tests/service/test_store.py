@@ -23,15 +23,15 @@ def store(url):
 
 
 def put(store, request, study="spring"):
-    store.transaction(lambda raw: insert(store, raw, request, study))
+    store.transaction(lambda run: insert(run, request, study))
 
 
-def insert(store, raw, request, study="spring"):
-    raw.execute(store.sql(INSERT), (study, "someone", request, "one", b"answer", 1.5))
+def insert(run, request, study="spring"):
+    run(INSERT, study, "someone", request, "one", b"answer", 1.5)
 
 
 def count(store, study="spring"):
-    return store.reading(lambda raw: raw.execute(store.sql(COUNT), (study,)).fetchone()[0])
+    return store.read(COUNT, study)[0][0]
 
 
 def test_what_is_committed_is_read_by_another_store_at_once(store, url):
@@ -39,15 +39,14 @@ def test_what_is_committed_is_read_by_another_store_at_once(store, url):
     for n in range(5):
         put(store, bytes([n]))
         assert count(other) == count(store) == n + 1
-    query = store.sql("SELECT * FROM sottovoce_service_requests WHERE request = ?")
-    row = store.reading(lambda raw: raw.execute(query, (b"\x00",)).fetchone())
-    assert tuple(row) == ("spring", "someone", b"\x00", "one", b"answer", 1.5)
+    rows = store.read("SELECT * FROM sottovoce_service_requests WHERE request = ?", b"\x00")
+    assert rows == [("spring", "someone", b"\x00", "one", b"answer", 1.5)]
     other.close()
 
 
 def test_an_error_undoes_the_whole_transaction(store):
-    def fail(raw):
-        insert(store, raw, b"1")
+    def fail(run):
+        insert(run, b"1")
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -63,8 +62,8 @@ def test_an_error_undoes_the_whole_transaction(store):
 
 
 def test_reading_waits_for_no_transaction(store):
-    def look(raw):
-        insert(store, raw, b"1")
+    def look(run):
+        insert(run, b"1")
         return count(store)
 
     assert store.transaction(look) == 0
@@ -90,8 +89,7 @@ def test_those_who_start_together_make_one_set_of_tables(url):
     def start():
         together.wait()
         store = ServiceStore(url)
-        rows = store.reading(lambda raw: raw.execute("SELECT * FROM sottovoce_service_revision").fetchall())
-        found.append(tuple(map(tuple, rows)))
+        found.append(tuple(store.read("SELECT * FROM sottovoce_service_revision")))
         store.close()
 
     threads = [threading.Thread(target=start) for _ in range(6)]
@@ -105,7 +103,7 @@ def test_those_who_start_together_make_one_set_of_tables(url):
 
 
 def test_tables_of_another_version_are_refused_and_left_alone(store, url):
-    store.transaction(lambda raw: raw.execute("UPDATE sottovoce_service_revision SET version = 2"))
+    store.transaction(lambda run: run("UPDATE sottovoce_service_revision SET version = 2"))
     with pytest.raises(StorageError, match="version 2, and this sottovoce knows 1"):
         ServiceStore(url)
 
@@ -118,7 +116,7 @@ def test_a_file_beside_the_studies_for_the_owner_alone(shelf):
     for path in shelf.iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
     for name, expected in (("synchronous", 2), ("journal_mode", "wal")):
-        assert store.transaction(lambda raw: raw.execute(f"PRAGMA {name}").fetchone()) == (expected,)  # noqa: B023
+        assert store.transaction(lambda run: run(f"PRAGMA {name}")) == [(expected,)]  # noqa: B023
     store.close()
 
 

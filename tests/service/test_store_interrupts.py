@@ -17,11 +17,10 @@ from sottovoce.service.store import ServiceStore
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.filterwarnings("ignore:transaction already deassociated"),  # SQLAlchemy, itself cut short
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # what is cut while it is collected
 ]
 ROOT = Path(sv.__file__).parent
-NEAR = [ROOT / "service", ROOT / "studies" / "database"]
+NEAR = [ROOT / "service", ROOT / "rounds" / "stores"]
 
 
 class StorePlayer:

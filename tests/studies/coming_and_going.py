@@ -143,7 +143,7 @@ class EvaluationsHandle(Handle):
         return handle
 
     def _open(self, **making):
-        return sv.open_evaluations(self.url, name=self.name, **making)
+        return sv.PrivateEvaluations(storage=self.url, name=self.name, **making)
 
     def ask(self, which):
         """Return one id, by coins."""

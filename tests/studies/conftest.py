@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests cannot import one another, so what they share has a name
-import killing
-import study_tools
+import small_studies
+import tallying
 
 
 @pytest.fixture
 def opened():
     """`opened(url, **arguments)` is Study.open; whatever is left open is closed after the test."""
-    with study_tools.Opener() as opener:
+    with small_studies.Opener() as opener:
         yield opener
 
 
@@ -23,5 +23,5 @@ def pytest_terminal_summary(terminalreporter):
     path = os.environ.get("SOTTOVOCE_TALLY")
     if path and os.path.exists(path):
         terminalreporter.section("what was done, and what became of it")
-        for line in killing.tallied(path):
+        for line in tallying.tallied(path):
             terminalreporter.write_line(line)

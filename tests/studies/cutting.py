@@ -17,14 +17,13 @@ import zlib
 from pathlib import Path
 
 import numpy as np
+from study_tools import Look, place
 
 import sottovoce as sv
 
 OWN = str(Path(sv.__file__).parent)
-DRIVERS = tuple(
-    str(Path(importlib.util.find_spec(name).origin).parent) for name in ("sqlalchemy", "psycopg", "sqlite3")
-)
-DATABASE = str(Path(OWN, "studies", "database"))
+DRIVERS = tuple(str(Path(importlib.util.find_spec(name).origin).parent) for name in ("psycopg", "sqlite3"))
+DATABASE = str(Path(OWN, "rounds", "stores", "sql"))
 GLUE = (contextlib.__file__, threading.__file__)
 PLACES = (OWN, *DRIVERS, *GLUE)
 PATIENT = 600.0  # seconds after which a call that does not return is stuck
@@ -256,6 +255,17 @@ class Player:
         else:
             self.note()
 
+    def by_round(self):
+        """Return the losses of each round, by stream and number, as they must have been released."""
+        losses = {**self.told, **dict.fromkeys(self.forgotten, 0.5)}
+        by_place = {place(one)[1]: loss for one, loss in losses.items()}
+        return {
+            (row.stream, row.number): [
+                by_place[one] for one in range(row.first, row.first + row.size) if one in by_place
+            ]
+            for row in Look(self.url, self.name).rounds
+        }
+
     def go_on(self):
         """Go on with the same handle, in the plainest way: nothing acknowledged is waited for, and the rest is told."""
         self.settle()
@@ -370,18 +380,14 @@ class StudyPlayer(Player):
         assert found.ok, found
         status = self.study.status()
         assert (status.told, status.forgotten, status.outstanding) == (len(self.told), len(self.forgotten), 0)
-        rounds = {}
-        for one, loss in {**self.told, **dict.fromkeys(self.forgotten, 0.5)}.items():
-            rounds.setdefault(one.rsplit(".", 2)[0], []).append(loss)
+        rounds = self.by_round()
         names = [None] if self.segments is None else [name for name, _ in status.segments]
         released = 0
-        for lane, name in enumerate(names):
+        for stream, name in enumerate(names):
             course = self.study.course(segment=name)
             assert course.seen == len(course.means) > 0
             for number, mean in zip(course.rounds.tolist(), course.means, strict=True):
-                start = "" if name is None else f"{lane:x}."
-                losses = rounds[f"{start}{status.generation:x}.{number:x}"]
-                assert abs(np.mean(losses) - mean) < 1e-6, "a loss is lost, or in twice"
+                assert abs(np.mean(rounds[stream, number]) - mean) < 1e-6, "a loss is lost, or in twice"
                 released += 1
         return released
 
@@ -418,10 +424,10 @@ class EvaluationsPlayer(Player):
         super().__init__(url, name)
 
     def open(self):
-        self.all = sv.open_evaluations(self.url, name=self.name, **self.options)
+        self.all = sv.PrivateEvaluations(storage=self.url, name=self.name, **self.options)
 
     def reopen(self):
-        self.all = sv.open_evaluations(self.url, name=self.name)
+        self.all = sv.PrivateEvaluations(storage=self.url, name=self.name)
 
     def close(self):
         self.all.close()
@@ -515,7 +521,7 @@ class EvaluationsPlayer(Player):
 
     def _create(self):
         other = f"{self.name}, {time.monotonic_ns()}"
-        sv.open_evaluations(self.url, name=other, **self.options).close()
+        sv.PrivateEvaluations(storage=self.url, name=other, **self.options).close()
 
     def revive(self):
         """Open them again after a call that may have closed them."""
@@ -526,12 +532,9 @@ class EvaluationsPlayer(Player):
         """Compare what was released with the books: each loss is in its evaluation once, and nothing else is."""
         found = self.all.verify()
         assert found.ok, found
-        mine = {}
-        for one, loss in {**self.told, **dict.fromkeys(self.forgotten, 0.5)}.items():
-            mine.setdefault(int(one.split(".")[1], 16), []).append(loss)
-        released = self.all.results
+        mine, released = self.by_round(), self.all.results
         assert len({one.number for one in released}) == len(released), "an evaluation was released twice"
         for one in released:
-            assert abs(np.mean(mine[one.number]) - one.mean) < 1e-6, "a loss is lost, or in twice"
-            assert one.events == len(mine[one.number])
+            assert abs(np.mean(mine[one.number, 0]) - one.mean) < 1e-6, "a loss is lost, or in twice"
+            assert one.events == len(mine[one.number, 0])
         return len(released)

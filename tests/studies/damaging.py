@@ -1,11 +1,14 @@
 """What the tests of `verify` share: a study to do damage to, and ways of doing it with fitting checksums."""
 
+from dataclasses import fields
+
 import numpy as np
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
+from sottovoce.rounds.stores.sql._book_rows import chain_of
+from sottovoce.rounds.stores.sql._head import Head
 from sottovoce.studies import verify_stored
-from sottovoce.studies.session.counters import Counters
 
 OPTIONS = {
     "domain": sv.domains.Hypersimplex(6, 2),
@@ -16,13 +19,13 @@ OPTIONS = {
     "seed": 1,
 }
 LOSS = 0.37109375  # exact in binary, and nowhere else on purpose
-RELEASED, OPEN = "state = 'released'", "state = 'open'"
+RELEASED, OPEN = "open = 0", "open = 1"
 NEWEST = "number = (SELECT max(number) FROM sottovoce_rounds)"
 
 
 def play(study, events, size=50, leave_out=3):
     """Tell all losses but a few, which are forgotten."""
-    local = isinstance(study._found.configuration.privacy, sv.LocalDP)
+    local = isinstance(study._configuration.privacy, sv.LocalDP)
     for start in range(0, events, size):
         actions = study.ask(min(size, events - start))
         ids, values = actions.ids, np.linspace(0.1, 0.9, len(actions))
@@ -44,28 +47,58 @@ def faults(tmp_path):
     return " | ".join(found.faults)
 
 
+def seal_of(head):
+    """Return the checksum of counters, as somebody would compute it who knows how."""
+    return Head(**{one.name: getattr(head, one.name) for one in fields(Head)}).seal()
+
+
 def reseal(database, **changes):
     """Change counters as somebody would who knows how: the checksum fits."""
-    names = list(Counters.__slots__)
-    values = database.execute(f"SELECT {', '.join(names)} FROM sottovoce_heads").fetchone()
-    head = Counters(**dict(zip(names, values, strict=True)))
+    names = [one.name for one in fields(Head)]
+    values = database.execute(f"SELECT {', '.join(names)} FROM sottovoce_books").fetchone()
+    head = Head(**dict(zip(names, values, strict=True)))
     for name, change in changes.items():
         setattr(head, name, getattr(head, name) + change)
     settings = "".join(f"{name} = ?, " for name in changes)
     new = [getattr(head, name) for name in changes]
-    database.execute(f"UPDATE sottovoce_heads SET {settings}seal = ?", (*new, head.seal()))
+    database.execute(f"UPDATE sottovoce_books SET {settings}seal = ?", (*new, head.seal()))
+
+
+def rechain(database):
+    """Let every release have the checksum that fits it and all before it, as somebody would who knows how."""
+    chains = {}
+    rows = database.execute(
+        "SELECT e.stream, number, first, size, position, told, missing, state, public, released "
+        "FROM sottovoce_releases e JOIN sottovoce_rounds r ON r.stream = e.stream AND r.number = e.round "
+        "ORDER BY e.stream, number"
+    ).fetchall()
+    for *facts, public, released in rows:
+        chains[facts[0]] = chain = chain_of(chains.get(facts[0], b""), tuple(facts), public, released)
+        database.execute(
+            "UPDATE sottovoce_releases SET chain = ? WHERE stream = ? AND round = ?", (chain, facts[0], facts[1])
+        )
+    for stream, chain in chains.items():
+        database.execute("UPDATE sottovoce_streams SET chain = ? WHERE stream = ?", (chain, stream))
 
 
 def rewrite(database, table, column, change, where="1"):
-    """Change a record and give it a fitting checksum."""
+    """Change a record and give it fitting checksums."""
     number, data = database.execute(f"SELECT rowid, {column} FROM {table} WHERE {where} LIMIT 1").fetchone()
     record = unpack(data)
     change(record)
     database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (pack(record), number))
+    rechain(database)
 
 
 def put(**values):
     return lambda record: record.update(values)
+
+
+def add(name, value):
+    def change(record):
+        record[name] = record[name] + value
+
+    return change
 
 
 def scale(name, factor):
@@ -78,6 +111,6 @@ def scale(name, factor):
 def shorten(*names):
     def change(record):
         for name in names:
-            record[name] = record[name][:-1]
+            record[name] = record[name][..., :-1] if record[name].ndim > 1 else record[name][:-1]
 
     return change

@@ -6,13 +6,11 @@ import time
 
 import networkx as nx
 import numpy as np
-from killing import outstanding
-from sqlalchemy import event
-from study_tools import believing, curved, sums
+from small_studies import believing, curved, sums
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, HorizonReached, RoundClosed, StudyBehind, UnknownAction
-from sottovoce.studies.calls.ids import sign
+from sottovoce.rounds.round import PLACES
 
 _PLAIN = {"horizon": 4000, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0)}
 _BALL = _PLAIN | {"domain": sv.domains.Ball(2), "plan": "worst-case", "batch_size": 4}
@@ -52,8 +50,12 @@ CASES = {
     "probes on a ball": _CURVED,
     "probes on a ball, no privacy": _CURVED | {"privacy": sv.NoPrivacy()},
     "probes on a ball, unknown horizon": _CURVED | {"horizon": None},
+    "segments": _PROBES | {"segments": ["phone", "desktop"]},
+    "segments, unknown horizon": _PROBES | {"segments": ["phone", "desktop"], "horizon": None, "least_events": 8},
+    "segments on a ball": _CURVED | {"segments": ["phone", "desktop", "tablet"]},
     "probes on a simplex": _CURVED | {"domain": sv.domains.Simplex(4)},
 }
+_SEGMENTS = ("phone", "desktop")
 DELAYS = (0, 0, 2, 6, 20)  # how many turns a loss takes, at most
 HABITS = ("binary", "any", "one")  # of losses
 
@@ -137,9 +139,11 @@ class History:
     def _ask(self, study):
         try:
             if self.rng.random() < 0.2:
-                asked = study.ask_round(self.rng.choice((None, 3)))
+                most = self.rng.choice((None, 3))
+                asked = study.ask_round(most, segment=None if study.segments is None else self.rng.choice(_SEGMENTS))
             else:
-                asked = study.ask(self.rng.randint(1, self.size))
+                size = self.rng.randint(1, self.size)
+                asked = study.ask(size, segment=None if study.segments is None else self.rng.choices(_SEGMENTS, k=size))
         except HorizonReached:
             self.done["over"] += 1
             return
@@ -164,7 +168,7 @@ class History:
     def _give_up(self, study):
         """Forget all that nobody will ever tell."""
         owed = {one for _, one in self.owed}
-        gone = [one for one in outstanding(study) if one not in owed]
+        gone = [one for one in study.outstanding().ids.tolist() if one not in owed]
         if gone:
             with contextlib.suppress(RoundClosed, UnknownAction):  # another study may have begun a life meanwhile
                 study.forget(gone)
@@ -189,13 +193,15 @@ class History:
     def _die(self, index):
         """End a process at some statement of whatever it does next."""
         study, left = self.studies[index], [self.rng.randrange(40)]
+        execute = study._base._execute
 
-        def count(*_):
+        def count(*arguments):
             left[0] -= 1
             if left[0] < 0:
                 raise Death
+            return execute(*arguments)
 
-        event.listen(study._session.storage._engine, "before_cursor_execute", count)
+        study._base._execute = count
         with contextlib.suppress(Death):
             for _ in range(6):
                 self._ask(study)
@@ -213,7 +219,7 @@ class History:
             self.studies[:] = [self._open(restored=True), *(self._open() for _ in self.studies[1:])]
         else:  # an id that the storage does not know yet: it must have been put back
             study = self.studies[0]
-            newer = sign(study._found.key, study.status().generation, 10**6, [0])
+            newer = study._texts.text(study.status().generation << PLACES | 10**9)
             with contextlib.suppress(StudyBehind):
                 study.forget(newer)
 

@@ -1,31 +1,30 @@
 """Every column of every row of a study changed, one at a time, with fitting checksums: what `verify` must find."""
 
-from dataclasses import fields, replace
-from types import SimpleNamespace
-
 import numpy as np
-from study_tools import SOAK
+from damaging import seal_of
+from small_studies import SOAK
 
 from sottovoce._records import pack, unpack
-from sottovoce.errors import StudyNotFound
-from sottovoce.studies.database.cells import entries, pack_losses
-from sottovoce.studies.database.snapshot import Snapshot, take_snapshot
-from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.session.counters import Counters
+from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
+from sottovoce.rounds.stores.sql._book_rows import chain_of
+from sottovoce.rounds.stores.sql._slots import Slots
+from sottovoce.rounds.stores.sql.database import open_database
+from sottovoce.rounds.stores.sql.seals import seal_of as seal_of_slots
+from sottovoce.rounds.stores.sql.verify import read_book
 from sottovoce.studies.verifying.verification import verify_rows
 
 EVERY = SOAK  # row, and several places of every array
-ORDER = {"epochs": ("number",), "rounds": ("number",), "blocks": ("first",), "cells": ("round", "first")}
+TABLES = ("streams", "rounds", "cells", "releases", "spares")
+KEYS = {"streams": 1, "rounds": 2, "cells": 1, "releases": 2, "spares": 1}  # columns that rows are sorted by
+SLOTS = Slots(Shape())
 
 
 def rows_of(url, name="study"):
-    """Return the rows of a study as plain objects."""
-    storage = Storage(url, create=False)
-    with storage.transaction() as connection:
-        found = take_snapshot(connection, name)
-    storage.close()
-    lists = {table: [SimpleNamespace(**row._mapping) for row in getattr(found, table)] for table in ORDER}
-    return Snapshot(SimpleNamespace(**found.study._mapping), **lists)
+    """Return the rows of a study."""
+    base = open_database(url, create=False)
+    rows = read_book(base, name)
+    base.close()
+    return rows
 
 
 def faults_of(rows, domain=None):
@@ -33,24 +32,31 @@ def faults_of(rows, domain=None):
     return verify_rows(rows, "study", domain).faults
 
 
-def changed(rows, table, index, column, value):
-    """Return the rows with one value changed; as they would be read: of this study alone, and in order."""
+def changed(rows, table, index, column, value, *, chained=True):
+    """Return the rows with one value changed, as they would be read: in order, and with fitting checksums."""
     if table == "head":
-        head = SimpleNamespace(**vars(rows.study) | {column: value})
-        if column != "seal":
-            head.seal = seal_of(head)
-        if column == "id":  # rows point to another study now
-            return Snapshot(head, [], [], [], [])
-        return replace(rows, study=head)
+        head = rows.head._replace(**{column: value})
+        if column == "book":  # rows are of another one now
+            rows = rows._replace(**{other: [] for other in TABLES})
+        return rows._replace(head=head if column == "seal" else head._replace(seal=seal_of(head)))
     mine = list(getattr(rows, table))
-    mine[index] = SimpleNamespace(**vars(mine[index]) | {column: value})
-    mine = [row for row in mine if row.study == rows.study.id]
-    return replace(rows, **{table: sorted(mine, key=lambda row: [getattr(row, one) for one in ORDER[table]])})
+    mine[index] = mine[index]._replace(**{column: value})
+    rows = rows._replace(**{table: sorted(mine, key=lambda row: row[: KEYS[table]])})
+    return rechained(rows) if chained and column != "chain" else rows
 
 
-def seal_of(head):
-    """Return the checksum of counters, as somebody would compute it who knows how."""
-    return Counters(**{one.name: getattr(head, one.name) for one in fields(Counters)}).seal()
+def rechained(rows):
+    """Give every release the checksum that fits it and all before it."""
+    rounds, chains, releases = {row.key: row for row in rows.rounds}, {}, []
+    for row in rows.releases:
+        one = rounds.get((row.stream, row.round))
+        if one is not None:
+            facts = one.stream, one.number, one.first, one.size, one.position, row.told, row.missing, row.state
+            row = row._replace(chain=chain_of(chains.get(row.stream, b""), facts, one.public, row.released))
+        chains[row.stream] = row.chain
+        releases.append(row)
+    streams = [row._replace(chain=chains.get(row.stream, b"")) for row in rows.streams]
+    return rows._replace(releases=releases, streams=streams)
 
 
 def mutations(rows):
@@ -58,40 +64,47 @@ def mutations(rows):
 
     Unless EVERY row is wanted, one of each kind has to do: rounds by their state, and whether they are the newest.
     """
-    for table, index, column, value in _cells(rows):
+    for table, index, column, value in _columns(rows):
         place = f"{table}.{column}"
-        if table == "cells" and column == "losses":
-            for how, other in _entries(rows.cells[index].round, value):
-                yield f"{place} {how}", changed(rows, table, index, column, other)
+        if column == "slots":
+            for how, row in _slots(rows.cells[index]):
+                other = list(rows.cells)
+                other[index] = row
+                yield f"{place} {how}", rows._replace(cells=other)
         elif isinstance(value, bytes) and value[:4] == b"svr1":
             for how, record in _records(unpack(value)):
                 yield f"{place}[{how}", changed(rows, table, index, column, pack(record))
         else:
             for how, other in _values(value):
                 yield f"{place} {how}", changed(rows, table, index, column, other)
-    for table in ORDER:
+    for table in TABLES:
         mine = getattr(rows, table)
-        for index in _chosen(mine):
-            yield f"{table} lost", replace(rows, **{table: mine[:index] + mine[index + 1 :]})
+        for index in _chosen(table, mine):
+            yield f"{table} lost", rechained(rows._replace(**{table: mine[:index] + mine[index + 1 :]}))
 
 
-def _chosen(mine):
+def _chosen(table, mine):
     if EVERY:
         return range(len(mine))
     kinds = {
-        (getattr(row, "state", None), bool(getattr(row, "losses", b"")), index == len(mine) - 1): index
+        (
+            getattr(row, "state", None),
+            getattr(row, "open", None),
+            getattr(row, "closed", 0) > 0,
+            index == len(mine) - 1,
+        ): index
         for index, row in enumerate(mine)
     }
     return sorted(kinds.values())
 
 
-def _cells(rows):
-    for column, value in vars(rows.study).items():
+def _columns(rows):
+    for column, value in rows.head._asdict().items():
         yield "head", 0, column, value
-    for table in ORDER:
+    for table in TABLES:
         mine = getattr(rows, table)
-        for index in _chosen(mine):
-            for column, value in vars(mine[index]).items():
+        for index in _chosen(table, mine):
+            for column, value in mine[index]._asdict().items():
                 yield table, index, column, value
 
 
@@ -114,7 +127,7 @@ def _values(value):
     elif isinstance(value, str):
         yield "changed", value + "x"
     elif isinstance(value, bytes):
-        yield "changed", value[:-1] + bytes([value[-1] ^ 1])
+        yield "changed", value[:-1] + bytes([value[-1] ^ 1]) if value else b"x"
     elif isinstance(value, dict):
         for key, one in value.items():
             for how, other in _values(one):
@@ -122,6 +135,8 @@ def _values(value):
     elif isinstance(value, list | tuple):
         if value:
             yield "shortened", value[:-1]
+            for how, other in _values(value[-1]) if isinstance(value[-1], list | dict) else ():
+                yield how, [*value[:-1], other]
     elif value.size:
         for place in {0, value.size - 1} if EVERY else {value.size // 2}:
             other = value.copy()
@@ -133,32 +148,53 @@ def _values(value):
         yield "shortened", value.ravel()[:-1] if value.ndim == 1 else value[:-1]
 
 
-def _entries(number, data):
-    if not data:
-        return
-    (slots, integers), *_ = entries(number, data)
-    if len(slots) > 1:
-        yield "of a slot less", pack_losses(number, slots[:-1], None if integers is None else integers[:-1])
-    other = slots.copy()
-    other[0] = 10_000
-    yield "of a slot that is not there", pack_losses(number, other, integers)
-    twice = None if integers is None else np.append(integers, integers[-1])
-    yield "of a slot twice", pack_losses(number, np.append(slots, slots[-1]), twice)
-    yield "turned", pack_losses(number, slots, None if integers is not None else np.full(len(slots), 5))
-    yield "damaged", data[:-1] + bytes([data[-1] ^ 1])
-    if integers is not None:
-        for how, change in (("raised", 1), ("out of range", 2**40), ("negative", -(2**40))):
-            yield f"of a loss {how}", pack_losses(number, slots, integers + change)
+def _slots(row):
+    """Yield cells that hold something else, with a seal that fits; and with counts that fit what they hold, or not."""
+    slots = SLOTS.unpacked(row.slots)
+    for state, mark in (
+        ("missing", MISSING),
+        ("waiting", PENDING),
+        ("unused", UNUSED),
+        ("unwanted", UNWANTED),
+        ("told", 5),
+    ):
+        for was, places in _places(slots).items():
+            if was != state and len(places):
+                other = slots.copy()
+                other[places[0]] = mark
+                yield f"{was} now {state}", _sealed(row, other)
+                yield f"{was} now {state}, counted", _counted(_sealed(row, other), other)
+    told = _places(slots)["told"]
+    if len(told):
+        for how, change in (("raised", 1), ("out of range", 2**20), ("negative", -(2**20))):
+            other = slots.copy()
+            other[told] += change
+            yield f"of a loss {how}", _sealed(row, other)
+    yield "damaged", row._replace(slots=row.slots[:-1] + bytes([row.slots[-1] ^ 1]))
+    yield "shortened", row._replace(slots=row.slots[: -SLOTS.bytes])
+
+
+def _places(slots):
+    marks = {"missing": MISSING, "waiting": PENDING, "unused": UNUSED, "unwanted": UNWANTED}
+    found = {name: np.flatnonzero(slots == mark) for name, mark in marks.items()}
+    return found | {"told": np.flatnonzero(~np.isin(slots, list(marks.values())))}
+
+
+def _sealed(row, slots):
+    filled = np.sort(np.concatenate([_places(slots)["told"], _places(slots)["missing"]]))
+    seal = seal_of_slots((row.cell << SLOTS.bits) + filled, slots[filled])
+    return row._replace(slots=SLOTS.packed(slots), seal=seal)
+
+
+def _counted(row, slots):
+    missing, told = len(_places(slots)["missing"]), len(_places(slots)["told"])
+    return row._replace(wanted=int((slots != UNWANTED).sum()), closed=missing + told, missing=missing)
 
 
 def found_and_not(rows):
     """Return two dictionaries, of changes that are found and of those that are not: how many of each."""
     found, missed = {}, {}
     for what, other in mutations(rows):
-        try:
-            seen = bool(faults_of(other))
-        except StudyNotFound:
-            seen = True
-        which = found if seen else missed
+        which = found if faults_of(other) else missed
         which[what] = which.get(what, 0) + 1
     return found, missed

@@ -1,111 +1,32 @@
 """What the tests of studies share: small studies, losses that can be told apart, and a look into the storage."""
 
 import contextlib
-import os
+import re
 import sqlite3
+from collections import namedtuple
 
 import numpy as np
-from sqlalchemy import create_engine, select, text
-from sqlalchemy.pool import NullPool
+from small_studies import SOAK, Opener, ball, believing, curved, probing, sums  # noqa: F401
 
-import sottovoce as sv
 from sottovoce._records import unpack
-from sottovoce.studies.database import storage, tables
-from sottovoce.studies.database.cells import entries
-from sottovoce.studies.session import engine
-
-SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
-
-
-def ball(**changes):
-    """A study on a ball: frames, rounds of eight events."""
-    return {
-        "domain": sv.domains.Ball(3),
-        "horizon": 100_000,
-        "loss_range": (0.0, 1.0),
-        "privacy": sv.NoPrivacy(),
-        "plan": "worst-case",
-        "batch_size": 8,
-    } | changes
-
-
-def sums(**changes):
-    """A study whose rounds of twelve release plain sums of all their losses: every event counts once, with weight 1."""
-    return {
-        "domain": sv.domains.Simplex(4),
-        "horizon": 100_000,
-        "loss_range": (0.0, 1.0),
-        "privacy": sv.NoPrivacy(),
-        "losses": "linear",
-        "integral": True,
-        "exploration": "designs",  # as it would be anyway; the search for a plan need not weigh the others
-        "reuse": True,
-        "rate": 0.25,
-        "probe_events": 3,
-        "decay": 0.0,
-        "growth": 0.0,
-    } | changes
-
-
-def probing(**changes):
-    """A study that wants few of its losses: rounds of twelve events, three of which probe."""
-    return sums(reuse=False) | changes
-
-
-def believing(**changes):
-    """A study as anybody gets it who asks for nothing else: posterior probes, rounds of twelve events that then grow.
-
-    Its rounds, too, release plain sums of all their losses.
-    """
-    return {
-        "domain": sv.domains.Hypersimplex(4, 2),
-        "horizon": 100_000,
-        "loss_range": (0.0, 1.0),
-        "privacy": sv.NoPrivacy(),
-        "losses": "linear",
-        "integral": True,
-        "probes": 3,
-        "least_events": 4,
-    } | changes
-
-
-def curved(**changes):
-    """The same, of convex losses on a ball."""
-    return believing(domain=sv.domains.Ball(3), losses="convex", integral=False, probes=4, least_events=3) | changes
-
-
-class Opener:
-    """Opens studies, and closes them in the end."""
-
-    def __init__(self):
-        self._stack = contextlib.ExitStack()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._stack.close()
-
-    def __call__(self, url, name="study", **arguments):
-        study = sv.Study.open(url, name=name, **arguments)
-        self._stack.callback(study.close)
-        return study
+from sottovoce.rounds.round import PLACES
+from sottovoce.rounds.stores.sql import _leasing, postgresql, schema, sqlite
+from sottovoce.rounds.text_ids import TextIds
 
 
 def place(one):
-    """Return (generation, round, slot) of an id."""
-    return tuple(int(part, 16) for part in str(one).split(".")[:3])
+    """Return (incarnation, place) of an id."""
+    return tuple(int(part, 16) for part in str(one).split(".")[:2])
 
 
-def integer_of(round_number, slot):
+def integer_of(place):
     """Return the integer of an event's loss: no two of a study's events have the same, as far as tests go."""
-    return (round_number * 7919 + slot * 104729 + 12345) % 262144
+    return (place * 104729 + 12345) % 262144
 
 
 def loss_of(one, bits=18):
     """Return the loss of an action by its id: whoever tells it, and however often, it is the same."""
-    _, number, slot = place(one)
-    return integer_of(number, slot) / 2**bits
+    return integer_of(place(one)[1]) / 2**bits
 
 
 def losses_of(ids):
@@ -113,63 +34,103 @@ def losses_of(ids):
     return np.array([loss_of(one) for one in ids])
 
 
+@contextlib.contextmanager
+def connected(url):
+    """Connect to a storage past the library, and commit in the end."""
+    if url.startswith("sqlite"):
+        with contextlib.closing(sqlite3.connect(path_of(url))) as connection, connection:
+            yield connection
+        return
+    import psycopg
+
+    with psycopg.connect(url.replace("postgresql+psycopg:", "postgresql:", 1)) as connection:
+        yield connection
+
+
+def rows(connection, statement, *values):
+    """Return rows with names; write ? for a value."""
+    cursor = connection.execute(
+        statement if isinstance(connection, sqlite3.Connection) else statement.replace("?", "%s"), values
+    )
+    row = namedtuple("Row", [column[0] for column in cursor.description])
+    return [row(*one) for one in cursor.fetchall()]
+
+
 class Look:
     """What a storage holds, read past the library's own connection."""
 
     def __init__(self, url, name="study"):
-        engine = create_engine(url, poolclass=NullPool)
-        with engine.connect() as connection:
-            where = tables.heads.c.name == name
-            self.head = connection.execute(select(tables.heads).where(where)).one()
-            self.rounds = connection.execute(_of(tables.rounds, self.head.id, tables.rounds.c.number)).all()
-            self.blocks = connection.execute(_of(tables.blocks, self.head.id, tables.blocks.c.first)).all()
-            cells = connection.execute(_of(tables.cells, self.head.id, tables.cells.c.first)).all()
-            self.cells = sorted(cells, key=lambda row: (row.round, row.first))
-            self.epochs = connection.execute(_of(tables.epochs, self.head.id, tables.epochs.c.number)).all()
-        engine.dispose()
+        with connected(url) as connection:
+            (self.head,) = rows(connection, "SELECT * FROM sottovoce_books WHERE name = ?", name)
+            for table, order in (
+                ("streams", "stream"),
+                ("rounds", "stream, number"),
+                ("cells", "cell"),
+                ("releases", "stream, round"),
+                ("spares", "start"),
+            ):
+                found = rows(
+                    connection, f"SELECT * FROM sottovoce_{table} WHERE book = ? ORDER BY {order}", self.head.book
+                )
+                setattr(self, table, found)
 
     @property
     def public(self):
         """Return the public record of each round."""
-        return {row.number: unpack(row.public) for row in self.rounds}
+        return {row.number: unpack(bytes(row.public)) for row in self.rounds}
 
     @property
     def closed(self):
         """Return the released record of each closed round, as it is stored."""
-        return {row.number: bytes(row.released) for row in self.rounds if row.state != tables.OPEN}
+        return {row.round: bytes(row.released) for row in self.releases}
 
     @property
     def tells(self):
-        """Return the stretches that were told anything."""
-        return [row for row in self.cells if row.losses]
+        """Return the cells that were told anything."""
+        return [row for row in self.cells if row.closed]
 
     def counts(self):
         """Return how many losses were told, and given up, of all rounds."""
-        told, missing = (sum(getattr(row, name) for row in self.cells) for name in ("told", "missing"))
-        return {"told": self.head.told + told, "forgotten": self.head.forgotten + missing}
+        told = sum(row.told for row in self.releases) + sum(row.closed - row.missing for row in self.cells)
+        missing = sum(row.missing for row in (*self.releases, *self.cells))
+        return {"told": told, "forgotten": missing}
 
     def told(self):
-        """Return the integer of every (round, slot) that waits for its round; None if it was forgotten."""
+        """Return the integer of every place that waits for its round; None if it was forgotten."""
         found = {}
-        for row in self.tells:
-            for slots, integers in entries(row.round, bytes(row.losses)):
-                values = [None] * len(slots) if integers is None else integers.tolist()
-                for slot, value in zip(slots.tolist(), values, strict=True):
-                    assert (row.round, slot) not in found, "an event is stored twice"
-                    found[row.round, slot] = value
+        for row in self.cells:
+            slots = np.frombuffer(bytes(row.slots), dtype=">i4").astype(np.int64)
+            for slot, value in enumerate(slots.tolist()):
+                if value >= -(2**31) + 4:
+                    found[row.cell * 256 + slot] = value
+                elif value == -(2**31) + 1:
+                    found[row.cell * 256 + slot] = None
         return found
 
 
-def _of(table, study, order):
-    return select(table).where(table.c.study == study).order_by(order)
+def text_of(url, incarnation, place, name="study"):
+    """Return the id of a place as the study would hand it out."""
+    return TextIds(bytes(Look(url, name).head.secret)).text(incarnation << PLACES | place)
+
+
+def set_clock(monkeypatch, now):
+    """Let the clock that processes share show what `now()` returns."""
+    for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
+        monkeypatch.setattr(kind, "now", lambda self: now())
+
+
+def lease_ahead(monkeypatch):
+    """Let whoever asks one by one lease for calls to come, from the second call on, however slow the machine is."""
+    monkeypatch.setattr(_leasing, "_SOON", float("inf"))
+    monkeypatch.setattr(_leasing, "_OFTEN", 0)
 
 
 def execute(url, statement, **parameters):
-    """Change the storage behind the library's back."""
-    engine = create_engine(url, poolclass=NullPool)
-    with engine.begin() as connection:
-        connection.execute(text(statement), parameters)
-    engine.dispose()
+    """Change the storage behind the library's back; write :name for a value."""
+    with connected(url) as connection:
+        if not isinstance(connection, sqlite3.Connection):
+            statement = re.sub(r":([a-z_]+)", r"%(\1)s", statement)
+        connection.execute(statement, parameters)
 
 
 def path_of(url):
@@ -182,47 +143,42 @@ def raw(url):
     return sqlite3.connect(path_of(url), isolation_level=None)
 
 
-class Watched:
-    """A driver's connection that says what it is about to execute, and what it has executed."""
-
-    def __init__(self, raw, before, after):
-        self._raw, self._before, self._after = raw, before, after
-
-    def execute(self, statement, *values):
-        self._before(statement)
-        found = self._raw.execute(statement, *values)
-        self._after(statement)
-        return found
-
-    def executemany(self, statement, values):
-        self._before(statement)
-        if hasattr(self._raw, "executemany"):
-            self._raw.executemany(statement, values)
-        else:  # a server's connection has it in its cursor
-            with self._raw.cursor() as cursor:
-                cursor.executemany(statement, values)
-        self._after(statement)
-
-    def cursor(self):
-        return contextlib.nullcontext(self)
-
-    def __getattr__(self, name):
-        return getattr(self._raw, name)
-
-
 def nothing(statement):
     """Do nothing about a statement."""
 
 
 def watch(before=nothing, after=nothing, put=setattr):
-    """Have functions told of every statement that goes to a driver without SQLAlchemy."""
-    driver_of = storage.driver_of
+    """Have functions told of every statement that goes to a driver, and of BEGIN and COMMIT."""
+    for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
+        for name, said in (("_execute", None), ("_begin", "BEGIN"), ("_commit", "COMMIT")):
+            put(kind, name, _watched(getattr(kind, name), said, before, after))
+    put(postgresql.PostgresServer, "batch", _watched_batch(postgresql.PostgresServer.batch, before, after))
 
-    def watched(connection):
-        return Watched(driver_of(connection), before, after)
 
-    for module in (storage, engine):
-        put(module, "driver_of", watched)
+def _watched_batch(method, before, after):
+    """Have them told of statements that go together: of all before the first, and of all after the last."""
+
+    def watched(self, steps):
+        together = [statement for statement, _ in steps] if len(steps) > 1 else []
+        for statement in together:
+            before(statement)
+        found = method(self, steps)
+        for statement in together:
+            after(statement)
+        return found
+
+    return watched
+
+
+def _watched(method, said, before, after):
+    def watched(self, first, *values):
+        statement = said or first
+        before(statement)
+        found = method(self, first, *values)
+        after(statement)
+        return found
+
+    return watched
 
 
 class Backup:
@@ -235,24 +191,18 @@ class Backup:
             with contextlib.closing(sqlite3.connect(path_of(url))) as source:
                 source.backup(self.copy)
             return
-        with self._server() as connection:
-            self.rows = {table: connection.execute(select(table)).all() for table in tables.metadata.sorted_tables}
+        with connected(url) as connection:
+            self.tables = {one: rows(connection, f"SELECT * FROM sottovoce_{one}") for one in schema.TABLES}
 
     def put_back(self):
         if self.url.startswith("sqlite"):
             with contextlib.closing(sqlite3.connect(path_of(self.url))) as target:
                 self.copy.backup(target)
             return
-        with self._server() as connection:
-            for table in reversed(tables.metadata.sorted_tables):
-                connection.execute(table.delete())
-            for table, rows in self.rows.items():
-                for row in rows:
-                    connection.execute(table.insert().values(**row._mapping))
-
-    @contextlib.contextmanager
-    def _server(self):
-        engine = create_engine(self.url, poolclass=NullPool)
-        with engine.begin() as connection:
-            yield connection
-        engine.dispose()
+        with connected(self.url) as connection:
+            for table in reversed(schema.TABLES):
+                connection.execute(f"DELETE FROM sottovoce_{table}")
+            for table, found in self.tables.items():
+                for row in found:
+                    marks = ", ".join(["%s"] * len(row))
+                    connection.execute(f"INSERT INTO sottovoce_{table} VALUES ({marks})", tuple(row))

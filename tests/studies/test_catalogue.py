@@ -4,12 +4,10 @@ import time
 
 import numpy as np
 import pytest
-from sqlalchemy import create_engine, text
-from study_tools import ball
+from study_tools import ball, execute, set_clock
 
 import sottovoce as sv
 from sottovoce.studies import Catalogue, Study, list_studies
-from sottovoce.studies.database.storage import Storage
 
 
 def made(opened, url, name, **options):
@@ -45,9 +43,9 @@ def test_a_round_that_nobody_closes_is_overdue(sqlite_url, opened, monkeypatch):
     actions = study.ask_round()
     study.tell(actions.ids[1:], np.full(len(actions) - 1, 0.5))
     made(opened, sqlite_url, "patient", patience=None).ask_round()
-    monkeypatch.setattr(Storage, "now", lambda self, connection: time.time() + 3000.0)
+    set_clock(monkeypatch, lambda: time.time() + 3000.0)
     assert [one.overdue for one in list_studies(sqlite_url)] == [0, 0]
-    monkeypatch.setattr(Storage, "now", lambda self, connection: time.time() + 7200.0)
+    set_clock(monkeypatch, lambda: time.time() + 7200.0)
     assert [one.overdue for one in list_studies(sqlite_url)] == [1, 0]
 
 
@@ -66,10 +64,8 @@ def test_a_study_made_anew_under_an_old_number_is_read_again(sqlite_url, opened)
     made(opened, sqlite_url, "first").close()
     with Catalogue(sqlite_url) as catalogue:
         assert catalogue.entries()[0].horizon == 100_000
-        engine = create_engine(sqlite_url)
-        with engine.begin() as connection:
-            connection.execute(text("DELETE FROM sottovoce_heads"))
-        engine.dispose()
+        for table in ("streams", "books"):
+            execute(sqlite_url, f"DELETE FROM sottovoce_{table}")
         made(opened, sqlite_url, "second", horizon=777).close()
         assert [(one.name, one.horizon) for one in catalogue.entries()] == [("second", 777)]
 

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 from study_tools import integer_of, losses_of, path_of, place, raw, sums
 
-from sottovoce.studies.session import gathering
+import sottovoce as sv
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.rounds.round import UNUSED
 
 PAGES = ("", "-wal", "-shm")
 HEADER = re.compile(rb"svr1.{20}", re.DOTALL)
@@ -16,8 +19,8 @@ HEADER = re.compile(rb"svr1.{20}", re.DOTALL)
 
 
 def planted(ids):
-    """Return the stored encodings of losses, which are at home nowhere else: little-endian integers of 32 bits."""
-    return {one: integer_of(*place(one)[1:]).to_bytes(4, "little") for one in ids}
+    """Return the stored encodings of losses, which are at home nowhere else: big-endian integers of 32 bits."""
+    return {one: integer_of(place(one)[1]).to_bytes(4, "big") for one in ids}
 
 
 def found(url, patterns):
@@ -32,8 +35,13 @@ def wide(**changes):
     return sums(**changes)
 
 
+def round_of(one):
+    """Return the number of a small round: each begins a cell of its own."""
+    return place(one)[1] >> 8
+
+
 def distinct(ids):
-    return [one for one in ids if integer_of(*place(one)[1:]) > 65_536]
+    return [one for one in ids if integer_of(place(one)[1]) > 65_536]
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
@@ -83,32 +91,37 @@ def test_no_trace_is_left_among_the_losses_of_other_rounds(seed, opened, sqlite_
         study.tell(mine, losses_of(mine))
         seen.update(mine)
         closed = study.round
-        gone = [one for one in distinct(seen) if place(one)[1] < closed]
-        still = {integer_of(*place(one)[1:]) for one in seen if place(one)[1] >= closed}
-        gone = [one for one in gone if integer_of(*place(one)[1:]) not in still]
+        gone = [one for one in distinct(seen) if round_of(one) < closed]
+        still = {integer_of(place(one)[1]) for one in seen if round_of(one) >= closed}
+        gone = [one for one in gone if integer_of(place(one)[1]) not in still]
         if len(waiting) % 7 == 0 or not waiting:
             assert found(sqlite_url, planted(gone)) == set(), f"after round {closed}"
     assert study.round == 50
 
 
-def test_erasure_waits_for_a_reader_and_is_done_later(opened, sqlite_url):
+@pytest.mark.parametrize("call", ["status", "ask", "tell", "forget"])
+def test_erasure_waits_for_a_reader_and_is_done_later(call, opened, sqlite_url):
     study = opened(sqlite_url, **wide())
     block = study.ask_round()
     patterns = planted(distinct(block.ids))
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
     reader = raw(sqlite_url)
     reader.execute("BEGIN")
-    assert reader.execute("SELECT count(*) FROM sottovoce_cells WHERE told > 0").fetchone() == (1,)
+    assert reader.execute("SELECT count(*) FROM sottovoce_cells WHERE closed > 0").fetchone() == (1,)
     study.tell(block.ids[-1], 0.5)
     status = study.status()
     assert (status.round, status.erasure_pending) == (1, 1)
     assert "erasure  pending for 1 rounds" in str(status)
     assert found(sqlite_url, patterns)  # the reader's view of the past needs them
-    study.tell(study.ask().id, 0.5)  # work goes on meanwhile
+    ids = study.ask(3).ids
+    study.tell(ids[0], 0.5)  # work goes on meanwhile
+    assert found(sqlite_url, patterns)
     reader.execute("COMMIT")
     reader.close()
-    assert study.status().erasure_pending == 0
+    calls = {"tell": lambda: study.tell(ids[1], 0.5), "forget": lambda: study.forget(ids[2])}
+    calls.get(call, getattr(study, call))()
     assert found(sqlite_url, patterns) == set()
+    assert study.status().erasure_pending == 0
 
 
 def test_erasure_that_a_process_left_undone_is_done_by_the_next(opened, sqlite_url, monkeypatch):
@@ -116,7 +129,7 @@ def test_erasure_that_a_process_left_undone_is_done_by_the_next(opened, sqlite_u
     block = study.ask_round()
     patterns = planted(distinct(block.ids))
     with monkeypatch.context() as patch:
-        patch.setattr("sottovoce.studies.database.storage.Storage.erase", lambda self: False)
+        patch.setattr("sottovoce.rounds.stores.sql.sqlite.SqliteFile.erase", lambda self: False)
         study.tell(block.ids[:6], losses_of(block.ids[:6]))
         study.tell(block.ids[6:], losses_of(block.ids[6:]))
         assert study.status().erasure_pending == 1
@@ -131,7 +144,7 @@ def test_forgotten_rounds_and_dropped_lives_leave_nothing(opened, sqlite_url):
     patterns = planted(distinct(block.ids))
     study.tell(block.ids[:10], losses_of(block.ids[:10]))
     study.tell(block.ids[12:20], losses_of(block.ids[12:20]))
-    first = {one: pattern for one, pattern in patterns.items() if place(one)[1] == 0}
+    first = {one: pattern for one, pattern in patterns.items() if round_of(one) == 0}
     study.forget(block.ids[10:12])
     assert study.round == 1
     assert found(sqlite_url, first) == set()
@@ -152,21 +165,26 @@ def test_an_unreleased_last_round_is_erased_as_well(opened, sqlite_url):
     assert np.array_equal(study.point, study.domain.center)
 
 
-def test_the_losses_in_memory_are_overwritten_with_the_release(opened, sqlite_url, monkeypatch):
-    study = opened(sqlite_url, **sums())
+@pytest.mark.parametrize("where", ["memory", "storage"])
+def test_the_losses_in_memory_are_overwritten_with_the_release(where, opened, sqlite_url, monkeypatch):
+    study = opened(sqlite_url, **sums()) if where == "storage" else sv.PrivateBandit(**sums())
     block = study.ask(12)
-    study.tell(block.ids[:11], losses_of(block.ids[:11]))
-    held, summed = [], gathering._summed
+    study.tell(block.ids[:11], np.arange(1, 12) / 16)
+    held, compute, draw = [], BanditPolicy.compute, Epoch.draw_noise
 
-    def watched(connection, number, live, values, states):
-        assert values.any()
-        held.append(values)
-        held.append(summed(connection, number, live, values, states))
-        assert held[1].complete().products.any()
-        return held[1]
+    def computed(policy, one, slots):
+        assert (slots > 0).any()
+        held.append(slots)
+        return compute(policy, one, slots)
 
-    monkeypatch.setattr(gathering, "_summed", watched)
+    def drawn(epoch, products, before):
+        assert products.any()
+        held.append(products)
+        return draw(epoch, products, before)
+
+    monkeypatch.setattr(BanditPolicy, "compute", computed)
+    monkeypatch.setattr(Epoch, "draw_noise", drawn)
     study.tell(block.ids[11], 0.5)
-    values, sums_of_round = held
-    assert not values.any()
-    assert not sums_of_round.complete().products.any()
+    slots, products = held
+    assert (slots == UNUSED).all()
+    assert not products.any()

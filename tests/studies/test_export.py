@@ -1,14 +1,13 @@
 """An export holds what was released and what is public: all of it, and nothing else."""
 
 import json
-import sqlite3
 
 import numpy as np
 import pytest
+from study_tools import Look
 
 import sottovoce as sv
-from sottovoce.studies import export, export_lines
-from sottovoce.studies.database.cells import entries
+from sottovoce.studies import export_lines
 
 OPTIONS = {
     "domain": sv.domains.Birkhoff(3),
@@ -50,7 +49,7 @@ def test_an_export_says_what_the_study_was_made_with_and_where_it_stands(study, 
 
 def test_an_export_has_every_closed_round_as_it_was_played(study, way):
     played = study.ask(10)  # a fourth round, open
-    found = export(study)["rounds"]
+    found = study.export()["rounds"]
     assert [one["round"] for one in found] == [0, 1, 2]
     assert [one["first_event"] for one in found] == np.cumsum([0] + [one["size"] for one in found[:-1]]).tolist()
     assert all(one["state"] == "released" and one["missing"] == 2 for one in found)
@@ -67,10 +66,7 @@ def test_an_export_holds_no_loss_of_an_open_round(study, tmp_path):
     actions = study.ask_round()
     wanted = actions.ids[actions.wants_loss]
     study.tell(wanted[:-1], np.linspace(0.2, 0.7, len(wanted) - 1))
-    connection = sqlite3.connect(tmp_path / "study.db")
-    stored = connection.execute("SELECT round, losses FROM sottovoce_cells").fetchall()
-    connection.close()
-    integers = [one for number, data in stored for _, told in entries(number, data) for one in told.tolist()]
+    integers = list(Look(f"sqlite:///{tmp_path}/study.db", "a").told().values())
     assert len(integers) == len(wanted) - 1
     text = json.dumps(study.export())
     assert not any(str(one) in text for one in integers)
@@ -80,7 +76,7 @@ def test_a_dropped_round_is_exported_without_numbers(study, tmp_path):
     study.ask(5)
     study.close()
     with sv.Study.open(f"sqlite:///{tmp_path}/study.db", name="a", restored=True) as again:
-        last = export(again)["rounds"][-1]
+        last = again.export()["rounds"][-1]
     assert (last["state"], last["size"], last["missing"]) == ("dropped", 5, None)
     assert "released" not in last
 

@@ -1,38 +1,40 @@
 """Temporary files, lax servers, errors that mislead or tell too much, calls out of turn."""
 
-import sqlite3
+import collections
 import threading
 
-import numpy as np
 import pytest
-from sqlalchemy.exc import OperationalError
-from study_tools import Look, ball, losses_of, path_of, sums
+from study_tools import Look, ball, losses_of, raw, sums, text_of, watch
 
 import sottovoce as sv
 from sottovoce.errors import RoundClosed, StorageError, StudyBehind
-from sottovoce.studies.calls.ids import sign
-from sottovoce.studies.database.storage import Storage, driver_of
-from sottovoce.studies.session.counters import AUTO
+from sottovoce.rounds.stores.sql.database import open_database
+from sottovoce.rounds.stores.sql.store import SqlStore
+from sottovoce.studies.opening import AUTO
 
 
-def test_no_temporary_file_ever_holds_losses(opened, sqlite_url):
-    """SQLite sorts in memory; and the queries for losses have an index in order, so there is nothing to sort."""
-    study = opened(sqlite_url, **sums())
-    plans = []
-    with study._session.storage.transaction() as connection:
-        assert connection.exec_driver_sql("PRAGMA temp_store").scalar() == 2
-        table, raw = study._session.cells(connection), driver_of(connection)
-
-        class Explaining:
-            def execute(self, statement, values):
-                plans.append(" ".join(str(row) for row in raw.execute(f"EXPLAIN QUERY PLAN {statement}", values)))
-                return raw.execute(statement, values)
-
-        table._raw = Explaining()
-        table.covering(1, 0, np.array([0, 5]))
-        table.of_round(0)
-    assert len(plans) == 2
-    assert not any("TEMP B-TREE" in plan for plan in plans)
+def test_no_temporary_file_ever_holds_losses(opened, sqlite_url, monkeypatch):
+    """SQLite sorts in memory; and what reads losses has an index in order, so there is nothing to sort."""
+    study, sent = opened(sqlite_url, patience=5, **sums()), set()
+    assert study._base.run("PRAGMA temp_store") == [(2,)]
+    watch(sent.add, put=monkeypatch.setattr)
+    ids = study.ask(60).ids
+    study.forget(ids[3])
+    study.tell(ids[20:40:3], losses_of(ids[20:40:3]))
+    study.tell(ids[:12][::-1], losses_of(ids[:12]), late="drop")
+    study.ask(30)
+    study.ask()
+    study.outstanding()
+    study.verify()
+    assert study.round > 2
+    reading = [one for one in sent if "slots" in one and one.startswith("SELECT")]
+    assert len(reading) > 3
+    database, anything = raw(sqlite_url), collections.defaultdict(int)
+    for statement in reading:
+        values = anything if ":" in statement else [0] * statement.count("?")
+        plan = " ".join(str(row) for row in database.execute(f"EXPLAIN QUERY PLAN {statement}", values))
+        assert "TEMP B-TREE" not in plan, statement
+    database.close()
 
 
 @pytest.mark.parametrize(
@@ -47,47 +49,29 @@ def test_uris_that_undo_locks_or_permissions_are_refused(url, opened, tmp_path, 
 
 def test_a_server_that_forgets_commits_is_told_not_to(opened, postgres_url):
     lax = postgres_url + ("%20" if "options=" in postgres_url else "?options=") + "-csynchronous_commit%3Doff"
-    storage = Storage(lax)
-    with storage.transaction() as connection:
-        assert connection.exec_driver_sql("SHOW synchronous_commit").scalar() == "on"
-        assert connection.exec_driver_sql("SHOW transaction_isolation").scalar() == "read committed"
-    storage.close()
-
-
-def no_room(*_):
-    raise OperationalError("UPDATE", None, sqlite3.OperationalError("database or disk is full"))
+    base = open_database(lax)
+    for setting, expected in (("synchronous_commit", "on"), ("transaction_isolation", "read committed")):
+        assert base.transaction(lambda setting=setting: base.run(f"SHOW {setting}")) == [(expected,)]
+    base.close()
 
 
 def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url, monkeypatch):
     study = opened(sqlite_url, **sums())
     ids = study.ask(12).ids
+
+    def no_room(*_):
+        raise StorageError("database or disk is full")
+
     with monkeypatch.context() as patch:
-        patch.setattr("sottovoce.studies.calls.closing._close_next", no_room)  # and so all closing of rounds
+        patch.setattr(SqlStore, "release", no_room)
         study.tell(ids, losses_of(ids))  # on record, though its round cannot be closed
         assert len(study.ask(5)) == 5  # nor is any action lost
-        with pytest.raises(StorageError, match="full"):
-            study.status()  # that closing fails can be seen here
-    assert Look(sqlite_url).head.asked == 17
+        for looking in (study.status, study.outstanding, study.recommend, study.course):
+            with pytest.raises(StorageError, match="full"):  # that closing fails can be seen here
+                looking()
+    assert Look(sqlite_url).head.clock == 17
     assert study.status().round == 1
     assert study.status().told == 12
-
-
-def test_an_errors_context_holds_no_loss(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    ids = study.ask(3).ids
-    with sqlite3.connect(path_of(sqlite_url)) as connection:
-        connection.execute("ALTER TABLE sottovoce_cells RENAME COLUMN losses TO others")
-    connection.close()
-    with pytest.raises(StorageError) as refused:
-        study.tell(ids, [0.1, 0.2, 0.3])
-    seen, waiting = set(), [refused.value]
-    while waiting:
-        error = waiting.pop()
-        if error is None or id(error) in seen:
-            continue
-        seen.add(id(error))
-        assert not getattr(error, "params", None)
-        waiting += [error.__context__, error.__cause__, getattr(error, "orig", None)]
 
 
 @pytest.mark.parametrize("repeat", ["ignore", "error"])
@@ -110,11 +94,11 @@ def test_what_was_given_up_stays_given_up(repeat, opened, url):
 def test_an_id_that_is_too_new_is_noticed_among_old_ones(opened, url):
     study = opened(url, **sums())
     old = study.ask(3).ids.tolist()
-    (future,) = sign(study._found.key, 1, 9, [0])
+    future = text_of(url, 1, 9 * 256)
     with pytest.raises(StudyBehind):
         study.tell(future, 0.5)
     generation = study.status().generation
-    (future,) = sign(study._found.key, generation, 9, [0])
+    future = text_of(url, generation, 9 * 256)
     with pytest.raises(StudyBehind):
         study.tell([old[0], future], [0.5, 0.5])
     assert study.status().generation > generation
@@ -124,23 +108,19 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     """What follows from a release must not be used before it is committed, by another thread's call least of all."""
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
-    state, alone = study._session.state, []
-    close = type(state).close
+    other = threading.Thread(target=study.change, kwargs={"patience": 77})
+    kind, alone = type(study._policy), []
+    compute = kind.compute
 
-    def watched(self, connection, *facts):
-        other = threading.Thread(target=study.change, kwargs={"patience": 77})
+    def watched(self, *facts):
         other.start()
-        while not study._session.committer._waiting:
-            pass
-        close(self, connection, *facts)
-        alone.append(self.counters.patience)
-        others.append(other)
+        found = compute(self, *facts)
+        alone.append(Look(sqlite_url).head.patience)
+        return found
 
-    others = []
-    monkeypatch.setattr(type(state), "close", watched)
+    monkeypatch.setattr(kind, "compute", watched)
     study.tell(ids, losses_of(ids))
-    for other in others:
-        other.join(600)
+    other.join(600)
     assert alone == [AUTO]
     assert study.status().patience == 77
 

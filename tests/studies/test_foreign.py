@@ -3,12 +3,12 @@
 import sqlite3
 
 import pytest
-from sqlalchemy import event
-from study_tools import SOAK, Look, execute, losses_of, path_of, sums
+from study_tools import SOAK, Look, execute, losses_of, path_of, sums, watch
 
 from sottovoce.errors import StorageError, UnknownAction
+from sottovoce.rounds.stores.sql.schema import PREFIX
+from sottovoce.rounds.stores.sql.schema import TABLES as NAMES
 from sottovoce.studies import verify_stored
-from sottovoce.studies.database import tables
 
 KEEPING = {
     "trigger": (
@@ -31,7 +31,7 @@ KEEPING_ON_A_SERVER = {
         "CREATE RULE keeper AS ON INSERT TO {table} DO ALSO INSERT INTO kept VALUES (1)",
     ),
 }
-TABLES = [table.name for table in tables.metadata.sorted_tables]
+TABLES = [PREFIX + name for name in NAMES]
 
 
 def put(url, statements, table):
@@ -40,7 +40,7 @@ def put(url, statements, table):
 
 
 @pytest.mark.parametrize("kind", KEEPING)
-@pytest.mark.parametrize("table", ["sottovoce_cells", "sottovoce_heads", "sottovoce_rounds"])
+@pytest.mark.parametrize("table", ["sottovoce_cells", "sottovoce_books", "sottovoce_rounds"])
 def test_a_trigger_that_could_keep_losses_is_refused(kind, table, opened, sqlite_url):
     opened(sqlite_url, **sums()).close()
     put(sqlite_url, KEEPING[kind], table)
@@ -68,7 +68,7 @@ def test_a_trigger_that_comes_later_keeps_no_loss(opened, sqlite_url):
 
 
 @pytest.mark.parametrize("kind", KEEPING_ON_A_SERVER)
-@pytest.mark.parametrize("table", ["sottovoce_cells", "sottovoce_heads"])
+@pytest.mark.parametrize("table", ["sottovoce_cells", "sottovoce_books"])
 def test_a_servers_trigger_or_rule_is_refused(kind, table, opened, postgres_url):
     opened(postgres_url, **sums()).close()
     put(postgres_url, KEEPING_ON_A_SERVER[kind], table)
@@ -129,27 +129,23 @@ def test_ids_of_any_text_are_refused_as_unknown(one, opened, sqlite_url):
         assert len(str(refused.value)) < 300
 
 
-def most_parameters(opened, url, name, rounds):
-    """Return the most parameters that a statement has had while so many rounds were open, rebuilt and closed."""
-    most = [0]
-    study = opened(url, name, patience=None, **sums())
-    event.listen(
-        study._session.storage._engine,
-        "before_cursor_execute",
-        lambda connection, cursor, statement, parameters, *_: most.append(len(parameters)),
-    )
-    ids = study.ask(12 * rounds).ids
-    study.tell(ids[1:], losses_of(ids[1:]))  # the first round waits, and all after it
-    study._session.state.stale = True
-    assert study.status().open_rounds == rounds
-    study.tell(ids[0], losses_of(ids[:1])[0])
-    assert study.status().round == rounds
-    return max(most)
+def longest_statement(opened, url, name, rounds):
+    """Return how long the longest statement was while so many rounds were open, read elsewhere, and closed."""
+    lengths = []
+    with pytest.MonkeyPatch.context() as patch:
+        watch(lambda statement: lengths.append(len(statement)), put=patch.setattr)
+        study = opened(url, name, patience=None, **sums())
+        ids = study.ask(12 * rounds).ids
+        study.tell(ids[1:], losses_of(ids[1:]))  # the first round waits, and all after it
+        assert opened(url, name).status().open_rounds == rounds
+        study.tell(ids[0], losses_of(ids[:1])[0])
+        assert study.status().round == rounds
+    return max(lengths)
 
 
 def test_no_statement_has_a_parameter_for_each_round(opened, url):
     """Databases take some tens of thousands in a statement, and there may be any number of open rounds."""
-    assert most_parameters(opened, url, "few", 2) == most_parameters(opened, url, "many", 40)
+    assert longest_statement(opened, url, "few", 2) == longest_statement(opened, url, "many", 40)
 
 
 @pytest.mark.skipif(not SOAK, reason="minutes: make soak")
@@ -160,8 +156,8 @@ def test_more_rounds_may_be_open_than_a_statement_has_parameters(opened, sqlite_
     arguments = sums(horizon=10**6, probe_events=1, rate=0.5)
     study = opened(url, patience=None, **arguments)
     study.ask()  # whose loss never comes
-    while len(study._session.state.rounds) < many:
-        ids = study.ask(1000).ids
+    while study.status().open_rounds < many:
+        ids = study.ask(10_000).ids
         study.tell(ids, losses_of(ids))
     study.close()
     assert opened(url).status().open_rounds >= many

@@ -20,11 +20,10 @@ from study_tools import SOAK, Backup, Look, losses_of, place, sums, watch
 
 import sottovoce as sv
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
-from sottovoce.studies.database import _pulse as pulse
-from sottovoce.studies.database import storage
-from sottovoce.studies.database._files import FileReplaced
-from sottovoce.studies.database.storage import driver_of
-from sottovoce.studies.database.tables import DROPPED, RELEASED
+from sottovoce.rounds.stores.sql import _pulse as pulse
+from sottovoce.rounds.stores.sql import postgresql, sqlite
+from sottovoce.rounds.stores.sql._files import FileReplaced
+from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 
 TIMES = {"sqlite": 60 if SOAK else 2, "postgresql": 20 if SOAK else 1}
 pytestmark = pytest.mark.timeout(1800 if SOAK else 900)
@@ -41,7 +40,7 @@ def warm(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     """Patience with those who hold an SQLite file is short; children inherit this."""
-    monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 0.3)
+    monkeypatch.setattr("sottovoce.rounds.stores.sql.database.BUSY_SECONDS", 0.3)
 
 
 def times(url):
@@ -154,15 +153,6 @@ def stopping(after, late, work):
             if left[0] == -1:
                 os.kill(os.getpid(), signal.SIGSTOP)
 
-        make = storage.create_engine
-
-        def watched(*positional, **named):
-            engine = make(*positional, **named)
-            storage.event.listen(engine, "after_cursor_execute" if late else "before_cursor_execute", count)
-            storage.event.listen(engine, "commit", count)
-            return engine
-
-        storage.create_engine = watched
         watch(**{"after" if late else "before": count})
         work(report)
 
@@ -172,7 +162,7 @@ def stopping(after, late, work):
 def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url, monkeypatch):
     """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
     if not url.startswith("sqlite"):
-        monkeypatch.setattr("sottovoce.studies.database.storage.BUSY_SECONDS", 300.0)
+        monkeypatch.setattr("sottovoce.rounds.stores.sql.database.BUSY_SECONDS", 300.0)
     sv.Study.open(url, name="study", **sums()).close()
     history, worked, stops = History(url), 0, 0
     for turn in range(0, 60, 1 if SOAK else (14 if url.startswith("sqlite") else 29)):
@@ -210,46 +200,64 @@ def impatient(url, seed):
 
 
 def test_who_computes_within_a_transaction_says_that_it_is_alive(postgres_url, opened, monkeypatch):
-    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 0.05)
+    monkeypatch.setattr("sottovoce.rounds.stores.sql._pulse.BEAT_SECONDS", 0.05)
     study = opened(postgres_url, **sums())
 
-    def compute(connection):
-        mine, seen = driver_of(connection).info.backend_pid, set()
+    base = study._store._base
+
+    def compute():
+        mine, seen = base._raw.info.backend_pid, set()
         with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as other:
             query = "SELECT state_change FROM pg_stat_activity WHERE pid = %s"
             wait_until(lambda: seen.add(other.execute(query, (mine,)).fetchone()) or len(seen) > 3)
 
-    study._session.submit(compute)
+    base.transaction(compute)
     assert len(study.ask(3)) == 3
 
 
+def standing_still(study, url, *, beats, then, times):
+    """Return work that stands still within a transaction, so often, until the server has ended it."""
+    base, left = study._store._base, [times]
+
+    def work():
+        raw = base._raw
+        base.run("UPDATE sottovoce_books SET clock = clock + 1")
+        if not left[0]:
+            return "done"
+        left[0] -= 1
+        base.run("SET idle_in_transaction_session_timeout = 100")
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as other:
+            query = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
+            wait_until(lambda: other.execute(query, (raw.info.backend_pid,)).fetchone() is None)
+        if beats:
+            wait_until(lambda: base._pulse.failure is not None)
+        return base.run("SELECT 1") if then == "a statement" else None
+
+    return work
+
+
 @pytest.mark.parametrize("then", ["a statement", "a commit"])
-@pytest.mark.parametrize("first", ["the process", "its pulse"])
-def test_a_server_ends_a_transaction_that_stands_still_and_the_caller_learns_why(
-    first, then, postgres_url, opened, monkeypatch
+@pytest.mark.parametrize("beats", [False, True])
+def test_a_server_ends_a_transaction_that_stands_still_and_nothing_of_it_is_on_record(
+    beats, then, postgres_url, opened, monkeypatch
 ):
     """Whoever meets the end first: a beat that meets it takes the server's reason with it, and hands it on."""
-    monkeypatch.setattr("sottovoce.studies.database._pulse.BEAT_SECONDS", 600.0 if first == "the process" else 1.0)
+    monkeypatch.setattr("sottovoce.rounds.stores.sql._pulse.BEAT_SECONDS", 1.0 if beats else 600.0)
     opened(postgres_url, **sums()).close()
     still = opened(postgres_url)
-
-    def stand_still(connection):
-        still._session.state.counters.told = 5
-        raw = driver_of(connection)
-        mine = raw.info.backend_pid
-        connection.exec_driver_sql("SET idle_in_transaction_session_timeout = 100")
-        with psycopg.connect(postgres_url.replace("+psycopg", ""), autocommit=True) as other:
-            query = "SELECT 1 FROM pg_stat_activity WHERE pid = %s"
-            wait_until(lambda: other.execute(query, (mine,)).fetchone() is None)
-        if first == "its pulse":
-            wait_until(lambda: raw.closed)
-        if then == "a statement":
-            connection.exec_driver_sql("SELECT 1")
-
-    with pytest.raises(StorageError, match=r"stood still within a transaction, .*nothing was changed") as refused:
-        still._session.submit(stand_still)
+    words = "stood still within a transaction, .*nothing was changed" if beats else "will be known when it is reached"
+    with pytest.raises(StorageError, match=words) as refused:
+        still._store._base.transaction(standing_still(still, postgres_url, beats=beats, then=then, times=10))
     assert refused.value.__cause__ is None
-    assert still.status().told == 0
+    assert still.status().asked == 0
+    assert still.verify().ok
+
+
+def test_a_transaction_that_ends_before_its_commit_is_carried_out_again(postgres_url, opened, monkeypatch):
+    monkeypatch.setattr("sottovoce.rounds.stores.sql._pulse.BEAT_SECONDS", 600.0)
+    study = opened(postgres_url, **sums())
+    work = standing_still(study, postgres_url, beats=False, then="a statement", times=2)
+    assert study._store._base.transaction(work) == "done"
 
 
 def wait_until(condition, seconds=600.0):
@@ -272,7 +280,7 @@ def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twic
         backup, before = Backup(url), Look(url)
         for _ in range(rng.randint(1, 5)):
             turn(rng, studies, handed_out)
-        released = {row.number for row in Look(url).rounds if row.state == RELEASED}
+        released = {row.round for row in Look(url).releases if row.state == RELEASED}
         changed = Look(url).head.version != before.head.version
         backup.put_back()
         rng.shuffle(studies)
@@ -285,11 +293,11 @@ def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twic
         assert behind == changed  # one of them begins a new life, and all others are in it
         noticed += behind
         look = Look(url)
-        assert (look.head.generation in lives) == (not changed)
-        lives.add(look.head.generation)
-        once_open = {row.number for row in before.rounds if row.state == "open"}
+        assert (look.head.incarnation in lives) == (not changed)
+        lives.add(look.head.incarnation)
+        once_open = {row.number for row in before.rounds if row.open}
         if changed:  # what the backup held of open rounds, some of them released since, is released no more
-            states = {row.number: row.state for row in look.rounds}
+            states = {row.round: row.state for row in look.releases}
             assert all(states.get(number, DROPPED) == DROPPED for number in once_open & released)
         assert studies[0].verify().ok
         tally("rolled back under three processes", url, "a new life" if changed else "nothing had changed")
@@ -321,7 +329,8 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
                 study.ask()
             own_server.start()
             look = Look(url)
-            assert all(place(one)[1] in look.closed or place(one)[1:] in look.told() for one in acknowledged)
+            closed = {one for row in look.rounds if not row.open for one in range(row.first, row.first + row.size)}
+            assert {place(one)[1] for one in acknowledged} <= closed | look.told().keys()
             study.tell(ids[9:], losses_of(ids[9:]))
             acknowledged += ids[9:]
             tally("server stopped" if how == signal.SIGINT else "server crashed", url, "nothing lost")
@@ -384,13 +393,15 @@ def test_clocks_that_jump_lose_nothing_and_hold_up_nobody(url, monkeypatch):
     history = History(url)
     for number in range(times(url)):
         jumps = random.Random(number)
-        monkeypatch.setattr(
-            storage.Storage, "now", lambda *_, jumps=jumps: time.time() + jumps.choice((0.0, -3600.0, 86400.0, -5.0))
-        )
+        for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
+            monkeypatch.setattr(
+                kind, "now", lambda *_, jumps=jumps: time.time() + jumps.choice((0.0, -3600.0, 86400.0, -5.0))
+            )
         children = [Child(stubborn(url, 10 * number + which)) for which in range(3)]
         for child in children:
             history.hear(child.finish()[0])
-        monkeypatch.setattr(storage.Storage, "now", lambda *_: time.time() - 7200.0)
+        for kind in (sqlite.SqliteFile, postgresql.PostgresServer):
+            monkeypatch.setattr(kind, "now", lambda *_: time.time() - 7200.0)
         history.recover()
         tally("clocks that jump", url, "nothing lost")
     with sv.Study.open(url, name="study") as study:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from study_tools import ball, believing, curved
+from small_studies import ball, believing, curved
 
 import sottovoce as sv
 from sottovoce.privacy import Noise, SecureNoise

@@ -5,7 +5,7 @@ from study_tools import Look, ball, losses_of, place, probing, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError
-from sottovoce.studies.database import cells
+from sottovoce.rounds.stores.sql._slots import Slots
 
 
 def test_any_process_lists_what_is_outstanding_after_a_restart_too(opened, url):
@@ -17,7 +17,7 @@ def test_any_process_lists_what_is_outstanding_after_a_restart_too(opened, url):
     found = opened(url).outstanding()
     expected = [*ids[:3], *ids[20:25], *ids[27:]]
     assert found.ids.tolist() == expected
-    assert found.rounds.tolist() == [place(one)[1] for one in expected]
+    assert found.rounds.tolist() == [place(one)[1] // 256 for one in expected]  # rounds begin cells
     assert found.ages.tolist() == [29 - ids.tolist().index(one) for one in expected]
     assert next(iter(found)) == (ids[0], 0, 29)
     assert len(found) == opened(url).status().outstanding == 11
@@ -81,11 +81,10 @@ def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monke
     """Many rounds wait: asking, telling and looking count as many slots as they touch, not as many as there are."""
     study = opened(sqlite_url, patience=None, **ball(batch_size=2000, horizon=10**6))
     study.ask(100_000)
-    looked = []
-    cell_of = cells.cell_of
-    monkeypatch.setattr(cells, "cell_of", lambda *row: looked.append(row[2]) or cell_of(*row))
+    looked, unpacked = [], Slots.unpacked
+    monkeypatch.setattr(Slots, "unpacked", lambda self, data: looked.append(len(data) // 4) or unpacked(self, data))
     ids = study.ask(10).ids
     study.tell(ids, losses_of(ids))
     assert study.status().outstanding == 100_000
-    assert sum(looked) <= 2 * 2000  # of the cells that are told
-    assert Look(sqlite_url).head.asked == 100_010
+    assert sum(looked) <= 2 * 256  # of the cells that are told
+    assert Look(sqlite_url).head.clock == 100_010

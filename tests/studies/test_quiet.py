@@ -35,7 +35,7 @@ def records():
             found.append(f"{record.getMessage()} {record.args!r} {record.exc_info!r}")
 
     keeper, before = Keeper(), {}
-    names = [None, "sqlalchemy", "sqlalchemy.engine", "sqlalchemy.engine.Engine", "sqlalchemy.pool", "psycopg"]
+    names = [None, "psycopg", "sottovoce"]
     for name in names:
         logger = logging.getLogger(name)
         before[name] = logger.level
@@ -48,6 +48,8 @@ def records():
 
 
 def test_logs_and_warnings_hold_no_loss(opened, url, records, capsys):
+    logging.getLogger("sottovoce").debug("somebody listens")
+    assert len(records) == 1
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         study, other = opened(url, repeat="ignore", **sums()), opened(url)
@@ -61,7 +63,6 @@ def test_logs_and_warnings_hold_no_loss(opened, url, records, capsys):
         for bad in ([LOSS, np.nan], ["x", LOSS]):
             with pytest.raises(sv.errors.InvalidLoss):
                 study.tell(study.ask(2).ids, bad)
-    assert len(records) > 20  # somebody was listening
     out = capsys.readouterr()
     words = "\n".join([*records, *(str(one.message) for one in warned), out.out, out.err])
     assert traces(words) == []
@@ -71,17 +72,17 @@ def test_status_and_representations_hold_no_loss(opened, url):
     study = opened(url, **sums(privacy=sv.PureDP(1.0)))
     ids = study.ask(20).ids
     study.tell(ids, np.full(20, LOSS))
-    live = study._session.state.rounds
     words = [
         str(study.status()),
         repr(study.status()),
         repr(study),
         str(study.privacy),
-        repr(live),
-        repr(study._session),
+        str(study.outstanding()),
+        repr(study._store),
+        repr(study._store.open_rounds()),
+        repr(vars(study._store)),
     ]
     assert traces("\n".join(words)) == []
-    assert "LossGrid" not in repr(live[1].open)
 
 
 def test_a_failing_statement_says_nothing_of_its_parameters(opened, url):
@@ -93,10 +94,8 @@ def test_a_failing_statement_says_nothing_of_its_parameters(opened, url):
         with pytest.raises(sv.errors.StorageError) as refused:
             call()
         assert refused.value.__cause__ is None
-        assert refused.value.__suppress_context__
+        assert refused.value.__context__ is None
         assert traces(str(refused.value)) == []
-        assert traces(repr(refused.value.__context__)) == []  # parameters are hidden there, too
     execute(url, "ALTER TABLE elsewhere RENAME TO sottovoce_cells")
     study.tell(ids, np.full(5, LOSS))
     assert set(Look(url).told().values()) == {INTEGER}
-    assert study._session.storage._engine.hide_parameters

@@ -81,11 +81,10 @@ def test_what_is_believed_is_that_of_the_optimizer_in_memory(url):
 
 def test_plans_without_a_model_have_no_posterior_and_say_so(url):
     with sv.Study.open(url, name="spring", **options(exploration="designs")) as study:
-        with pytest.raises(ValueError, match="nothing was asked"):
-            study.posterior()
-        play(study, 100)
-        with pytest.raises(ValueError, match=r"explores by 'designs'.*exploration='posterior' has one"):
-            study.posterior()
+        for _ in range(2):
+            with pytest.raises(ValueError, match=r"explores by 'designs'.*exploration='posterior' has one"):
+                study.posterior()
+            play(study, 100)
 
 
 def test_the_status_says_whether_the_model_fits(url):

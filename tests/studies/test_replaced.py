@@ -1,10 +1,12 @@
 """A file that is unlinked or replaced under an open study: nothing is acknowledged into nothing."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
 import stat
 from pathlib import Path
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from study_tools import Look, ball, losses_of, path_of, sums, watch
 import sottovoce as sv
 from sottovoce._records import unpack
 from sottovoce.errors import StorageError
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.rounds.stores.sql import sqlite
 
 ENDS = ("", "-wal", "-shm")
 
@@ -72,20 +76,21 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
     study = opened(sqlite_url, **ball(privacy=sv.PureDP(1.0)))
     ids = study.ask(8).ids
     study.tell(ids[:7], losses_of(ids[:7]))
-    before = study.point
-    draw = type(study._session.state.rounds[0].open.epoch).draw
-    released = []
-    study._session.storage.erase()  # all of it is in the file
+    before, draw, released = study.point, Epoch.draw_noise, []
+    with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as outsider:
+        assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0  # all of it is in the file
 
-    def slow(epoch, complete):
-        released.append(draw(epoch, complete))
-        dialect = study._session.storage._engine.dialect
-        commit = dialect.do_commit
-        dialect.do_commit = lambda connection: (put_a_copy(path_of(sqlite_url)), commit(connection))
+    def noted(epoch, *arguments):
+        released.append(draw(epoch, *arguments))
         return released[-1]
 
+    def replaced(statement):
+        if statement == "COMMIT" and released:
+            put_a_copy(path_of(sqlite_url))
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sottovoce.learning.bandit.epoch.Epoch.draw", slow)
+        patch.setattr(Epoch, "draw_noise", noted)
+        watch(replaced, put=patch.setattr)
         study.tell(ids[7], losses_of(ids[7:])[0])
     assert len(released) == 1
     assert np.array_equal(study.point, before)
@@ -97,7 +102,7 @@ def test_a_release_into_a_file_that_is_gone_is_not_used(opened, sqlite_url):
     with sv.Study.open(sqlite_url, name="study") as again:
         again.tell(ids[7], losses_of(ids[7:])[0])
         assert again.status().round == 1
-        assert not np.array_equal(unpack(Look(sqlite_url).closed[0])["numbers"], released[0].numbers)
+        assert not np.array_equal(unpack(Look(sqlite_url).closed[0])["numbers"][0], released[0])
 
 
 def test_a_file_that_was_put_back_is_the_file(opened, sqlite_url):
@@ -137,7 +142,7 @@ def test_closing_what_was_replaced_leaves_its_successor_alone(opened, sqlite_url
 def test_a_connection_made_again_is_to_the_same_file(opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     study.ask(3)
-    study._session.storage._forget_broken()
+    study._base._forget()
     put_a_copy(path_of(sqlite_url))
     with pytest.raises(StorageError, match="removed or replaced"):
         study.ask()
@@ -149,7 +154,7 @@ def test_a_change_of_the_working_folder_changes_nothing(opened, shelf, tmp_path,
     study.ask(3)
     monkeypatch.chdir(tmp_path)
     study.ask(3)
-    study._session.storage._forget_broken()  # as after an error: the next call connects again
+    study._base._forget()  # as after an error: the next call connects again
     assert study.status().asked == 6
     assert list(tmp_path.iterdir()) == []
 
@@ -201,15 +206,15 @@ def test_a_link_that_leads_nowhere_is_a_clear_error(target, opened, shelf):
 def test_sqlite_itself_never_creates_the_file(opened, sqlite_url, monkeypatch):
     """Gone between the look at it and the connection: it would come back readable by everybody."""
     study = opened(sqlite_url, **sums())
-    study._session.storage._forget_broken()
-    connect = sqlite3.connect
+    study._base._forget()
+    connect = sqlite.SQLiteConnection
 
     def vanish(*positional, **named):
         for end in ENDS:
             Path(path_of(sqlite_url) + end).unlink(missing_ok=True)
         return connect(*positional, **named)
 
-    monkeypatch.setattr("sottovoce.studies.database.storage.sqlite3.connect", vanish)
+    monkeypatch.setattr(sqlite, "SQLiteConnection", vanish)
     with pytest.raises(StorageError):
         study.ask()
     assert not Path(path_of(sqlite_url)).exists()
@@ -217,8 +222,5 @@ def test_sqlite_itself_never_creates_the_file(opened, sqlite_url, monkeypatch):
 
 @pytest.mark.parametrize("name", ["a b.db", "what?.db", "100%25.db", "x#y.db", "ünï.db", "file:x.db"])
 def test_odd_names_of_files_are_names_of_files(name, opened, shelf):
-    from sqlalchemy.engine import URL
-
-    url = URL.create("sqlite", database=str(shelf / name)).render_as_string()
-    opened(url, **sums()).ask()
+    opened(f"sqlite:///{quote(str(shelf / name))}", **sums()).ask()
     assert (shelf / name).exists()

@@ -4,16 +4,19 @@ What a process has seen does not go backwards. Restored are: an SQLite file thro
 bytes over it, a server's rows by an administrator; and in between, other processes may have moved the counters on.
 """
 
+import contextlib
+import json
 import shutil
 import sqlite3
 
+import numpy as np
 import pytest
-from study_tools import Backup, Look, losses_of, path_of, place, sums, watch
+from study_tools import Backup, Look, believing, curved, losses_of, path_of, place, raw, sums, watch
 
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
+from sottovoce.rounds.stores.sql._writers import MOST, Writers
+from sottovoce.rounds.stores.sql.schema import DROPPED
 from sottovoce.studies import TellCall
-from sottovoce.studies.database import tables
-from sottovoce.studies.session._writers import MOST, Writers
 
 
 def work(study, events, told=None):
@@ -27,8 +30,20 @@ def raise_first(outcomes):
     raise next(one for one in outcomes if isinstance(one, StudyBehind))
 
 
+def segment_of(url, one):
+    """Return the segment whose round an id is of, as the storage has it."""
+    look, at = Look(url), place(one)[1]
+    (stream,) = {row.stream for row in look.rounds if row.first <= at < row.first + row.size}
+    return json.loads(look.streams[stream].name)
+
+
+def empty_log(url):
+    with contextlib.closing(raw(url)) as outsider:
+        assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+
+
 def lives_of(url):
-    return Look(url).head.generation
+    return Look(url).head.incarnation
 
 
 @pytest.mark.parametrize("call", ["ask", "tell", "tell_each", "status", "forget"])
@@ -68,7 +83,7 @@ def test_a_round_is_not_released_again_after_a_rollback(opened, url):
     backup.put_back()
     with pytest.raises(StudyBehind):
         study.tell(ids[11], losses_of(ids[11:])[0])
-    assert [row.state for row in Look(url).rounds] == [tables.DROPPED]
+    assert [row.state for row in Look(url).releases] == [DROPPED]
 
 
 def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(opened, url):
@@ -120,7 +135,7 @@ def test_all_that_notice_begin_one_new_life(opened, url):
         with pytest.raises(UnknownAction, match="before the storage was restored"):
             study.tell(ids[-1], 0.5)
     assert lives_of(url) == generation
-    assert len([one for one in fresh if place(one)[1:] in Look(url).told()]) == 5
+    assert len([one for one in fresh if place(one)[1] in Look(url).told()]) == 5
 
 
 def test_a_rollback_past_the_beginning_of_a_life_begins_another(opened, url):
@@ -153,10 +168,10 @@ def test_a_file_that_was_copied_over_is_noticed(opened, sqlite_url):
     """The same inode with older bytes in it; nobody may do this to a live file, but it must not go unseen."""
     study = opened(sqlite_url, **sums())
     work(study, 12)
-    assert study._session.storage.erase()  # the log is empty
+    empty_log(sqlite_url)
     shutil.copy(path_of(sqlite_url), path_of(sqlite_url) + ".old")
     ids = work(study, 24)
-    assert study._session.storage.erase()
+    empty_log(sqlite_url)
     with open(path_of(sqlite_url) + ".old", "rb") as old, open(path_of(sqlite_url), "r+b") as now:
         now.truncate(0)
         shutil.copyfileobj(old, now)
@@ -171,10 +186,11 @@ def test_a_commit_of_unknown_outcome_is_no_rollback(opened, url, monkeypatch):
     """The connection breaks in the commit: whether it was recorded or not, the study goes on in the same life."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(9).ids
+    error = sqlite3.OperationalError if url.startswith("sqlite") else pytest.importorskip("psycopg").OperationalError
 
     def cut(statement):
         if statement.startswith("COMMIT" if url.startswith("sqlite") else "UPDATE"):
-            raise sqlite3.OperationalError("the line is cut")
+            raise error("the line is cut")
 
     for when in ("before", "after"):
         with monkeypatch.context() as patch:
@@ -232,3 +248,51 @@ def test_a_storage_that_lost_nothing_but_tells_is_noticed_by_whoever_told_them(c
         calls[call]()
     assert lives_of(url) > 1
     assert Look(url).tells == []
+
+
+@pytest.mark.parametrize("noticed", [True, False])
+@pytest.mark.parametrize("size", [None, 6])
+def test_segments_that_the_storage_no_longer_knows_are_opened_anew(size, noticed, opened, url):
+    """They get other numbers: what is asked for one must not be of another, in whichever process."""
+    one, other = opened(url, **believing(segments=["a", "b", "c"])), opened(url)
+    ids = one.ask(18, segment=["a"] * 18).ids
+    one.tell(ids, losses_of(ids))
+    backup = Backup(url)
+    for study in (one, other):
+        ids = study.ask(18, segment=["a", "b", "c"] * 6).ids
+        study.tell(ids, losses_of(ids))
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        one.status()
+    study = one if noticed else other
+    one.ask(segment="c")  # now the second
+    mine = ["b", "c"] * 3
+    ids = [study.ask(segment=segment).id for segment in mine] if size is None else study.ask(size, segment=mine).ids
+    assert [segment_of(url, one) for one in ids] == mine
+    study.tell(ids, losses_of(ids))
+    assert study.status().segments == (("a", 18), ("c", 4), ("b", 3))
+    assert other.recommend(segment="b").x.shape == one.recommend(segment="b").x.shape
+    assert study.verify().ok
+
+
+@pytest.mark.parametrize("arguments", [sums(), believing(), curved(), believing(horizon=None)])
+@pytest.mark.parametrize("before", [0, 40])
+def test_what_was_learned_from_releases_that_are_gone_is_forgotten(before, arguments, opened, sqlite_url):
+    """A process goes on as one does that opens the study now."""
+    study = opened(sqlite_url, **arguments)
+    for _ in range(before // 20):
+        work(study, 20)
+    backup = Backup(sqlite_url)
+    for _ in range(6):
+        work(study, 20)
+    backup.put_back()
+    with pytest.raises(StudyBehind):
+        study.ask()
+    newcomer = opened(sqlite_url)
+    assert np.array_equal(study.status().point, newcomer.status().point)
+    assert np.array_equal(study.recommend().x, newcomer.recommend().x)
+    for _ in range(3):
+        work(study, 20)
+        work(newcomer, 20)
+    assert np.array_equal(study.recommend().x, newcomer.recommend().x)
+    assert study.verify().ok

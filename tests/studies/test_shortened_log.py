@@ -1,6 +1,7 @@
 """A log (`-wal`) that somebody cuts short in place: no call is acknowledged into it; and SQLite's own cuts are none."""
 
 import contextlib
+import io
 import os
 import random
 import sqlite3
@@ -11,7 +12,7 @@ from study_tools import SOAK, losses_of, path_of, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, UnknownAction
-from sottovoce.studies.database import _log
+from sottovoce.rounds.stores.sql import _files
 
 
 def lengths(size):
@@ -32,12 +33,16 @@ def cut(url, which):
 
 def make(kind, url):
     if kind == "evaluations":
-        return sv.open_evaluations(url, name="study", loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), patience=None)
+        return sv.PrivateEvaluations(
+            storage=url, name="study", loss_range=(0.0, 1.0), privacy=sv.NoPrivacy(), patience=None
+        )
     return sv.Study.open(url, name="study", patience=None, **sums(probe_events=40))
 
 
 def again(kind, url):
-    return sv.open_evaluations(url, name="study") if kind == "evaluations" else sv.Study.open(url, name="study")
+    return (
+        sv.PrivateEvaluations(storage=url, name="study") if kind == "evaluations" else sv.Study.open(url, name="study")
+    )
 
 
 def asked(kind, study, size):
@@ -202,20 +207,30 @@ def test_a_log_that_others_empty_while_it_is_looked_at_is_no_cut(read, opened, s
     ids = study.ask(60).ids.tolist()
     for one in ids[:20]:
         study.tell(one, 0.5)
-    real, raced = {"size": os.fstat, "head": _log._read}[read], []
+    raced = []
 
-    def racing(*arguments):
-        before = real(*arguments) if read == "size" else None
+    def race():
         if not raced:
             raced.append(True)
             with contextlib.closing(sqlite3.connect(path_of(sqlite_url))) as outsider:
                 assert outsider.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
             other.tell(ids[20], 0.5)
-        return real(*arguments) if before is None else before
+
+    class Racing(io.FileIO):
+        def seek(self, at, whence=os.SEEK_SET):
+            found = super().seek(at, whence)
+            if (read, whence) == ("size", os.SEEK_END):
+                race()
+            return found
+
+        def read(self, size=-1):
+            if read == "head":
+                race()
+            return super().read(size)
 
     other.tell(ids[21], 0.5)  # so that the log is another when it is looked at
     with monkeypatch.context() as patch:
-        patch.setattr(*(("os.fstat",) if read == "size" else (_log, "_read")), racing)
+        patch.setattr(_files, "open", lambda path, mode, buffering: Racing(path, mode), raising=False)
         study.tell(ids[22], 0.5)
     assert raced
     for one in ids[23:30]:

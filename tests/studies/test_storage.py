@@ -20,16 +20,11 @@ def test_the_files_are_their_owners_alone(opened, sqlite_url):
 def test_what_is_committed_is_on_the_disk_and_what_is_deleted_is_gone(opened, sqlite_url):
     """A killed process cannot show this: the settings are asserted on the live connection."""
     study = opened(sqlite_url, **sums())
-    with study._session.storage.transaction() as connection:
-        found = {
-            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
-            for name in ("journal_mode", "synchronous", "secure_delete", "foreign_keys")
-        }
-    assert found == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1}
+    expected = {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "foreign_keys": 1, "temp_store": 2}
+    assert {name: study._base.run(f"PRAGMA {name}")[0][0] for name in expected} == expected
 
 
 def test_postgresql_commits_durably(opened, postgres_url):
     study = opened(postgres_url, **sums())
-    with study._session.storage.transaction() as connection:
-        for name in ("fsync", "synchronous_commit", "full_page_writes"):
-            assert connection.exec_driver_sql(f"SHOW {name}").scalar() == "on"
+    for name in ("fsync", "synchronous_commit", "full_page_writes"):
+        assert study._base.run(f"SHOW {name}") == [("on",)]

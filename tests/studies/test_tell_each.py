@@ -1,43 +1,17 @@
 """Calls of tell that arrive together: one transaction, and each call for itself."""
 
 import numpy as np
+import pytest
 import study_tools
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sottovoce.errors import InvalidLoss, RoundClosed, UnknownAction, WrongReport
+import sottovoce as sv
+from sottovoce.errors import InvalidLoss, RoundClosed, StorageError, UnknownAction, WrongReport
 from sottovoce.studies import Recorded, Study, TellCall
-from sottovoce.studies.session._cells_at_once import Group, Waiting
 
 ONE = Recorded(1, 0, 0)
 _names = iter(range(10**9))
-
-
-def statements(monkeypatch, study):
-    """Count what is sent to the storage."""
-    storage, sent = study._session.storage, []
-    briefly = storage.briefly
-
-    class Counted:
-        def __init__(self, raw):
-            self._raw = raw
-
-        def execute(self, statement, values=()):
-            sent.append(statement)
-            return self._raw.execute(statement, values)
-
-        def __getattr__(self, name):
-            return getattr(self._raw, name)
-
-    from contextlib import contextmanager
-
-    @contextmanager
-    def counting(*, begin):
-        with briefly(begin=begin) as raw:
-            yield Counted(raw)
-
-    monkeypatch.setattr(storage, "briefly", counting)
-    return sent
 
 
 def test_calls_that_arrive_together_are_recorded_together(opened, url):
@@ -49,8 +23,6 @@ def test_calls_that_arrive_together_are_recorded_together(opened, url):
 
 
 def test_the_same_numbers_are_released_as_by_single_calls(opened, url):
-    import sottovoce as sv
-
     losses = np.random.default_rng(1).random(60)
     released = []
     for name, together in (("alone", 1), ("together", 7)):
@@ -133,13 +105,13 @@ def test_who_called_hears_of_it_before_rounds_are_closed(opened, url, monkeypatc
     assert study.round == 1
 
 
-def test_a_cell_takes_one_statement_on_a_server(opened, postgres_url, monkeypatch):
-    study = opened(postgres_url, name="s", **study_tools.sums())
-    ids = [study.ask().id for _ in range(3)] + study.ask(9).ids.tolist()
-    study.tell_each([TellCall(one, 0.5) for one in ids[:2]])  # cells are looked up once
-    sent = statements(monkeypatch, study)
+def test_calls_of_one_cell_take_one_statement(opened, url, monkeypatch):
+    study = opened(url, name="s", **study_tools.sums())
+    ids = study.ask(12).ids.tolist()
+    sent = []
+    study_tools.watch(sent.append, put=monkeypatch.setattr)
     assert study.tell_each([TellCall(one, 0.5) for one in ids[4:10]]) == [ONE] * 6
-    assert len(sent) == 1
+    assert [one[:22] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_cells"]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -161,73 +133,43 @@ def test_any_batches_add_up(url, data):
         assert study.status().told == len(told)
 
 
-def test_what_is_on_record_stays_so_when_the_rest_fails(opened, postgres_url, monkeypatch):
-    """A cell that is stored is acknowledged, even if the connection breaks at the next one."""
-    from sottovoce.errors import StorageError
-    from sottovoce.studies.database.cells import CellTable
+def test_what_cannot_be_recorded_is_not_and_can_be_told_again(opened, url, monkeypatch):
+    """The connection breaks at the second of two cells: nothing of the transaction is on record."""
+    study = opened(url, name="s", **study_tools.sums())
+    ids = [*study.ask(12).ids[:2], *study.ask(12).ids[:2]]
+    calls, sent = [TellCall(one, 0.5) for one in ids], []
 
-    study = opened(postgres_url, name="s", **study_tools.sums())
-    ids = study.ask(12).ids.tolist() + study.ask(12).ids.tolist()
-    tell_several, count = CellTable.tell_several, iter(range(100))
-
-    def breaking(self, *arguments):
-        if next(count) == 1:
+    def breaking(statement):
+        sent.append(statement)
+        if len([one for one in sent if one.startswith("UPDATE sottovoce_cells")]) == 2:
             raise StorageError("gone")
-        return tell_several(self, *arguments)
 
-    monkeypatch.setattr(CellTable, "tell_several", breaking)
-    found = study.tell_each([TellCall(one, 0.5) for one in (ids[0], ids[1], ids[12], ids[13])])
-    assert found[:2] == [ONE, ONE]
-    assert all(isinstance(one, StorageError) for one in found[2:])
-    monkeypatch.undo()
-    again = study.tell_each([TellCall(one, 0.5) for one in (ids[0], ids[1], ids[12], ids[13])])
-    assert again == [Recorded(0, 1, 0)] * 2 + [ONE] * 2
+    with monkeypatch.context() as patch:
+        study_tools.watch(breaking, put=patch.setattr)
+        with pytest.raises(StorageError, match="gone"):
+            study.tell_each(calls)
+    assert study.status().told == 0
+    assert study.tell_each(calls) == [ONE] * 4
 
 
-def test_a_round_that_others_opened_is_looked_up_once(opened, url, monkeypatch):
-    teller = opened(url, name="s", **study_tools.sums())
-    other = opened(url, name="s")
-    ids = other.ask(12).ids.tolist()
-    locked = []
-    with_the_lock = teller._session._tell_with_the_lock
-    monkeypatch.setattr(
-        teller._session, "_tell_with_the_lock", lambda calls: (locked.append(len(calls)), with_the_lock(calls))
-    )
-    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * 12
-    assert locked == [1]
-    assert (teller.status().told, teller.round) == (12, 1)
-
-
-def test_a_cell_that_was_cut_since_takes_nothing_beyond_its_end(opened, postgres_url):
-    """What a process had in hand is given back when it closes: others may remember the cell as it was."""
-    asking = opened(postgres_url, name="s", **study_tools.sums(probe_events=30))
-    teller = opened(postgres_url, name="s")
-    ids = [asking.ask().id for _ in range(12)]
-    while asking._session.hand.count < 8:  # so often that it reserves for calls to come
-        ids.append(asking.ask().id)
-    ids += [asking.ask().id for _ in range(3)]
-    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * len(ids)
-    before = dict(teller._session._known._rounds)
+def test_slots_that_were_given_back_are_told_by_a_process_that_knew_their_cell(opened, url, monkeypatch):
+    """What a process had in hand is given back when it closes, and asked by another; whoever told before tells on."""
+    study_tools.lease_ahead(monkeypatch)
+    asking, teller = opened(url, name="s", **study_tools.sums(probe_events=30)), opened(url, name="s")
+    ids = [asking.ask().id for _ in range(20)]
+    assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * 20
+    before = study_tools.Look(url, "s").head.clock
+    assert before >= 24
     asking.close()
-    after = opened(postgres_url, name="s")
+    after = opened(url, name="s")
     more = [after.ask().id for _ in range(4)]
-    assert any(slot < first + size for extents in before.values() for first, size in extents for slot in _slots(more))
-    first = [TellCall(more[0], 0.5), TellCall(more[1:], [0.5] * 3)]
-    assert teller.tell_each(first) == [ONE, Recorded(3, 0, 0)]
-    assert teller.status().told == len(ids) + 4
+    assert all(study_tools.place(one)[1] < before for one in more)
+    assert teller.tell_each([TellCall(more[0], 0.5), TellCall(more[1:], [0.5] * 3)]) == [ONE, Recorded(3, 0, 0)]
+    assert teller.status().told == 24
     assert teller.verify().ok
 
 
-def _slots(ids):
-    return [int(one.split(".")[2], 16) for one in ids]
-
-
 def test_no_loss_is_in_print():
-    """Whatever a call is on its way to the storage: a traceback with locals, or a log, must not show its loss."""
-    found = [
-        TellCall("1.0.0.ab", 0.7312846),
-        TellCall(["1.0.0.ab"], report=[7312846]),
-        Waiting(1, 0, 0, 7312846),
-        Group(1, 0, 0, np.array([0]), np.array([7312846]), (0,)),
-    ]
+    """A traceback with locals, or a log, must not show the loss of a call."""
+    found = [TellCall("1.0.ab", 0.7312846), TellCall(["1.0.ab"], report=[7312846])]
     assert "7312846" not in repr(found) + "".join(map(str, found))

@@ -4,11 +4,9 @@ import threading
 
 import numpy as np
 import pytest
-from sqlalchemy import event
 from study_tools import Look, losses_of, sums, watch
 
 from sottovoce.errors import AlreadyTold
-from sottovoce.studies.session._group_commit import Committer, Operation
 
 THREADS, CALLS = 8, 12
 
@@ -32,10 +30,24 @@ def run_threads(work, count=THREADS):
         raise problems[0]
 
 
-def count_commits(study):
-    commits = []
-    event.listen(study._session.storage._engine, "commit", lambda connection: commits.append(1))
-    return commits
+def together(study, ids, refused=AlreadyTold, first=lambda: None):
+    """Tell each id in a thread of its own, all of which wait before one may begin; return who was refused."""
+    outcomes = []
+
+    def work(index):
+        try:
+            study.tell(ids[index], losses_of(ids[index : index + 1])[0])
+        except refused:
+            outcomes.append(index)
+
+    with study._lock:
+        workers = threading.Thread(target=lambda: run_threads(work, len(ids)))
+        workers.start()
+        while len(study._queue) < len(ids):
+            pass
+        first()
+    workers.join(600)
+    return outcomes
 
 
 @pytest.mark.timeout(900)
@@ -61,26 +73,13 @@ def test_threads_ask_and_tell_with_exact_totals(opened, url):
 
 
 @pytest.mark.timeout(900)
-def test_calls_that_wait_together_share_a_commit(opened, sqlite_url):
-    study = opened(sqlite_url, **sums(probe_events=300))  # no round closes: what is counted are calls
-    ids = study.ask(THREADS * CALLS).ids
-    commits = count_commits(study)
-    gate = threading.Barrier(THREADS + 1)
-
-    def work(index):
-        gate.wait()
-        for one in ids[index::THREADS]:
-            study.tell(one, losses_of([one])[0])
-
-    with study._session.committer.turn:  # all are waiting before the first may begin
-        workers = threading.Thread(target=lambda: run_threads(work))
-        workers.start()
-        gate.wait()
-        while len(study._session.committer._waiting) < THREADS:
-            pass
-    workers.join()
-    assert study.status().told == THREADS * CALLS
-    assert len(commits) < THREADS * CALLS
+def test_calls_that_wait_together_share_a_commit(opened, url, monkeypatch):
+    study = opened(url, **sums(probe_events=300))  # no round closes: what is counted are calls
+    ids, sent = study.ask(THREADS).ids, []
+    watch(sent.append, put=monkeypatch.setattr)
+    assert together(study, ids) == []
+    assert len([one for one in sent if one.startswith("UPDATE sottovoce_cells")]) == 1
+    assert study.status().told == THREADS
 
 
 @pytest.mark.timeout(900)
@@ -88,25 +87,41 @@ def test_one_bad_call_does_not_harm_those_it_waits_with(opened, url):
     study = opened(url, **sums())
     ids = study.ask(8).ids
     study.tell(ids[0], 0.5)
-    outcomes = {}
-    gate = threading.Barrier(9)
-
-    def work(index):
-        gate.wait()
-        try:
-            study.tell(ids[index], losses_of(ids[index : index + 1])[0])
-        except AlreadyTold:
-            outcomes[index] = "refused"
-
-    with study._session.committer.turn:
-        workers = threading.Thread(target=lambda: run_threads(work))
-        workers.start()
-        gate.wait()
-        while len(study._session.committer._waiting) < THREADS:
-            pass
-    workers.join()
-    assert outcomes == {0: "refused"}
+    assert together(study, ids) == [0]
     assert study.status().told == 8
+
+
+@pytest.mark.timeout(900)
+def test_of_two_that_tell_the_same_action_at_once_one_is_refused(opened, url):
+    study = opened(url, **sums())
+    ids = study.ask(4).ids
+    assert len(together(study, np.repeat(ids, 2))) == 4
+    assert study.status().told == 4
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("late", [False, True])
+def test_an_interrupt_of_the_thread_that_records_for_all_loses_nothing(late, opened, url, monkeypatch):
+    """Whether it comes before the commit or after it: the other threads' losses are on record, and none is refused."""
+    study = opened(url, **sums())
+    ids = study.ask(12).ids
+
+    def interrupt(statement):
+        if statement.startswith("COMMIT" if late else "UPDATE sottovoce_cells"):
+            patch.undo()
+            raise KeyboardInterrupt
+
+    def lead():
+        with pytest.raises(KeyboardInterrupt):
+            study.tell(ids[0], losses_of(ids[:1])[0])
+
+    with monkeypatch.context() as patch:
+        watch(**{"after" if late else "before": interrupt}, put=patch.setattr)
+        assert together(study, ids[1:], first=lead) == []
+    study = opened(url, repeat="ignore")
+    study.tell(ids[0], losses_of(ids[:1])[0])  # who was interrupted does not know, and repeats it
+    assert (study.status().told, study.round) == (12, 1)
+    assert study.verify().ok
 
 
 @pytest.mark.timeout(900)
@@ -114,19 +129,13 @@ def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(op
     """The state is thrown away: the next call begins with what is stored."""
     study = opened(url, repeat="ignore", **sums())
     ids = study.ask(8).ids
-    engine = study._session.storage._engine
     failing = [None]
 
-    @event.listens_for(engine, "commit")
-    def fail(connection):
-        if failing[0]:
+    def fail(statement):
+        if failing[0] and statement.startswith(("COMMIT", "UPDATE sottovoce_cells")):
             raise failing[0]
 
-    watch(
-        lambda statement: statement.startswith(("COMMIT", "UPDATE sottovoce_cells")) and fail(None),
-        put=monkeypatch.setattr,
-    )
-
+    watch(fail, put=monkeypatch.setattr)
     calls = (lambda: study.tell(ids, losses_of(ids)), lambda: study.ask(20), lambda: study.forget(ids[:3]))
     for failing[0] in (RuntimeError("gone"), KeyboardInterrupt("gone")):
         for call in calls:
@@ -139,17 +148,12 @@ def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(op
     more = study.ask(20).ids
     study.tell(more, losses_of(more))
     assert study.status().told == 28
-    assert sorted(Look(url).told()) == [(2, slot) for slot in range(4)]
+    assert len(Look(url).told()) == 28 - 2 * 12
 
 
-def test_a_call_that_is_interrupted_while_it_waits_is_not_done_later():
-    done = []
-
-    def carry_out(operations):
-        for one in operations:
-            one.succeed(one.do(None))
-
-    committer = Committer(carry_out)
+def test_a_call_that_is_interrupted_while_it_waits_is_not_done_later(opened, sqlite_url):
+    study = opened(sqlite_url, **sums())
+    ids = study.ask(3).ids
 
     class Interrupted:
         def __enter__(self):
@@ -158,31 +162,9 @@ def test_a_call_that_is_interrupted_while_it_waits_is_not_done_later():
         def __exit__(self, *_):
             pass
 
-    turn, committer.turn = committer.turn, Interrupted()
+    lock, study._lock = study._lock, Interrupted()
     with pytest.raises(KeyboardInterrupt):
-        committer.submit(Operation(lambda transaction: done.append("late")))
-    committer.turn = turn
-    assert committer.submit(Operation(lambda transaction: 42)) == 42
-    assert done == []
-
-
-@pytest.mark.timeout(900)
-def test_asks_that_wait_with_the_end_of_a_life_belong_to_the_next(opened, sqlite_url):
-    study = opened(sqlite_url, **sums())
-    old = study.ask(7).ids
-    asked = []
-    with study._session.committer.turn:
-        ending = threading.Thread(target=study._session.submit, args=(study._begin_new_life,))
-        ending.start()
-        while len(study._session.committer._waiting) < 1:
-            pass
-        asking = threading.Thread(target=lambda: asked.extend(study.ask(9).ids.tolist()))
-        asking.start()
-    ending.join()
-    asking.join()
-    study.tell(asked, losses_of(asked))
-    rest = study.ask_round().ids
-    study.tell(rest, losses_of(rest))
-    status = study.status()
-    assert (status.outstanding, status.open_rounds, status.round) == (0, 0, 2)
-    assert status.told == status.asked - len(old)
+        study.tell(ids[0], 0.5)
+    study._lock = lock
+    study.tell(ids[1], 0.5)
+    assert study.outstanding().ids.tolist() == [ids[0], ids[2]]

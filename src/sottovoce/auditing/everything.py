@@ -146,7 +146,7 @@ def _kind(subject: Any) -> str:
         return "epochs"
     if subject.kind == "optimizer" and subject.segments is not None:
         return "segments"
-    believes = subject.kind == "optimizer" and subject.plan.exploration == "posterior"
+    believes = subject.kind == "optimizer" and not subject.plan.options.steps
     return "posterior" if believes else str(subject.kind)
 
 

@@ -14,9 +14,9 @@ from sottovoce.cli.options import PRIVACY
 from sottovoce.cli.settings import Settings, variant
 from sottovoce.experiments.algorithms import LocalReports
 from sottovoce.experiments.seeding import streams
-from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.models import Posterior
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
 from sottovoce.problems import DecisionProblem
 from sottovoce.simulation import Environment, Run, simulate

@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.experiments.wishes import written_domain
-from sottovoce.exploration.posterior import Features, Posterior
+from sottovoce.models import Features, Posterior
 
 __all__ = ["domain_of", "features_of", "labels_of", "prior_of"]
 

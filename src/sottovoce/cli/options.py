@@ -1,7 +1,7 @@
 """The options that say what is decided, how private, and by which plan: one set for `run`, `plan` and `study create`.
 
 What stands here, a command takes by a parameter `options: Options` under `@with_options()`. An argument that
-sottovoce.learning.options gets is one more field here, and a row for each command in docs/command-line.md.
+sottovoce.plans.options gets is one more field here, and a row for each command in docs/command-line.md.
 """
 
 import functools
@@ -19,8 +19,8 @@ from sottovoce.cli.making import domain_of, features_of, labels_of, prior_of
 from sottovoce.domains import Domain
 from sottovoce.experiments.naming import read_values
 from sottovoce.experiments.wishes import guarantee_of, labelled
-from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
-from sottovoce.learning.options import PLANS, DecisionFacts
+from sottovoce.plans import EXPLORATIONS, exploration_named
+from sottovoce.plans.options import PLANS, DecisionFacts
 from sottovoce.privacy import MECHANISMS, Guarantee, mechanism_named
 
 __all__ = ["PRIVACY", "SWITCHES", "Deadline", "Options", "Patience", "displaced", "texts", "with_options"]

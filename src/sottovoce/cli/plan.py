@@ -17,10 +17,10 @@ from sottovoce import __version__
 from sottovoce.cli.folders import check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
-from sottovoce.learning.options import separate
-from sottovoce.learning.planning.choosing import make_plan
-from sottovoce.learning.planning.outlook import Outlook, horizon_needed, outlook, too_short
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.choosing import make_plan
+from sottovoce.plans.options import separate
+from sottovoce.plans.outlook import Outlook, horizon_needed, outlook, too_short
+from sottovoce.plans.problem import Problem
 from sottovoce.rehearsal import Hints, NotRehearsed, Prices, Rehearsal, hints_of, prices_of
 
 __all__ = ["considered", "plan_command"]

@@ -19,7 +19,7 @@ from sottovoce.cli.study_waiting import (
     set_command,
 )
 from sottovoce.errors import StorageError, StudyNotFound
-from sottovoce.learning.options import DecisionFacts
+from sottovoce.plans.options import DecisionFacts
 from sottovoce.studies import Study, export_lines, list_studies, verify_stored
 
 __all__ = ["study_app"]

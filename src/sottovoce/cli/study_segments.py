@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce.cli.making import labels_of
-from sottovoce.exploration.posterior import Segment, Segments
 from sottovoce.learning.segmented.requests import segment_in_words
-from sottovoce.studies import SegmentedStudy, Study
+from sottovoce.models import Segment, Segments
+from sottovoce.studies import Study
 
 __all__ = ["Factors", "Limit", "Names", "OneSegment", "SegmentLines", "segment_blocks", "segment_of", "segments_of"]
 
@@ -65,7 +65,7 @@ def segment_of(study: Study, said: str | None) -> Segment | None:
     """Return whom an option names, if it is given; of a study without segments it must not be."""
     if said is None:
         return None
-    if not isinstance(study, SegmentedStudy) or study.segments is None:
+    if study.segments is None:
         raise ValueError(f"--segment is for studies with segments, and {study.name!r} has none")
     return segment_in_words(study.segments, said, study.sizes)
 
@@ -99,7 +99,7 @@ def _lines(file: str) -> Iterable[str]:
 
 
 def _segment_in(study: Study, number: int, text: str) -> Any:
-    if not isinstance(study, SegmentedStudy) or study.segments is None:
+    if study.segments is None:
         raise ValueError(f"--segments is for studies with segments, and {study.name!r} has none")
     try:
         if not text.startswith("{"):

@@ -7,8 +7,8 @@ from typing import Annotated, Any, TextIO
 import typer
 from rich.console import Console
 
+from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.studies import Study
-from sottovoce.studies.opening.withheld import WithheldNoise
 
 __all__ = ["AsJson", "Name", "Url", "look_at", "show", "storage_url"]
 

@@ -14,9 +14,9 @@ class Address:
 
     Examples
     --------
-    >>> Address.of("https://decide.example/", insecure=False).of_study("spring 1", "ask")
+    >>> Address.at("https://decide.example/", insecure=False).of("studies", "spring 1", "ask")
     'https://decide.example/studies/spring%201/ask'
-    >>> Address.of("http://127.0.0.1:8420", insecure=False).local
+    >>> Address.at("http://127.0.0.1:8420", insecure=False).local
     True
     """
 
@@ -24,7 +24,7 @@ class Address:
     local: bool
 
     @classmethod
-    def of(cls, url: Any, *, insecure: bool) -> "Address":
+    def at(cls, url: Any, *, insecure: bool) -> "Address":
         """Return the address that a URL is; refuse one to which losses and keys would travel in clear."""
         if not isinstance(url, str):
             raise TypeError(f"url must be a text such as 'https://decide.example', got something of {type(url)}")
@@ -50,13 +50,9 @@ class Address:
         where = name if port is None else f"{name}:{port}"
         return cls(f"{parts.scheme}://{where}{parts.path.rstrip('/')}", local)
 
-    def of_study(self, study: str, call: str) -> str:
-        """Return the address of a call of a study."""
-        return f"{self.base}/studies/{quote(study, safe='')}/{call}"
-
-    def of_evaluations(self, name: str, call: str) -> str:
-        """Return the address of a call of evaluations."""
-        return f"{self.base}/evaluations/{quote(name, safe='')}/{call}"
+    def of(self, kind: str, name: str, call: str) -> str:
+        """Return the address of a call of a study, or of evaluations."""
+        return f"{self.base}/{kind}/{quote(name, safe='')}/{call}"
 
 
 def _is_loopback(host: str) -> bool:

@@ -9,39 +9,22 @@ Tests: tests/client/test_queue.py.
 import logging
 import threading
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sottovoce import _fork
 from sottovoce._losses import raw_loss_refused
 from sottovoce.client._delivering import delivering
-from sottovoce.client._problems import REFUSED_FOR_GOOD
+from sottovoce.client._problems import refused_for_good
 from sottovoce.client._service import Service
 from sottovoce.client._wants import Wants
 from sottovoce.client._wire import Tell
 from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
-from sottovoce.errors import (
-    AlreadyTold,
-    InvalidLoss,
-    RoundClosed,
-    ServiceAway,
-    ServiceError,
-    SottovoceError,
-    StorageError,
-    UnknownAction,
-    WrongReport,
-)
+from sottovoce.errors import ServiceError, SottovoceError, StorageError
 
-__all__ = ["Courier", "Told", "send", "send_to"]
+__all__ = ["Courier", "Told", "send"]
 
 _log = logging.getLogger("sottovoce.client")
-_KINDS = {
-    UnknownAction: "unknown-action",
-    AlreadyTold: "already-told",
-    RoundClosed: "round-closed",
-    InvalidLoss: "invalid-loss",
-    WrongReport: "wrong-report",
-}
 
 
 class Told(NamedTuple):
@@ -65,13 +48,8 @@ class Told(NamedTuple):
     queued: int = 0
 
 
-def send(service: Service, to: Destination, tell: Tell, retries: Retries) -> Told:
+def send(service: Service, where: str, tell: Tell, retries: Retries) -> Told:
     """Send a tell; return what became of it, or raise why it was refused, or that the service is away."""
-    return send_to(service, service.address.of_study(to.study, "tell"), tell, retries)
-
-
-def send_to(service: Service, where: str, tell: Tell, retries: Retries) -> Told:
-    """Send a tell likewise, to an address of a service."""
     answer = service.call("POST", where, tell.body(), retries=retries)
     counts = [answer.get(name, 0) for name in ("recorded", "already", "dropped")]
     if not all(type(count) is int and count >= 0 for count in counts) or sum(counts) != len(tell):
@@ -85,8 +63,8 @@ class Courier:
 
     Parameters
     ----------
-    service, to
-        Where to.
+    service, where, to
+        Where to: the address, and what the queue has it under.
     wants
         What the study wants: no raw loss is sent unless the service itself has said that it does.
     queue
@@ -95,8 +73,11 @@ class Courier:
         How long to wait between attempts in the background: they go on for as long as anything waits.
     """
 
-    def __init__(self, service: Service, to: Destination, wants: Wants, queue: TellQueue, retries: Retries) -> None:
-        self._service, self._to, self._wants, self.queue, self._retries = service, to, wants, queue, retries
+    def __init__(
+        self, service: Service, where: str, to: Destination, wants: Wants, queue: TellQueue, retries: Retries
+    ) -> None:
+        self._service, self._where, self._to = service, where, to
+        self._wants, self.queue, self._retries = wants, queue, retries
         self._begin()
 
     def _begin(self) -> None:
@@ -132,7 +113,7 @@ class Courier:
             if self._wants.channel(confirmed=True) is not None:
                 raise raw_loss_refused("remote")
             self._wants.refuse_raw()
-        return send(self._service, self._to, tell, retries)
+        return send(self._service, self._where, tell, retries)
 
     def flush(self, seconds: float) -> None:
         """Deliver all that waits, or raise why that cannot be done."""
@@ -216,7 +197,7 @@ class Courier:
         try:
             self._send(tell, retries)
         except SottovoceError as problem:
-            kind = _refusal(problem)
+            kind = refused_for_good(problem)
             if not kind:
                 raise
         if kind and len(tell) > 1:
@@ -224,11 +205,3 @@ class Courier:
                 yield from self._refused(half, retries)
         elif kind:
             yield tell.ids[0], kind
-
-
-def _refusal(problem: Any) -> str:
-    """Return the kind of a refusal that no repetition would change; empty for one that may pass."""
-    if isinstance(problem, ServiceAway):
-        return ""
-    kind = getattr(problem, "kind", "") or next((name for of, name in _KINDS.items() if isinstance(problem, of)), "")
-    return kind if kind in REFUSED_FOR_GOOD else ""

@@ -4,38 +4,35 @@ from typing import Any
 
 from sottovoce import errors
 
-__all__ = ["REFUSED_FOR_GOOD", "error_from", "kind_of"]
+__all__ = ["error_from", "kind_of", "refused_for_good"]
 
 _LIBRARY: dict[str, type[errors.SottovoceError]] = {
-    "unknown-action": errors.UnknownAction,
-    "unknown-segment": errors.UnknownSegment,
-    "already-told": errors.AlreadyTold,
-    "round-closed": errors.RoundClosed,
-    "invalid-loss": errors.InvalidLoss,
-    "wrong-report": errors.WrongReport,
-    "horizon-reached": errors.HorizonReached,
-    "not-released": errors.NotReleased,
-    "study-not-found": errors.StudyNotFound,
-    "configuration-mismatch": errors.ConfigurationMismatch,
-    "storage-error": errors.StorageError,
-    "study-behind": errors.StudyBehind,
-    "study-damaged": errors.StudyDamaged,
-    "state-refused": errors.StateRefused,
-    "ledger-exceeded": errors.LedgerExceeded,
-    "ledger-conflict": errors.LedgerConflict,
+    kind: getattr(errors, kind.title().replace("-", ""))
+    for kind in (
+        *("unknown-action", "unknown-segment", "already-told", "round-closed", "invalid-loss", "wrong-report"),
+        *("horizon-reached", "not-released", "study-not-found", "configuration-mismatch", "storage-error"),
+        *("study-behind", "study-damaged", "state-refused", "ledger-exceeded", "ledger-conflict"),
+    )
 }
 _LONGEST = 2000  # characters of somebody else's words
+_FOR_GOOD = ("unknown-action", "already-told", "round-closed", "invalid-loss", "wrong-report", "malformed", "too-large")
 
-REFUSED_FOR_GOOD = (
-    "unknown-action",
-    "already-told",
-    "round-closed",
-    "invalid-loss",
-    "wrong-report",
-    "malformed",
-    "too-large",
-)
-"""Kinds of refusals of a tell that repeating it, however often, would not change."""
+
+class _WrongValue(errors.ServiceError, ValueError):
+    """What the library refuses as a value."""
+
+
+class _WrongType(errors.ServiceError, TypeError):
+    """What the library refuses as a type, or for want of an argument."""
+
+
+_PLAIN = {"ValueError": _WrongValue, "TypeError": _WrongType}
+
+
+def refused_for_good(problem: errors.SottovoceError) -> str:
+    """Return the kind of a refusal of a tell that no repetition would change; empty for one that may pass."""
+    kind = getattr(problem, "kind", "") or next((name for name, of in _LIBRARY.items() if type(problem) is of), "")
+    return kind if kind in _FOR_GOOD else ""
 
 
 def kind_of(document: Any) -> str:
@@ -62,6 +59,6 @@ def error_from(status: int, document: Any) -> errors.SottovoceError:
         )
     words = next((one for one in (document.get("detail"), document.get("title")) if isinstance(one, str) and one), kind)
     known = _LIBRARY.get(kind)
-    if known is None:
-        return errors.ServiceError(words[:_LONGEST], kind, status)
-    return known(words[:_LONGEST])
+    if known is not None:
+        return known(words[:_LONGEST])
+    return _PLAIN.get(str(document.get("error")), errors.ServiceError)(words[:_LONGEST], kind, status)

@@ -7,6 +7,7 @@ Tests: tests/client/test_retries.py, tests/client/test_discretion.py.
 """
 
 import importlib
+import json
 import os
 import threading
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ __all__ = ["Service"]
 
 _IDLE_SECONDS = 4.0  # a connection is let go of before servers do it, most of them after 5: a call would fail on it
 _AGAIN = (429, 502, 503, 504)
+_LINES = "application/x-ndjson"
 _UNKNOWN_CERTIFICATE = "CERTIFICATE_VERIFY_FAILED"
 
 
@@ -131,7 +133,8 @@ class Service:
         status = response.status_code
         plain = None
         with suppress(ValueError, RecursionError):  # no JSON, or none that anybody meant
-            plain = response.json()
+            lines = response.headers.get("Content-Type", "").startswith(_LINES)
+            plain = {"lines": [json.loads(one) for one in response.text.splitlines()]} if lines else response.json()
         if 200 <= status < 300:
             if isinstance(plain, dict):
                 return plain

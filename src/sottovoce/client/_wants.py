@@ -10,6 +10,7 @@ Tests: tests/client/test_local_privacy.py.
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from sottovoce.client._answers import read
 from sottovoce.client._service import Service
 from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
@@ -86,20 +87,14 @@ class Wants:
     retries
         How often to ask.
     where
-        The address of the channel; that of the study, unless it is another's.
+        The address of the channel.
     """
 
     def __init__(
-        self,
-        service: Service,
-        to: Destination,
-        queue: TellQueue | None,
-        accepts: Accepts,
-        retries: Retries,
-        where: str | None = None,
+        self, service: Service, to: Destination, queue: TellQueue | None, accepts: Accepts, retries: Retries, where: str
     ) -> None:
-        self._service, self._to, self._queue, self._accepts, self._retries = service, to, queue, accepts, retries
-        self._where = service.address.of_study(to.study, "channel") if where is None else where
+        self._service, self._to, self._queue, self._accepts = service, to, queue, accepts
+        self._retries, self._where = retries, where
         self._known: _Known | None = None
 
     def channel(self, *, confirmed: bool = False) -> Channel | None:
@@ -152,8 +147,8 @@ class Wants:
         except StorageError:
             if not stored:
                 raise
-            return _Known(self._read(plain), False)
-        channel = self._read(found)
+            return _Known(_channel(plain), False)
+        channel = _channel(found)
         if self._queue is not None and (not stored or found != plain):
             self._queue.keep_channel(self._to, found)
         return _Known(channel, True)
@@ -166,11 +161,6 @@ class Wants:
                 raise
             return None
 
-    def _read(self, plain: Any) -> Channel | None:
-        if plain is None:
-            return None
-        try:
-            return channel_from_dict(plain)
-        except (TypeError, ValueError, KeyError, AttributeError):
-            pass
-        raise ServiceError("the service's answer is not a channel: is it a sottovoce service of this version?")
+
+def _channel(plain: Any) -> Channel | None:
+    return None if plain is None else read("a channel", channel_from_dict, plain)

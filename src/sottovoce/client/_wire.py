@@ -14,7 +14,8 @@ import numpy as np
 
 from sottovoce._losses import as_floats
 from sottovoce.errors import UNRECORDED, InvalidLoss, UnknownAction
-from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.learning.bandit.actions import refuse_actions
+from sottovoce.learning.bandit.reports import ReportGrid
 
 __all__ = ["LOSS_WIDTH", "Tell", "checked_ids", "checked_losses", "checked_reports", "loss_text"]
 
@@ -82,10 +83,7 @@ def _report_text(report: float) -> str:
 
 def checked_ids(ids: Any) -> tuple[str, ...]:
     """Return ids as texts; whatever else was passed by mistake (a loss?) is not shown."""
-    if isinstance(ids, Action):
-        raise TypeError("ids is an Action: pass its id, as in tell(action.id, loss)")
-    if isinstance(ids, Actions):
-        raise TypeError("ids is a block of Actions: pass their ids, as in tell(actions.ids, losses)")
+    refuse_actions(ids)
     given = [str(ids)] if isinstance(ids, str) else np.asarray(ids).ravel().tolist()
     for one in given:
         if type(one) is not str:
@@ -106,11 +104,7 @@ def checked_reports(reports: Any, ids: Sequence[str], channel: Any) -> tuple[int
     """Return a report for each id; refuse what the channel cannot have sent, a raw loss above all."""
     values = as_floats(reports)
     _refuse_another_shape(values, ids)
-    held = np.isfinite(values) & (np.abs(values) < 2.0**62)
-    integers = np.where(held, values, 0.5).astype(np.int64)
-    if not (integers == values).all() or not channel.valid(integers):
-        raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")
-    return tuple(integers.ravel().tolist())
+    return tuple(ReportGrid(channel).quantise(values).ravel().tolist())
 
 
 def _refuse_another_shape(values: Any, ids: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
 """Connecting to a service."""
 
 import os
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 from sottovoce._checks import number
 from sottovoce.client._addresses import Address
@@ -17,36 +17,29 @@ from sottovoce.privacy import LocalDP
 __all__ = ["connect"]
 
 
+class _Options(TypedDict, total=False):
+    key: str | None
+    privacy: LocalDP | None
+    raw_losses: bool
+    retries: Retries | None
+    timeout: float
+    certificates: Any
+    insecure: bool
+
+
 @overload
 def connect(
     url: str,
     *,
     study: str | None = None,
     evaluations: None = None,
-    key: str | None = None,
     queue: str | os.PathLike[str] | TellQueue | None = None,
-    privacy: LocalDP | None = None,
-    raw_losses: bool = False,
-    retries: Retries | None = None,
-    timeout: float = 30.0,
-    certificates: Any = None,
-    insecure: bool = False,
+    **options: Unpack[_Options],
 ) -> RemoteStudy: ...
 
 
 @overload
-def connect(
-    url: str,
-    *,
-    evaluations: str,
-    key: str | None = None,
-    privacy: LocalDP | None = None,
-    raw_losses: bool = False,
-    retries: Retries | None = None,
-    timeout: float = 30.0,
-    certificates: Any = None,
-    insecure: bool = False,
-) -> RemoteEvaluations: ...
+def connect(url: str, *, evaluations: str, **options: Unpack[_Options]) -> RemoteEvaluations: ...
 
 
 def connect(
@@ -104,7 +97,7 @@ def connect(
     """
     if evaluations is not None and (study is not None or queue is not None):
         raise ValueError("evaluations= is in place of study=, and has no queue=: pass it without these")
-    address = Address.of(url, insecure=insecure)
+    address = Address.at(url, insecure=insecure)
     retries = _checked_retries(retries)
     accepts = Accepts(privacy, raw_losses)
     waiting = queue if queue is None or isinstance(queue, TellQueue) else TellQueue(queue)

@@ -1,23 +1,18 @@
 """Evaluations behind a service: the same calls as `PrivateEvaluations`, over HTTP."""
 
-import json
-import uuid
-import weakref
-from typing import Any, Self, overload
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce._checks import choice, whole
-from sottovoce.client._answers import Facts
-from sottovoce.client._courier import Told, send_to
-from sottovoce.client._service import Service
-from sottovoce.client._wants import Accepts, Wants
-from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
-from sottovoce.client.retries import Retries
-from sottovoce.client.tell_queue import Destination
-from sottovoce.errors import NotReleased, ServiceError, WrongReport
-from sottovoce.evaluations.evaluation import Evaluation
+from sottovoce._checks import whole
+from sottovoce.client._answers import Facts, read
+from sottovoce.client._remote import Remote
+from sottovoce.client._wire import checked_ids
+from sottovoce.errors import NotReleased
+from sottovoce.evaluations.evaluation import Counts, Evaluation
 from sottovoce.evaluations.private_evaluations import Assignment
 from sottovoce.evaluations.released_mean import ReleasedMean, Scale
 from sottovoce.privacy.local import Channel
@@ -25,7 +20,7 @@ from sottovoce.privacy.local import Channel
 __all__ = ["RemoteEvaluations"]
 
 
-class RemoteEvaluations:
+class RemoteEvaluations(Remote):
     """Evaluations that a service holds: made by `sottovoce.connect`, and used like `PrivateEvaluations`.
 
     Calls are repeated while the service is away: one that is repeated opens and assigns nothing anew, and a loss that
@@ -51,11 +46,7 @@ class RemoteEvaluations:
     RemoteEvaluations('checkout' at 'https://decide.example')
     """
 
-    def __init__(self, service: Service, name: str, *, retries: Retries, accepts: Accepts) -> None:
-        self.name = name
-        self._books = _RemoteBooks(service, name, retries, accepts)
-        self._service = service
-        weakref.finalize(self, service.close)  # it need not be closed
+    _kind = "evaluations"
 
     def open(self, events: int) -> Evaluation:
         """Begin an evaluation: so many people will meet one set of parameters.
@@ -65,8 +56,8 @@ class RemoteEvaluations:
         events
             How many people, or events; public, and fixed from here on.
         """
-        made = self._books.once("open", {"events": whole("events", events)})
-        return self._books.handle(made.number, made.events)
+        made = self._once("open", {"events": whole("events", events)})
+        return self._handle(made.number)
 
     @overload
     def assign(self, size: None = None) -> Assignment: ...
@@ -83,10 +74,10 @@ class RemoteEvaluations:
             How many people, all of them or none; None for one, whose assignment is returned by itself.
         """
         if size is None:
-            one = self._books.once("assign", {})
-            return Assignment(self._books.handle(one.number), one.id)
-        found = self._books.once("assign", {"size": whole("size", size)}).assigned
-        return [Assignment(self._books.handle(one["number"]), one["id"]) for one in found]
+            one = self._once("assign", {})
+            return Assignment(self._handle(one.number), one.id)
+        found = self._once("assign", {"size": whole("size", size)}).assigned
+        return [Assignment(self._handle(one["number"]), one["id"]) for one in found]
 
     def evaluation(self, number: int) -> Evaluation:
         """Return an evaluation by its number, whoever has opened it.
@@ -96,255 +87,115 @@ class RemoteEvaluations:
         number
             What `Evaluation.number` says.
         """
-        known = self._books.stands(whole("number", number, least=0))
-        return self._books.handle(known.number, known.events)
-
-    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Told:
-        """Report losses by their ids, whichever evaluations these are of; durable when it returns.
-
-        Parameters
-        ----------
-        ids
-            What `assign` returned, one or an array of them.
-        losses
-            A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
-            before anything is sent.
-        report
-            In place of losses under `LocalDP`.
-        late
-            "error" refuses a call with losses that come too late, "drop" drops those.
-        """
-        choice("late", late, ("error", "drop"))
-        return self._books.send(checked_ids(ids), self._books.told(losses, report), late)
-
-    def forget(self, ids: Any) -> int:
-        """Close places whose loss will never come, whichever evaluations these are of; return how many were closed.
-
-        Parameters
-        ----------
-        ids
-            What `assign` returned, one or an array of them.
-        """
-        return self._books.forget(None, ids)
+        return self._handle(self._stands(whole("number", number, least=0)).number)
 
     @property
     def open_evaluations(self) -> tuple[Evaluation, ...]:
         """The evaluations that are not closed, in the order in which they were opened."""
-        return tuple(self._books.handle(one["number"], one["events"]) for one in self.status().open)
+        return tuple(self._handle(one["number"]) for one in self.status().open)
 
     @property
     def results(self) -> tuple[ReleasedMean, ...]:
         """All that was released so far, in the order in which it was."""
-        return tuple(map(self._books.mean_of, self._books.call("GET", "results").results))
+        return tuple(read("a result", self._mean_of, one) for one in self._call("GET", "results").results)
 
     @property
     def channel(self) -> Channel | None:
         """Under `LocalDP`: what owners privatise with, once they have said what it may spend; None otherwise."""
-        return self._books.wants.agreed()
+        return self._wants.agreed()
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """(low, high): what losses are clipped to."""
-        return self._books.scale.loss_range
+        return self._scale.loss_range
 
     def status(self) -> Facts:
         """Return where the evaluations stand: what they were created with, the statement, which are open."""
-        return self._books.call("GET", "status")
+        return self._call("GET", "status")
 
-    def close(self) -> None:
-        """Close the connection."""
-        self._service.close()
+    # ------------------------------------------------------------------ single ones
 
-    def __enter__(self) -> Self:
-        return self
+    def _stands(self, number: int) -> Facts:
+        return self._call("GET", f"evaluation?number={number}")
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _assigned(self, number: int, size: int) -> list[str]:
+        return [one["id"] for one in self._once("assign", {"number": number, "size": size}).assigned]
 
-    def __repr__(self) -> str:
-        return f"RemoteEvaluations({self.name!r} at {self._service.address.base!r})"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("remote evaluations cannot be copied or pickled: connect again where they are needed")
-
-
-class _RemotePlaces:
-    """The places of one evaluation, as the service has them now."""
-
-    def __init__(self, books: "_RemoteBooks", number: int, size: int | None) -> None:
-        self.number = number
-        self._books, self._size = books, size
-        self.handle: Any = Evaluation(books, self)
-
-    @property
-    def size(self) -> int:
-        """How many places there are."""
-        if self._size is None:
-            self._size = int(self._books.stands(self.number).events)
-        return self._size
-
-    @property
-    def assigned(self) -> int:
-        """How many of them are taken."""
-        return int(self._books.stands(self.number).assigned)
-
-    @property
-    def room(self) -> int:
-        """How many are left to take."""
-        return int(self._books.stands(self.number).remaining)
-
-    @property
-    def abandoned(self) -> bool:
-        """Whether nothing of it will ever be released."""
-        return bool(self._books.stands(self.number).abandoned)
-
-
-class _RemoteBooks:
-    """What `Evaluation` needs of whoever keeps it: a service."""
-
-    def __init__(self, service: Service, name: str, retries: Retries, accepts: Accepts) -> None:
-        self._service, self._name, self._retries = service, name, retries
-        to = Destination(service.address.base, name)
-        self.wants = Wants(service, to, None, accepts, retries, service.address.of_evaluations(name, "channel"))
-        self._handles: dict[int, _RemotePlaces] = {}
-        self._scale: Scale | None = None
-        self._released: dict[int, ReleasedMean] = {}
-
-    def call(self, method: str, call: str, body: dict[str, Any] | None = None, **headers: str) -> Facts:
-        """Call the service; return what it answers."""
-        url = self._service.address.of_evaluations(self._name, call)
-        sent = None if body is None else json.dumps(body).encode()
-        return Facts(self._service.call(method, url, sent, retries=self._retries, headers=headers))
-
-    def once(self, call: str, body: dict[str, Any]) -> Facts:
-        """Call the service for what must happen once, however often it has to be called."""
-        return self.call("POST", call, body, **{"Idempotency-Key": str(uuid.uuid4())})
-
-    def stands(self, number: int) -> Facts:
-        """Return where an evaluation stands."""
-        return self.call("GET", f"evaluation?number={number}")
-
-    def handle(self, number: int, size: int | None = None) -> Evaluation:
-        """Return an evaluation: always the same object."""
-        places = self._handles.setdefault(int(number), _RemotePlaces(self, int(number), size))
-        found: Evaluation = places.handle
-        return found
-
-    # ------------------------------------------------------------------ what an evaluation calls
-
-    @property
-    def setting(self) -> "_RemoteBooks":
-        """What says what a call of tell has brought: this."""
-        return self
-
-    @property
-    def assigned(self) -> int:
-        """Ids that were handed out, of evaluations that are open."""
-        return sum(int(one["assigned"]) for one in self.call("GET", "status").open)
-
-    @property
-    def still_open(self) -> list[Any]:
-        """The places of the evaluations that are open."""
-        opened = self.call("GET", "status").open
-        return [self._handles[self.handle(one["number"], one["events"]).number] for one in opened]
-
-    def told(self, losses: Any, report: Any) -> Any:
-        """Return what a call has brought, losses or reports; no raw loss goes where reports are wanted."""
-        if self.wants.channel() is None:
-            if report is not None:
-                raise WrongReport("report= is for LocalDP; these evaluations want the loss itself")
-            return losses
-        if losses is not None or report is None:
-            raise WrongReport(
-                "under LocalDP a raw loss is refused: privatise it where it is born, and "
-                "tell(report=sv.local.privatise(loss, evaluations.channel))"
-            )
-        return report
-
-    def assign(self) -> tuple[Any, str]:
-        """Hand out the next id, for the evaluation whose turn it is."""
-        one = self.once("assign", {})
-        return self._handles[self.handle(one.number).number], one.id
-
-    def assign_to(self, one: Any, size: int) -> list[str]:
-        """Hand out the next ids, all for one evaluation."""
-        return [person["id"] for person in self.once("assign", {"number": one.number, "size": size}).assigned]
-
-    def tell(self, one: Any, ids: Any, losses: NDArray[Any], late: str) -> None:
+    def _send(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> None:
         """Send losses, for ids or for the next places, which are taken first."""
         if ids is None:
-            values = losses.ravel()
-            self._checked(values, [""] * len(values))  # before anybody is assigned
-            if len(values):
-                self.send(tuple(self.assign_to(one, len(values))), values, late)
-            return
-        self.send(checked_ids(ids), losses, late)
+            assert number is not None
+            self._checked(("",) * losses.size, losses)  # before anybody is assigned
+            ids = self._assigned(number, losses.size) if losses.size else ()
+        self._tell(checked_ids(ids), losses, late)
 
-    def send(self, ids: tuple[str, ...], values: Any, late: str) -> Told:
-        """Send losses, or reports, by their ids."""
-        kind, checked = self._checked(values, ids)
-        if not len(ids):
-            return Told()
-        where = self._service.address.of_evaluations(self._name, "tell")
-        return send_to(self._service, where, Tell(kind, ids, checked, late), self._retries)
+    @cached_property
+    def _handles(self) -> dict[int, Evaluation]:
+        return {}
 
-    def _checked(self, values: Any, ids: Any) -> tuple[str, tuple[float, ...]]:
-        channel = self.wants.channel()
-        if channel is None:
-            self.wants.refuse_raw()
-            return "loss", checked_losses(values, ids)
-        return "report", checked_reports(values, ids, channel)
+    @cached_property
+    def _keeper(self) -> "_Keeper":
+        return _Keeper(self, self._brought)
 
-    def forget(self, one: Any, ids: Any) -> int:
+    def _handle(self, number: int) -> Evaluation:
+        """Return an evaluation: always the same object."""
+        return self._handles.setdefault(int(number), Evaluation(self._keeper, int(number)))
+
+    @cached_property
+    def _scale(self) -> Scale:
+        """What released integers are worth."""
+        return read("a scale", Scale.from_dict, self.status().scale)
+
+    def _mean_of(self, plain: Any) -> ReleasedMean:
+        number, events, total = (plain[name] for name in ("number", "events", "total"))
+        if not all(type(one) is int for one in (number, events, total)):
+            raise TypeError("these are whole numbers")
+        squares = plain.get("squares")
+        return ReleasedMean(number, events, total, self._scale, squares if type(squares) is int else None)
+
+
+class _Keeper:
+    """What evaluations need of whoever keeps them: a service."""
+
+    def __init__(self, remote: RemoteEvaluations, told: Callable[[Any, Any], Any]) -> None:
+        self._remote, self._released = remote, dict[int, ReleasedMean]()
+        self.told = told  # from losses or reports to what a call has brought
+
+    def assign_to(self, number: int, size: int) -> list[str]:
+        """Hand out the next ids."""
+        return self._remote._assigned(number, size)
+
+    def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> None:
+        """Send losses, for ids or for the next places."""
+        self._remote._send(number, ids, losses, late)
+
+    def forget_ids(self, number: int | None, ids: Any) -> int:
         """Close places without their losses; return how many."""
-        named = checked_ids(ids)
-        return int(self.call("POST", "forget", {"ids": list(named)}).closed) if named else 0
+        return self._remote.forget(ids)
 
-    def close(self, one: Any) -> None:
+    def end(self, number: int) -> None:
         """Close an evaluation with what it has."""
-        self.call("POST", "close", {"number": one.number})
+        self._remote._call("POST", "close", {"number": number})
 
-    def abandon(self, one: Any) -> None:
+    def abandon(self, number: int) -> None:
         """Drop an evaluation: nothing of it is ever released."""
-        self.call("POST", "abandon", {"number": one.number})
+        self._remote._call("POST", "abandon", {"number": number})
 
-    def result(self, one: Any) -> ReleasedMean | None:
+    def result(self, number: int) -> ReleasedMean | None:
         """Return what an evaluation has released; None if it has not."""
-        if one.number not in self._released:
+        if number not in self._released:
             try:
-                self._released[one.number] = self.mean_of(self.call("GET", f"result?number={one.number}"))
+                found = self._remote._call("GET", f"result?number={number}")
             except NotReleased:
                 return None
-        return self._released[one.number]
+            self._released[number] = read("a result", self._remote._mean_of, found)
+        return self._released[number]
 
-    def results(self) -> tuple[ReleasedMean, ...]:
-        """Return what was released, in the order in which it was."""
-        return tuple(map(self.mean_of, self.call("GET", "results").results))
+    def counts(self, number: int) -> Counts:
+        """Return how many places an evaluation has, how many are taken, and how many are left."""
+        found = self._remote._stands(number)
+        return Counts(int(found.events), int(found.assigned), int(found.remaining), bool(found.abandoned))
 
-    def waiting(self, one: Any) -> NDArray[Any]:
-        """Return the ids of an evaluation that were handed out, and have no loss: 10,000 at most."""
-        return np.array(self.stands(one.number).ids, dtype=str)
-
-    # ------------------------------------------------------------------ what was released
-
-    @property
-    def scale(self) -> Scale:
-        """What released integers are worth."""
-        if self._scale is None:
-            self._scale = _read_scale(self.call("GET", "status").scale)
-        return self._scale
-
-    def mean_of(self, plain: Any) -> ReleasedMean:
-        """Return what an answer says was released."""
-        number, events, total = (plain.get(name) for name in ("number", "events", "total"))
-        if not all(type(one) is int for one in (number, events, total)):
-            raise ServiceError("the service's answer is not a result: is it a sottovoce service of this version?")
-        return ReleasedMean(number, events, total, self.scale)
-
-
-def _read_scale(plain: Any) -> Scale:
-    try:
-        return Scale.from_dict(plain)
-    except (TypeError, ValueError, KeyError):
-        pass
-    raise ServiceError("the service's answer is not a scale: is it a sottovoce service of this version?")
+    def waiting(self, number: int) -> NDArray[Any]:
+        """Return the ids that were handed out, and have no loss: 10,000 at most."""
+        return np.array(self._remote._stands(number).ids, dtype=str)

@@ -1,39 +1,50 @@
 """A study behind a service: `ask` and `tell` over HTTP."""
 
-import json
-import uuid
 import weakref
-from typing import Any, Self, overload
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, TypeVar, overload
 from urllib.parse import quote
 
+import numpy as np
+
+from sottovoce._arrays import Floats
 from sottovoce._checks import choice, number, whole
-from sottovoce._losses import raw_loss_refused
-from sottovoce.client._answers import Facts, action_of, actions_of, outstanding_of, recommendation_of
-from sottovoce.client._courier import Courier, Told, send
+from sottovoce.client import _answers
+from sottovoce.client._answers import Facts, read
+from sottovoce.client._courier import Courier, Told
+from sottovoce.client._remote import Remote
 from sottovoce.client._reports import KeptReports
 from sottovoce.client._service import Service
-from sottovoce.client._wants import SAY_WHAT, Accepts, Wants
-from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
+from sottovoce.client._wants import SAY_WHAT, Accepts
+from sottovoce.client._wire import Tell, checked_ids, checked_losses
 from sottovoce.client.retries import Retries
-from sottovoce.client.tell_queue import Destination, TellQueue
+from sottovoce.client.tell_queue import TellQueue
+from sottovoce.domains import Domain
+from sottovoce.domains.specification import build
 from sottovoce.errors import WrongReport
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.requests import plain_request, words_of
-from sottovoce.privacy import LocalDP
+from sottovoce.models import Misfit, Posterior, Segment, Segments
+from sottovoce.plans.plan import Plan
+from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import Channel
 
 __all__ = ["RemoteStudy"]
 
+Found = TypeVar("Found")
 _PATIENCE = 2.0  # seconds that a call in flight in the background is given when the connection is closed
+_MOST = 10_000  # ids that a service lists at once
 
 
-class RemoteStudy:
+class RemoteStudy(Remote):
     """A study that a service holds: made by `sottovoce.connect`, and used like a `Study`, from any thread.
 
     Every call is repeated while the service is away; an ask that is repeated gets the same action, and a loss that is
-    told twice counts once.
+    told twice counts once. Names of several parts, such as edges, come as lists in `chosen`.
 
     Parameters
     ----------
@@ -54,16 +65,18 @@ class RemoteStudy:
     spring
     """
 
+    _kind = "studies"
+
+    repeat = "ignore"
+    """What a second loss for one action does: nothing, since calls are repeated that were not answered."""
+
     def __init__(
         self, service: Service, name: str, *, retries: Retries, queue: TellQueue | None, accepts: Accepts
     ) -> None:
-        self.name = name
-        self._service, self._retries = service, retries
-        self._to = Destination(service.address.base, name)
-        self._wants = Wants(service, self._to, queue, accepts, retries)
-        self._courier = None if queue is None else Courier(service, self._to, self._wants, queue, retries)
+        super().__init__(service, name, retries=retries, accepts=accepts, queue=queue)
+        where = self._where("tell")
+        self._courier = None if queue is None else Courier(service, where, self._to, self._wants, queue, retries)
         self._reports = KeptReports(queue, self._to)
-        weakref.finalize(self, service.close)  # a remote study need not be closed
         if self._courier is not None:
             weakref.finalize(self, self._courier.stop)
             self._courier.wake()  # what an earlier process has left
@@ -71,62 +84,51 @@ class RemoteStudy:
     # ------------------------------------------------------------------ asking
 
     @overload
-    def ask(self, size: None = None, *, x: str = "dense", segment: Any = None) -> Action: ...
+    def ask(self, size: None = None, *, segment: Any = None, x: str = "dense") -> Action: ...
 
     @overload
-    def ask(self, size: int, *, x: str = "dense", segment: Any = None) -> Actions: ...
+    def ask(self, size: int, *, segment: Any = None, x: str = "dense") -> Actions: ...
 
-    def ask(self, size: int | None = None, *, x: str = "dense", segment: Any = None) -> Action | Actions:
+    def ask(self, size: int | None = None, *, segment: Any = None, x: str = "dense") -> Action | Actions:
         """Return the next action, or a block of `size` of them, once that is on record.
-
-        Names of several parts, such as edges, come as lists.
 
         Parameters
         ----------
         size
-            How many actions; None for a single `Action`.
+            How many actions; None for a single `Action`, or as many as there are segments in a list.
+        segment
+            Whom it is for, of a study with segments; for a block, one segment for all of it or a list with one for
+            each event.
         x
             How their numbers travel: "dense", all of them, or "sparse", those that are not 0: for few of many.
-        segment
-            Whom it is for, of a study with segments; a list for a block with one for each action.
         """
-        layout, whom = choice("x", x, ("dense", "sparse")), plain_request(segment)
-        if "segments" in whom and size is None:
-            size = len(whom["segments"])
-        body = json.dumps({"size": None if size is None else whole("size", size), "x": layout, **whom}).encode()
-        once = {"Idempotency-Key": str(uuid.uuid4())}  # the same one over all repetitions: they get the same actions
-        answer = self._call("POST", "ask", body, once)
-        return action_of(answer) if size is None else actions_of(answer, int(size))
+        given, whom = None if size is None else whole("size", size), plain_request(segment)
+        count = len(whom["segments"]) if given is None and "segments" in whom else given
+        answer = self._once("ask", {"size": given, "x": choice("x", x, ("dense", "sparse")), **whom})
+        if count is None:
+            return read("an action", _answers.action, answer)
+        return read(f"{count} actions", lambda plain: _answers.actions(plain, count), answer)
 
-    # ------------------------------------------------------------------ telling
+    def ask_round(self, most: int | None = None, *, segment: Any = None, x: str = "dense") -> Actions:
+        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
 
-    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Told:
-        """Report the loss of an action, or of a block of them: durable when it returns, at the service or in the queue.
+        A service hands out so many at once at most (`--largest-block`): of a longer round, call again.
 
         Parameters
         ----------
-        ids
-            The id of one action, or an array of them.
-        losses
-            A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
-            before anything is sent.
-        report
-            In place of losses under `LocalDP`: what `sv.local.privatise(loss, remote.channel)` returned for each id.
-            Privatise a loss once, and repeat the call with the same report; `tell_privately` sees to that.
-        late
-            "error" refuses a call with losses that come too late, "drop" drops those.
+        most
+            How many actions at most; None for all that are left of the round.
+        segment
+            Whose round, of a study with segments; or a list with one for each event that comes. Then actions are for
+            the first of these, until one is the last of its segment's round.
+        x
+            As for `ask`.
         """
-        choice("late", late, ("error", "drop"))
-        named = checked_ids(ids)
-        channel = self._wants.channel()
-        if channel is None:
-            if report is not None:
-                raise WrongReport("report= is for LocalDP; this study wants the loss itself")
-            self._wants.refuse_raw()
-            return self._told(Tell("loss", named, checked_losses(losses, named), late))
-        if losses is not None or report is None:
-            raise raw_loss_refused("remote")
-        return self._told(Tell("report", named, checked_reports(report, named, channel), late))
+        limit, whom = None if most is None else whole("most", most), plain_request(segment)
+        layout = choice("x", x, ("dense", "sparse"))
+        return read("actions", _answers.actions, self._once("ask", {"round": True, "size": limit, "x": layout, **whom}))
+
+    # ------------------------------------------------------------------ telling
 
     def tell_privately(self, ids: Any, losses: Any, *, privacy: LocalDP | None = None, late: str = "error") -> Told:
         """Privatise losses here, under `LocalDP`, and send the reports; the losses themselves go no further.
@@ -152,25 +154,10 @@ class RemoteStudy:
             raise WrongReport(SAY_WHAT)
         named = checked_ids(ids)
         reports = self._reports.of(named, checked_losses(losses, named), self._channel(privacy))
-        return self._told(Tell("report", named, reports, late))
+        return self._deliver(Tell("report", named, reports, late)) if named else Told()
 
-    def _told(self, tell: Tell) -> Told:
-        if not len(tell):
-            return Told()
-        if self._courier is not None:
-            return self._courier.tell(tell)
-        return send(self._service, self._to, tell, self._retries)
-
-    def forget(self, ids: Any) -> int:
-        """Close actions whose loss will never come, as for `Study.forget`; return how many were closed.
-
-        Parameters
-        ----------
-        ids
-            The id of one action, or an array of them.
-        """
-        answer = self._call("POST", "forget", json.dumps({"ids": checked_ids(ids)}).encode())
-        return int(answer.closed)
+    def _deliver(self, tell: Tell) -> Told:
+        return super()._deliver(tell) if self._courier is None else self._courier.tell(tell)
 
     def flush(self, seconds: float = 60.0) -> None:
         """Deliver what waits in the queue on disk, if there is one, or raise why that cannot be done.
@@ -190,6 +177,59 @@ class RemoteStudy:
 
     # ------------------------------------------------------------------ looking
 
+    def _look(self, call: str, what: str, reader: Callable[[Any], Found], segment: Any = None) -> Found:
+        whose = "" if segment is None else f"?segment={quote(words_of(segment), safe='')}"
+        return read(what, reader, self._call("GET", call + whose))
+
+    def recommend(self, *, segment: Any = None) -> Recommendation:
+        """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
+
+        Parameters
+        ----------
+        segment
+            For whom, of a study with segments; None for one decision for all, with that of each beside it.
+        """
+        return self._look("recommend", "a recommendation", _answers.recommendation, segment)
+
+    def posterior(self, *, segment: Any = None) -> Posterior:
+        """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
+
+        Parameters
+        ----------
+        segment
+            Of whom, of a study with segments.
+        """
+        return self._look("saved-posterior", "a posterior", _answers.posterior, segment)
+
+    def misfit(self, *, segment: Any = None) -> Misfit | None:
+        """Return how well what was released fits the model of the losses; None if the plan has none.
+
+        Parameters
+        ----------
+        segment
+            Of whom, of a study with segments; None for the one that it fits least.
+        """
+        return self._look("misfit", "a misfit", _answers.misfit, segment)
+
+    def status(self) -> Facts:
+        """Return where the study stands: counts and released values, by the names of `Status`."""
+        return self._call("GET", "status")
+
+    def export(self) -> dict[str, Any]:
+        """Return all released and public values as plain data that JSON can hold."""
+        return self._look("export", "an export", lambda plain: {**plain["lines"][0], "rounds": plain["lines"][1:]})
+
+    def outstanding(self, limit: int | None = None) -> Outstanding:
+        """Return what is asked and neither told nor forgotten, by any process, the oldest first.
+
+        Parameters
+        ----------
+        limit
+            How many at most; None for as many as a service lists at once, 10,000.
+        """
+        most = _MOST if limit is None else whole("limit", limit, least=0)
+        return self._look(f"outstanding?limit={most}", "what is outstanding", _answers.outstanding)
+
     @property
     def channel(self) -> Channel:
         """Under `LocalDP`: what owners privatise their losses with, once they have said what it may spend."""
@@ -201,34 +241,79 @@ class RemoteStudy:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
         return found
 
-    def recommend(self, *, segment: Any = None) -> Recommendation:
-        """Return the decision to take home, as `Study.recommend` does.
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        return self._look("plan", "a plan", Plan.from_dict)
 
-        Parameters
-        ----------
-        segment
-            For whom, of a study with segments; None for one decision for all, with that of each beside it.
-        """
-        whose = "" if segment is None else f"?segment={quote(words_of(segment), safe='')}"
-        return recommendation_of(self._call("GET", f"recommend{whose}"))
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
+        return self._look("privacy", "a statement", PrivacyStatement.from_dict)
 
-    def status(self) -> Facts:
-        """Return where the study stands: counts and released values, by the names of `Status`."""
-        return self._call("GET", "status")
+    @cached_property
+    def _definition(self) -> Facts:
+        return self._call("GET", "definition")
 
-    def outstanding(self, limit: int = 100) -> Outstanding:
-        """Return what is asked and neither told nor forgotten, by any process, the oldest first.
+    @property
+    def domain(self) -> Domain:
+        """The feasible set; one that holds functions of its own is known where it was made only."""
+        return read("a set that can be written down", build, self._definition.domain)
 
-        Parameters
-        ----------
-        limit
-            How many at most.
-        """
-        return outstanding_of(self._call("GET", f"outstanding?limit={whole('limit', limit, least=0)}"))
+    @property
+    def segments(self) -> Segments | None:
+        """Whom decisions are for; None if that makes no difference."""
+        found = self._definition.segments
+        return None if found is None else read("segments", Segments.from_record, found)
 
-    def _call(self, method: str, call: str, body: bytes | None = None, headers: dict[str, str] | None = None) -> Facts:
-        url = self._service.address.of_study(self.name, call)
-        return Facts(self._service.call(method, url, body, retries=self._retries, headers=headers))
+    @property
+    def horizon(self) -> int | None:
+        """How many events there will be; None if unknown."""
+        return read("a horizon", _whole_or_none, self._definition.horizon)
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """What losses are clipped to."""
+        low, high = self._definition.loss_range
+        return float(low), float(high)
+
+    @property
+    def asked(self) -> int:
+        """Events that were asked."""
+        return int(self.status().asked)
+
+    @property
+    def round(self) -> int:
+        """Rounds that are closed."""
+        return int(self.status().round)
+
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left to ask; None if the horizon is unknown."""
+        return read("a number of events", _whole_or_none, self.status().remaining)
+
+    @property
+    def patience(self) -> int | None:
+        """How many later positions a full round waits for its losses; None for ever."""
+        return read("a number of events", _whole_or_none, self.status().patience)
+
+    @property
+    def deadline(self) -> float | None:
+        """How many seconds a full round waits for its losses; None for ever."""
+        found = self.status().deadline
+        return None if found is None else float(found)
+
+    @property
+    def sizes(self) -> dict[Segment, int]:
+        """Events that were asked, by segment, in the order in which segments were first asked for."""
+        return {segment_of(one["segment"]): int(one["events"]) for one in self.status().get("segments") or ()}
+
+    @property
+    def point(self) -> Floats:
+        """The point that actions are taken around at present: a function of released values alone."""
+        if self.segments is not None:
+            raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
+        return np.array(self.status().point, dtype=np.float64)
 
     # ------------------------------------------------------------------ the end
 
@@ -237,16 +322,8 @@ class RemoteStudy:
         if self._courier is not None:
             self._courier.stop()
             self._courier.join(_PATIENCE)
-        self._service.close()
+        super().close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        return f"RemoteStudy({self.name!r} at {self._service.address.base!r})"
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a remote study cannot be copied or pickled: connect again where it is needed")
+def _whole_or_none(plain: Any) -> int | None:
+    return None if plain is None else int(plain)

@@ -1,25 +1,57 @@
 """Losses that wait on disk until a service is back.
 
+They lie in an SQLite file as they were told: it is for its owner alone, and to be guarded like the people's own data.
+What was accepted survives a loss of power, and what was delivered leaves no trace (see `SqliteFile`).
+
+SQLite's locks do not survive a fork: files are closed before one, and opened again when they are needed, so that parent
+and child may both go on.
+
 Tests: tests/client/test_queue.py, tests/client/test_queue_killed.py, tests/client/test_queue_interrupts.py.
 """
 
 import json
 import os
-import sqlite3
 import struct
+import threading
+import weakref
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import quote
 
 from sottovoce._checks import whole
-from sottovoce.client._queue_file import QueueFile
+from sottovoce._disk import sync_folder
 from sottovoce.client._wire import Tell
-from sottovoce.errors import QueueFull, StorageError
+from sottovoce.errors import QueueFull, StorageError, StudyDamaged
+from sottovoce.rounds.stores.sql._files import FileReplaced
+from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 
 __all__ = ["Destination", "Refusal", "TellQueue"]
 
+Found = TypeVar("Found")
+Run = Callable[..., list[tuple[Any, ...]]]
+
 _REFUSALS_KEPT = 1000
 _REPORTS_KEPT = 100_000
-_SEQUENCE = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'refusals'), 0)"
+_OURS, _VERSION = 0x73767471, 1  # application_id: "svtq"
+_TABLES = (
+    "CREATE TABLE tells (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
+    "kind TEXT NOT NULL, late TEXT NOT NULL, size INTEGER NOT NULL, ids TEXT NOT NULL, numbers BLOB NOT NULL)",
+    "CREATE INDEX tells_in_order ON tells (service, study, number)",
+    "CREATE TABLE channels (service TEXT NOT NULL, study TEXT NOT NULL, channel TEXT, PRIMARY KEY (service, study))",
+    "CREATE TABLE refusals (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
+    "id TEXT NOT NULL, kind TEXT NOT NULL)",
+    "CREATE TABLE reports (number INTEGER PRIMARY KEY AUTOINCREMENT, service TEXT NOT NULL, study TEXT NOT NULL, "
+    "id TEXT NOT NULL, report INTEGER NOT NULL, UNIQUE (service, study, id))",
+    f"PRAGMA application_id = {_OURS}",
+    f"PRAGMA user_version = {_VERSION}",
+)
+_WAITING = "SELECT coalesce(sum(size), 0) FROM tells"
+_NEWEST = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'refusals'), 0)"
+
+_at_work = threading.RLock()  # of all queues of this process: no file of theirs is opened or used without it
+_queues: "weakref.WeakSet[TellQueue]" = weakref.WeakSet()
 
 
 class Destination(NamedTuple):
@@ -67,28 +99,32 @@ class TellQueue:
 
     def __init__(self, path: str | os.PathLike[str], most: int = 100_000) -> None:
         self._most = whole("most", most)
-        self._file = QueueFile(path)
+        self._path = Path(os.path.abspath(os.fspath(path)))
+        _prepare(self._path)
+        self._held: list[SqliteFile] = []  # one at most
+        with _at_work:
+            _queues.add(self)
+        weakref.finalize(self, _let_go, self._held)
+        self._change(lambda run: None)
 
     @property
     def path(self) -> str:
         """Where the file is."""
-        return str(self._file.path)
+        return str(self._path)
 
     @property
     def waiting(self) -> int:
         """How many losses wait, for whatever study."""
-        return self._file.transaction(_waiting)
+        return int(self._rows(_WAITING)[0][0])
 
     @property
     def refused(self) -> int:
         """How many losses services have refused for good since the file was made; `refusals` says which."""
-        return self._file.transaction(_newest)
+        return int(self._rows(_NEWEST)[0][0])
 
     def refusals(self) -> list[Refusal]:
         """Return the newest of what was refused, the oldest first: a thousand at most, without losses."""
-        query = "SELECT study, id, kind FROM refusals ORDER BY number"
-        rows = self._file.transaction(lambda connection: connection.execute(query).fetchall())
-        return [Refusal(*row) for row in rows]
+        return [Refusal(*row) for row in self._rows("SELECT study, id, kind FROM refusals ORDER BY number")]
 
     def __repr__(self) -> str:
         return f"TellQueue({self.path!r})"
@@ -103,8 +139,7 @@ class TellQueue:
         to
             The study.
         """
-        query = "SELECT 1 FROM tells WHERE service = ? AND study = ? LIMIT 1"
-        return self._file.transaction(lambda connection: connection.execute(query, to).fetchone()) is not None
+        return bool(self._rows("SELECT 1 FROM tells WHERE service = ? AND study = ? LIMIT 1", *to))
 
     def add(self, to: Destination, tell: Tell) -> None:
         """Have a tell wait; it is on the disk when this returns.
@@ -114,24 +149,22 @@ class TellQueue:
         to, tell
             Where it is to go, and what is told.
         """
-        row = (*to, tell.kind, tell.late, len(tell), json.dumps(tell.ids), _packed(tell.values))
+        numbers = struct.pack(f"<{len(tell)}d", *tell.values)  # of a report, which is below 2^53, exactly
+        row = (*to, tell.kind, tell.late, len(tell), json.dumps(tell.ids), numbers)
+        new = "INSERT INTO tells (service, study, kind, late, size, ids, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
-        def add(connection: sqlite3.Connection) -> int:
-            waiting = _waiting(connection)
+        def add(run: Run) -> int:
+            ((waiting,),) = run(_WAITING)
             if waiting + len(tell) <= self._most:
-                connection.execute(
-                    "INSERT INTO tells (service, study, kind, late, size, ids, numbers) VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    row,
-                )
-            return waiting
+                run(new, *row)
+            return int(waiting)
 
-        waiting = self._file.transaction(add)
-        if waiting + len(tell) <= self._most:
-            return
-        raise QueueFull(
-            f"{self.path} holds {waiting:,} losses, and may hold {self._most:,}: this call was not recorded. Find out "
-            "why the service is away, or allow more with TellQueue(path, most=...)"
-        )
+        waiting = self._change(add)
+        if waiting + len(tell) > self._most:
+            raise QueueFull(
+                f"{self.path} holds {waiting:,} losses, and may hold {self._most:,}: this call was not recorded. Find "
+                "out why the service is away, or allow more with TellQueue(path, most=...)"
+            )
 
     def first(self, to: Destination) -> Waiting | None:
         """Return the tell that has waited longest; None if none does.
@@ -142,11 +175,12 @@ class TellQueue:
             Where it is to go.
         """
         query = "SELECT number, kind, late, ids, numbers FROM tells WHERE service = ? AND study = ? ORDER BY number"
-        row = self._file.transaction(lambda connection: connection.execute(f"{query} LIMIT 1", to).fetchone())
-        if row is None:
-            return None
-        number, kind, late, ids, numbers = row
-        return Waiting(number, Tell(kind, tuple(json.loads(ids)), self._unpacked(numbers), late))
+        for number, kind, late, ids, numbers in self._rows(f"{query} LIMIT 1", *to):
+            if len(numbers) % 8:
+                raise StorageError(f"{self.path} is damaged: move it away, and connect again")
+            values = struct.unpack(f"<{len(numbers) // 8}d", numbers)
+            return Waiting(number, Tell(kind, tuple(json.loads(ids)), values, late))
+        return None
 
     def done(self, number: int, to: Destination, refused: Sequence[tuple[str, str]] = ()) -> None:
         """Delete a tell that was acknowledged, and note what of it was refused: ids, each with the kind of refusal.
@@ -159,19 +193,19 @@ class TellQueue:
             Ids and kinds.
         """
 
-        def delete(connection: sqlite3.Connection) -> None:
-            gone = connection.execute("DELETE FROM tells WHERE number = ?", (number,)).rowcount
-            if not gone:  # somebody else has delivered it, too, and has noted what there was to note
-                return
-            rows = [(*to, one, kind) for one, kind in refused]
-            connection.executemany("INSERT INTO refusals (service, study, id, kind) VALUES (?, ?, ?, ?)", rows)
-            connection.execute("DELETE FROM refusals WHERE number <= ?", (_newest(connection) - _REFUSALS_KEPT,))
+        def delete(run: Run) -> None:
+            if not run("DELETE FROM tells WHERE number = ? RETURNING 1", number):
+                return  # somebody else has delivered it, too, and has noted what there was to note
+            for one in refused:
+                run("INSERT INTO refusals (service, study, id, kind) VALUES (?, ?, ?, ?)", *to, *one)
+            run("DELETE FROM refusals WHERE number <= ?", run(_NEWEST)[0][0] - _REFUSALS_KEPT)
 
-        self._file.transaction(delete)
+        self._change(delete)
 
     def erase(self) -> None:
-        """Empty the log of the file, where what was deleted would linger."""
-        self._file.erase()
+        """Empty the log of the file, where what was deleted would linger; while others read, they do so later."""
+        with suppress(StorageError):
+            self._use(lambda file: file.erase())
 
     def reports(self, to: Destination, ids: Sequence[str], fresh: Callable[[int], int]) -> tuple[int, ...]:
         """Return the report of each action: the one on record, or one that is made now, and then on record for good.
@@ -188,18 +222,17 @@ class TellQueue:
         query = "SELECT report FROM reports WHERE service = ? AND study = ? AND id = ?"
         new = "INSERT INTO reports (service, study, id, report) VALUES (?, ?, ?, ?)"
 
-        def look(connection: sqlite3.Connection) -> tuple[int, ...]:
+        def look(run: Run) -> tuple[int, ...]:
             found: list[int] = []
             for place, one in enumerate(ids):
-                row = connection.execute(query, (*to, one)).fetchone()
-                found.append(fresh(place) if row is None else int(row[0]))
-                if row is None:
-                    connection.execute(new, (*to, one, found[-1]))
-            (newest,) = connection.execute("SELECT coalesce(max(number), 0) FROM reports").fetchone()
-            connection.execute("DELETE FROM reports WHERE number <= ?", (newest - _REPORTS_KEPT,))
+                known = run(query, *to, one)
+                found.append(int(known[0][0]) if known else fresh(place))
+                if not known:
+                    run(new, *to, one, found[-1])
+            run("DELETE FROM reports WHERE number <= (SELECT max(number) FROM reports) - ?", _REPORTS_KEPT)
             return tuple(found)
 
-        return self._file.transaction(look)
+        return self._change(look)
 
     def channel(self, to: Destination) -> tuple[bool, Any]:
         """Return whether it is known what a study wants, and then its channel as plain data; None for raw losses.
@@ -209,9 +242,8 @@ class TellQueue:
         to
             The study.
         """
-        query = "SELECT channel FROM channels WHERE service = ? AND study = ?"
-        row = self._file.transaction(lambda connection: connection.execute(query, to).fetchone())
-        return (False, None) if row is None else (True, None if row[0] is None else json.loads(row[0]))
+        rows = self._rows("SELECT channel FROM channels WHERE service = ? AND study = ?", *to)
+        return bool(rows), None if not rows or rows[0][0] is None else json.loads(rows[0][0])
 
     def keep_channel(self, to: Destination, channel: Any) -> None:
         """Note what a study wants, for when the service is away.
@@ -223,26 +255,86 @@ class TellQueue:
         channel
             Plain data; None if it wants raw losses.
         """
-        row = (*to, None if channel is None else json.dumps(channel))
-        self._file.transaction(
-            lambda connection: connection.execute("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", row)
-        )
+        plain = None if channel is None else json.dumps(channel)
+        self._change(lambda run: run("INSERT OR REPLACE INTO channels VALUES (?, ?, ?)", *to, plain))
 
-    def _unpacked(self, numbers: bytes) -> tuple[float, ...]:
-        if len(numbers) % 8:
-            raise StorageError(f"{self.path} is damaged: move it away, and connect again")
-        return struct.unpack(f"<{len(numbers) // 8}d", numbers)
+    # ------------------------------------------------------------------ the file
+
+    def _rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._use(lambda file: file.run(query, *values))
+
+    def _change(self, work: Callable[[Run], Found]) -> Found:
+        """Call a function within a transaction; what it did is durable when this returns, or undone by any error."""
+        return self._use(lambda file: file.transaction(lambda: work(file.run)))
+
+    def _use(self, work: Callable[[SqliteFile], Found]) -> Found:
+        words = "it is damaged, or no queue: what it held is lost. Move it away, and connect again"
+        try:
+            with _at_work: return work(self._file())  # noqa: E701  # fmt: skip
+        except StudyDamaged:
+            pass
+        except FileReplaced:
+            self._held.clear()
+            words = "it was removed or replaced: whether this call is recorded is not known. Repeat it"
+        raise StorageError(f"{self.path}: {words}")
+
+    def _file(self) -> SqliteFile:
+        if self._held:
+            return self._held[0]
+        file = SqliteFile(f"sqlite:///{quote(self.path)}", create=False)
+        try:
+            file.check()
+            file.transaction(lambda: _set_up(file.run, self.path))
+        except BaseException:
+            file.close()
+            raise
+        self._held.append(file)
+        return file
 
 
-def _waiting(connection: sqlite3.Connection) -> int:
-    return int(connection.execute("SELECT coalesce(sum(size), 0) FROM tells").fetchone()[0])
+def _set_up(run: Run, path: str) -> None:
+    ((ours,),), ((version,),) = run("PRAGMA application_id"), run("PRAGMA user_version")
+    if (ours, version) == (_OURS, _VERSION):
+        return
+    if ours == _OURS:
+        raise StorageError(f"{path} was made by another version of sottovoce (format {version}): deliver it with that")
+    if ours or version or run("SELECT 1 FROM sqlite_master"):
+        raise StorageError(f"{path} is a database of something else: choose another name for the queue")
+    for statement in _TABLES:
+        run(statement)
 
 
-def _newest(connection: sqlite3.Connection) -> int:
-    """Return the number of the newest refusal."""
-    return int(connection.execute(_SEQUENCE).fetchone()[0])
+def _prepare(path: Path) -> None:
+    """Create a missing file for its owner alone; refuse one that others could read."""
+    if not path.parent.is_dir():
+        raise StorageError(f"the folder {path.parent} does not exist: create it first")
+    words = ""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as problem:
+        words = problem.strerror or type(problem).__name__
+    if words:
+        raise StorageError(f"{path} cannot be opened as a queue: {words}")
+    try:
+        found = os.fstat(descriptor)
+    finally:
+        os.close(descriptor)
+    if os.name != "nt" and found.st_mode & 0o077:
+        raise StorageError(f"{path} can be opened by others, and losses would lie in it: chmod 600, or another name")
+    sync_folder(path.parent)
 
 
-def _packed(values: Sequence[float]) -> bytes:
-    """Return numbers in eight bytes each: a float as it is, a report, which is below 2^53, exactly."""
-    return struct.pack(f"<{len(values)}d", *values)
+def _let_go(held: list[SqliteFile]) -> None:
+    while held:
+        held[-1].close()
+        held.pop()  # only now: whoever is interrupted before can do it again
+
+
+def _let_go_of_all() -> None:
+    for one in list(_queues):
+        _let_go(one._held)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_let_go_of_all)  # the last one that is registered comes first
+    os.register_at_fork(before=_at_work.acquire, after_in_parent=_at_work.release, after_in_child=_at_work.release)

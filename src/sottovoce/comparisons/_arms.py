@@ -18,8 +18,7 @@ import numpy as np
 
 from sottovoce.comparisons._error_law import ErrorLaw
 from sottovoce.evaluations import ReleasedMean
-from sottovoce.evaluations.loss_variance import variance_of
-from sottovoce.evaluations.released_mean import Scale
+from sottovoce.evaluations.released_mean import Scale, variance_of
 
 __all__ = ["Arm", "planned_error", "summed"]
 

@@ -1,7 +1,7 @@
 """Private means of losses, for whatever chooses by them: any optimizer, an A/B test, a person."""
 
 from sottovoce.evaluations.evaluation import Evaluation
-from sottovoce.evaluations.private_evaluations import Assignment, PrivateEvaluations
+from sottovoce.evaluations.private_evaluations import Assignment, EvaluationsVerification, PrivateEvaluations
 from sottovoce.evaluations.released_mean import ReleasedMean
 
-__all__ = ["Assignment", "Evaluation", "PrivateEvaluations", "ReleasedMean"]
+__all__ = ["Assignment", "Evaluation", "EvaluationsVerification", "PrivateEvaluations", "ReleasedMean"]

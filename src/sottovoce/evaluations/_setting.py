@@ -1,18 +1,18 @@
-"""What all evaluations of one `PrivateEvaluations` have in common: range, promise, grid, noise, patience, ledger."""
+"""What all evaluations of one `PrivateEvaluations` have in common: range, promise, grid, noise, patience."""
 
-import uuid
 from typing import Any
 
+from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
 from sottovoce.errors import WrongReport
 from sottovoce.evaluations.released_mean import Scale
+from sottovoce.learning.bandit.describe import local_statement
 from sottovoce.learning.bandit.patience import check_patience, patience_for
 from sottovoce.learning.bandit.reports import ReportGrid
-from sottovoce.learning.planning.problem import check_loss_range
+from sottovoce.plans.problem import check_loss_range
 from sottovoce.privacy import (
     PROBE_SUMS,
     Guarantee,
-    Ledger,
     LocalDP,
     LossGrid,
     Mechanism,
@@ -26,6 +26,7 @@ from sottovoce.privacy import (
 from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
 from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
 from sottovoce.privacy.statement import NO_NOISE
+from sottovoce.rounds.round import Shape
 
 __all__ = ["Setting"]
 
@@ -38,17 +39,15 @@ class Setting:
         loss_range: tuple[float, float],
         privacy: Guarantee,
         *,
-        noise: NoiseSource | None,
-        channel: str,
-        patience: int | str | None,
-        ledger: Ledger | None,
-        name: str | None,
+        noise: NoiseSource | None = None,
+        channel: str = "one-bit",
+        patience: int | str | None = "auto",
         variance: bool = False,
     ) -> None:
         self.privacy = privacy
         self.variance = _check_variance(variance, privacy)
         mechanism = _mechanism(privacy)
-        self._source = noise_source(noise)
+        self.source = noise_source(noise)
         self.patience = check_patience(patience)
         losses = _loss_grid(loss_range)
         choice("channel", channel, ("one-bit", "laplace"))
@@ -60,19 +59,15 @@ class Setting:
         if self.variance and drawn is not None:  # one event is in two numbers, which together move as one does
             drawn = least_probe_noise(privacy, losses.steps, reached=2)
         self.scale = Scale(ends, self.grid.low, self.grid.step, *_known_of(self.channel, ends), noise=drawn)
-        # Last of all: what cannot be built is not charged.
-        self._ledger, self._name = ledger, name or f"private-evaluations-{uuid.uuid4().hex}"
-        if ledger is not None:
-            ledger.charge(self._name, privacy, simulated=self._source.simulated, resume=False)
 
     @property
     def in_earnest(self) -> bool:
         """Whether anybody's privacy rests on there being one of these only."""
-        return self.privacy.private and not self._source.simulated
+        return self.privacy.private and not self.source.simulated
 
     def sampler(self) -> Sampler | None:
         """Return what draws the noise of all evaluations; None if there is none."""
-        return None if self.scale.noise is None else self._source.sampler(self.scale.noise)
+        return None if self.scale.noise is None else self.source.sampler(self.scale.noise)
 
     def stream(self, sampler: Sampler | None) -> Any:
         """Return what releases the number of one evaluation."""
@@ -89,10 +84,18 @@ class Setting:
             largest = max(-self.channel.least_report, self.channel.most_report)
         whole("events", events, most=(LARGEST_SUM - 1) // largest)
 
-    def hear(self) -> None:
-        """Tell the ledger that a loss is about to come: from here on it gives nothing back."""
-        if self._ledger is not None:
-            self._ledger.mark_used(self._name)
+    @property
+    def shape(self) -> Shape:
+        """What a slot holds."""
+        if self.channel is None:
+            return Shape(high=self.grid.steps)
+        return Shape(low=self.channel.least_report, high=self.channel.most_report)
+
+    def valid(self, integers: Integers) -> bool:
+        """Say whether integers can be losses, or reports."""
+        if self.channel is not None:
+            return not len(integers) or bool(self.channel.valid(integers))
+        return bool(((integers >= 0) & (integers <= self.grid.steps)).all())
 
     def told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
@@ -109,15 +112,9 @@ class Setting:
 
     def statement(self) -> PrivacyStatement:
         """Return what is promised, and why it holds."""
-        noise, simulated = self.scale.noise, self._source.simulated
+        noise, simulated = self.scale.noise, self.source.simulated
         if isinstance(self.privacy, LocalDP):
-            why = (
-                "a loss is privatised by its owner, on the owner's side, each report with "
-                f"{self.privacy.per_report:.6g} of the budget; nothing else ever reaches the evaluations"
-            )
-            return state(
-                self.privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False
-            )
+            return local_statement(self.privacy, "the evaluations")
         if noise is None:
             return state(self.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
         people, laplace = self.privacy.contributions, noise.family == "laplace"

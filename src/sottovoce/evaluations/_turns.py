@@ -6,9 +6,11 @@ number of the block, from nothing that anybody lost, and the same seed gives the
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+
+from sottovoce._records import Record
 
 __all__ = ["Turn", "next_turn"]
 
@@ -16,21 +18,27 @@ _STREAM = 0x61737369676E  # "assign": neither noise nor directions have such a s
 
 
 class Turn(NamedTuple):
-    """Never changed, only replaced: an id is handed out or it is not.
+    """Never changed, only replaced.
 
     Attributes
     ----------
-    assigned
-        Ids that were handed out, of all evaluations.
     block
         Blocks that were drawn.
     order
         Who is still to come in the current block.
     """
 
-    assigned: int = 0
     block: int = 0
     order: tuple[int, ...] = ()
+
+    @classmethod
+    def of(cls, record: Record) -> Self:
+        """Return the turn of a record; the first one, if there is none."""
+        return cls(record["block"], tuple(record["order"].tolist())) if record else cls()
+
+    def record(self) -> Record:
+        """Return it as a record."""
+        return {"block": self.block, "order": np.array(self.order, dtype=np.int64)}
 
 
 def next_turn(turn: Turn, waiting: Sequence[int], entropy: int) -> tuple[int, Turn]:
@@ -52,11 +60,11 @@ def next_turn(turn: Turn, waiting: Sequence[int], entropy: int) -> tuple[int, Tu
     >>> for _ in range(6):
     ...     number, turn = next_turn(turn, [0, 1, 2], entropy=5)
     ...     met.append(number)
-    >>> sorted(met[:3]), sorted(met[3:]), turn.assigned
-    ([0, 1, 2], [0, 1, 2], 6)
+    >>> sorted(met[:3]), sorted(met[3:]), turn.block
+    ([0, 1, 2], [0, 1, 2], 2)
     """
     order, block = tuple(number for number in turn.order if number in waiting), turn.block
     if not order:
         coins = np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(_STREAM, block)))
         order, block = tuple(coins.permutation(sorted(waiting)).tolist()), block + 1
-    return order[0], Turn(turn.assigned + 1, block, order[1:])
+    return order[0], Turn(block, order[1:])

@@ -1,7 +1,7 @@
 """One evaluation: people who meet the same parameters, and the mean of what they lose."""
 
 import copy
-from typing import Any, overload
+from typing import Any, NamedTuple, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,51 @@ from numpy.typing import NDArray
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.errors import NotReleased
-from sottovoce.evaluations._keeping import Keeping, Places
 from sottovoce.evaluations.released_mean import ReleasedMean
 
-__all__ = ["Evaluation"]
+__all__ = ["Counts", "Evaluation", "Keeper"]
 
 _FEW = 5  # ids that an error names
+
+
+class Counts(NamedTuple):
+    """Places of an evaluation: all, those that are taken, those that are left to take; and whether it was dropped."""
+
+    events: int
+    assigned: int
+    remaining: int
+    abandoned: bool = False
+
+
+class Keeper(Protocol):
+    """Who keeps evaluations, known by their numbers: a book, or a service."""
+
+    def told(self, losses: Any, report: Any) -> Any:
+        """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
+
+    def assign_to(self, number: int, size: int) -> list[Any]:
+        """Assign the next people to one evaluation; return their ids."""
+
+    def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> Any:
+        """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
+
+    def forget_ids(self, number: int | None, ids: Any) -> int:
+        """Close places without their losses; return how many."""
+
+    def end(self, number: int) -> None:
+        """Close an evaluation with those who were assigned so far."""
+
+    def abandon(self, number: int) -> None:
+        """Drop an evaluation: nothing of it is ever released."""
+
+    def result(self, number: int) -> ReleasedMean | None:
+        """Return what an evaluation has released; None if it is open, or was abandoned."""
+
+    def counts(self, number: int) -> Counts:
+        """Return how many places an evaluation has, how many are taken, and how many are left."""
+
+    def waiting(self, number: int) -> NDArray[Any]:
+        """Return the ids of an evaluation that were handed out, and have no loss."""
 
 
 class Evaluation:
@@ -25,14 +64,14 @@ class Evaluation:
 
     Parameters
     ----------
-    books
-        What keeps it, with all the others.
-    positions
-        Its places.
+    keeper
+        Who keeps it, with all the others.
+    number
+        Its number.
     """
 
-    def __init__(self, books: Keeping, positions: Places) -> None:
-        self._books, self._positions = books, positions
+    def __init__(self, keeper: Keeper, number: int) -> None:
+        self._keeper, self._number = keeper, number
 
     # ------------------------------------------------------------------ assigning and telling
 
@@ -52,7 +91,7 @@ class Evaluation:
         size
             How many people; None for one, whose id is returned by itself.
         """
-        ids = self._books.assign_to(self._positions, 1 if size is None else whole("size", size))
+        ids = self._keeper.assign_to(self._number, 1 if size is None else whole("size", size))
         return ids[0] if size is None else np.asarray(ids)
 
     def tell(self, losses: Any = None, *, ids: Any = None, report: Any = None, late: str = "error") -> None:
@@ -75,8 +114,7 @@ class Evaluation:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        values = as_array(self._books.setting.told(losses, report))
-        self._books.tell(self._positions, ids, values, late)
+        self._keeper.tell(self._number, ids, as_array(self._keeper.told(losses, report)), late)
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come: each counts as the middle of the range, whatever it was.
@@ -88,7 +126,7 @@ class Evaluation:
         ids
             What `assign` returned, one or an array of them.
         """
-        return self._books.forget(self._positions, ids)
+        return self._keeper.forget_ids(self._number, ids)
 
     def close(self) -> None:
         """Close the evaluation now, and release its mean over the people who were assigned so far.
@@ -96,7 +134,7 @@ class Evaluation:
         Losses of theirs that are missing count as the middle of the range; places that nobody took do not count. When
         to call this must not depend on losses that are not released. What is closed stays as it is.
         """
-        self._books.close(self._positions)
+        self._keeper.end(self._number)
 
     def abandon(self) -> None:
         """Drop the evaluation: its losses are erased, nothing of them is ever released, and nobody else is assigned.
@@ -104,14 +142,14 @@ class Evaluation:
         For what went wrong, an error halfway say: had somebody's loss decided that, a mean of those who came before
         would not be private. Those people count as having taken part. What is closed stays as it is.
         """
-        self._books.abandon(self._positions)
+        self._keeper.abandon(self._number)
 
     # ------------------------------------------------------------------ what is released
 
     @property
     def result(self) -> ReleasedMean:
         """What was released, with all that follows from it; an error before it is closed."""
-        found = self._books.result(self._positions)
+        found = self._keeper.result(self._number)
         if found is None:
             if self.abandoned:
                 raise NotReleased(f"evaluation {self.number} was abandoned: nothing of it is released")
@@ -153,37 +191,37 @@ class Evaluation:
     @property
     def number(self) -> int:
         """Its number: 0 for the first that was opened."""
-        return self._positions.number
+        return self._number
 
     @property
     def events(self) -> int:
         """How many places it has."""
-        return self._positions.size
+        return self._keeper.counts(self._number).events
 
     @property
     def assigned(self) -> int:
         """How many of them are taken."""
-        return self._positions.assigned
+        return self._keeper.counts(self._number).assigned
 
     @property
     def remaining(self) -> int:
         """How many are left to take; none once it is closed."""
-        return self._positions.room
+        return self._keeper.counts(self._number).remaining
 
     @property
     def closed(self) -> bool:
         """Whether its mean is released."""
-        return self._books.result(self._positions) is not None
+        return self._keeper.result(self._number) is not None
 
     @property
     def abandoned(self) -> bool:
         """Whether it was dropped, so that it has no mean and never will."""
-        return self._positions.abandoned
+        return self._keeper.counts(self._number).abandoned
 
     @property
     def outstanding(self) -> NDArray[Any]:
         """Ids of people who took a place, and whose loss is neither told nor forgotten."""
-        return self._books.waiting(self._positions)
+        return self._keeper.waiting(self._number)
 
     def __repr__(self) -> str:
         state = "abandoned" if self.abandoned else "open"

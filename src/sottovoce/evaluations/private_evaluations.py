@@ -1,19 +1,26 @@
 """PrivateEvaluations: the mean loss of whatever is tried, one private number for each; any optimizer does the rest."""
 
 import copy
-from typing import Any, NamedTuple
+import uuid
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 
-from sottovoce._checks import whole
-from sottovoce.evaluations._books import Books
-from sottovoce.evaluations._keeping import KeepingHere
+from sottovoce._checks import choice, whole
+from sottovoce._losses import as_array
+from sottovoce.errors import UnknownAction
+from sottovoce.evaluations._book import EvaluationBook, PlainIds
 from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.released_mean import ReleasedMean
+from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.rounds.book import Recorded
+from sottovoce.rounds.stores.memory import MemoryStore
 
-__all__ = ["Assignment", "PrivateEvaluations"]
+__all__ = ["Assignment", "EvaluationsVerification", "PrivateEvaluations"]
 
 
 class Assignment(NamedTuple):
@@ -21,6 +28,33 @@ class Assignment(NamedTuple):
 
     evaluation: Evaluation
     id: Any  # a whole number; of evaluations in a storage, a short text
+
+
+@dataclass(frozen=True)
+class EvaluationsVerification:
+    """What `PrivateEvaluations.verify` has found.
+
+    Attributes
+    ----------
+    released, abandoned, open
+        How many evaluations there are of each.
+    faults
+        What is wrong, in words; empty if nothing is.
+    """
+
+    released: int
+    abandoned: int
+    open: int
+    faults: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether no fault was found."""
+        return not self.faults
+
+    def __str__(self) -> str:
+        counts = f"{self.released} released, {self.abandoned} abandoned, {self.open} open"
+        return "\n".join([f"{counts}: {'no fault' if self.ok else 'DAMAGED'}", *self.faults])
 
 
 class PrivateEvaluations:
@@ -40,9 +74,17 @@ class PrivateEvaluations:
         caller does.
     privacy
         The guarantee, such as `PureDP(epsilon=1.0)`: for each person, over all evaluations.
-    ledger, name
-        Charge the guarantee to a `Ledger`, under a name (a fresh one by default), when this is created: once, for all
-        evaluations.
+    storage
+        Where they live, with studies if there are any: "sqlite:///trials.db" or "postgresql://user@host/database"; None
+        for the memory of this process. In a storage everything is durable before it is answered, any number of
+        processes may open the same ones, and ids are short texts. To resume evaluations there, pass their name; what
+        else is passed is compared with what is stored.
+    name
+        Of the evaluations: a storage may hold many, and none has the name of a study. In memory it is for a ledger, and
+        a fresh one by default.
+    ledger
+        Charges the guarantee, once for all evaluations, when they are created; pass it again whenever they are opened
+        in a storage. A copy of them, or a backup that was overtaken, is charged as another life, or refused.
     noise
         `SecureNoise()` by default. `SimulatedNoise(seed)` for simulations: reproducible, and NOT PRIVATE.
     seed
@@ -57,6 +99,11 @@ class PrivateEvaluations:
         Whether each evaluation releases a second number, the noisy sum of squares of its losses: for intervals that are
         as narrow as losses vary, where those are not one end of the range or the other. It costs no privacy and no
         noise. Not for `LocalDP`.
+    repeat
+        What a second loss for one id does: "error", or "ignore", for callers that repeat what they are not sure of.
+    restored
+        Say so when the storage was restored from a backup, or copied: evaluations that are open are dropped, and ids
+        that were handed out before are refused. Otherwise losses could be released twice.
 
     Examples
     --------
@@ -75,33 +122,54 @@ class PrivateEvaluations:
 
     def __init__(
         self,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
+        loss_range: tuple[float, float] = NOT_PASSED,
+        privacy: Guarantee = NOT_PASSED,
         *,
-        ledger: Ledger | None = None,
+        storage: str | None = None,
         name: str | None = None,
+        ledger: Ledger | None = None,
         noise: NoiseSource | None = None,
         seed: int | None = None,
-        patience: int | str | None = "auto",
-        channel: str = "one-bit",
-        variance: bool = False,
+        patience: int | str | None = NOT_PASSED,
+        channel: str = NOT_PASSED,
+        variance: bool = NOT_PASSED,
+        repeat: str = "error",
+        restored: bool = False,
     ) -> None:
+        choice("repeat", repeat, ("error", "ignore"))
         self.seed = None if seed is None else whole("seed", seed, least=0)
-        entropy: Any = np.random.SeedSequence().entropy if self.seed is None else self.seed
-        setting = Setting(
-            loss_range,
-            privacy,
-            noise=noise,
-            channel=channel,
-            patience=patience,
-            ledger=ledger,
-            name=name,
-            variance=variance,
-        )
-        self._keep(Books(setting, entropy))
+        passed = {"loss_range": loss_range, "privacy": privacy, "patience": patience, "channel": channel}
+        given = {one: value for one, value in {**passed, "variance": variance}.items() if value is not NOT_PASSED}
+        self._handles: dict[int, Evaluation] = {}
+        self._stored: Any = None
+        if storage is None:
+            self._book = self._in_memory(given, noise, ledger, name, repeat)
+            return
+        from sottovoce.evaluations._stored import open_stored  # drivers are imported where they are used
 
-    def _keep(self, books: KeepingHere) -> None:
-        self._books = books
+        if name is None:
+            raise TypeError("name= is needed with storage=: evaluations are found by it")
+        self._book, self._stored = open_stored(
+            storage, name, given, seed=self.seed, noise=noise, ledger=ledger, repeat=repeat, restored=restored
+        )
+        self.name, self.created, self.seed = name, self._stored.created, self._stored.stored.made["seed"]
+
+    def _in_memory(
+        self, given: dict[str, Any], noise: NoiseSource | None, ledger: Ledger | None, name: str | None, repeat: str
+    ) -> EvaluationBook:
+        missing = [one for one in ("loss_range", "privacy") if one not in given]
+        if missing:
+            raise TypeError(f"evaluations need {' and '.join(missing)}")
+        setting = Setting(**given, noise=noise)
+        entropy: Any = np.random.SeedSequence().entropy if self.seed is None else self.seed
+        self.name, self.created = name or f"private-evaluations-{uuid.uuid4().hex}", True
+        store, heard = MemoryStore(setting.shape, forks=not setting.in_earnest), None
+        if ledger is not None:  # last of all: what cannot be built is not charged
+            ledger.charge(self.name, setting.privacy, simulated=setting.source.simulated, resume=False)
+            heard = partial(ledger.mark_used, self.name)
+        return EvaluationBook(store, setting, entropy, ids=PlainIds(), repeat=repeat, heard=heard)
+
+    # ------------------------------------------------------------------ opening and assigning
 
     def open(self, events: int) -> Evaluation:
         """Begin an evaluation: so many people will meet one set of parameters.
@@ -111,57 +179,164 @@ class PrivateEvaluations:
         events
             How many people, or events; public, and fixed from here on.
         """
-        books: Any = self._books
-        made = books.make(whole("events", events))
-        made.handle = opened = Evaluation(books, made)
-        books.open(made)  # last of all: nobody is assigned to what the caller does not have
-        return opened
+        return self._handle(self._book.open(whole("events", events)))
 
-    def assign(self) -> Assignment:
-        """Assign the next person to one of the evaluations that have places left, by public coins.
+    def _handle(self, number: int) -> Evaluation:
+        """Return an evaluation: always the same object."""
+        return self._handles.setdefault(number, Evaluation(self._book, number))
+
+    def evaluation(self, number: int) -> Evaluation:
+        """Return an evaluation by its number, whichever process has opened it, and whether it is closed or not.
+
+        Parameters
+        ----------
+        number
+            What `Evaluation.number` says.
+        """
+        if whole("number", number, least=0) >= self._book.opened:
+            raise UnknownAction(f"there is no evaluation {number}")
+        return self._handle(number)
+
+    @overload
+    def assign(self, size: None = None) -> Assignment: ...
+
+    @overload
+    def assign(self, size: int) -> list[Assignment]: ...
+
+    def assign(self, size: int | None = None) -> Assignment | list[Assignment]:
+        """Assign the next person, or the next `size` of them, to evaluations that have places left, by public coins.
 
         In blocks: of every K people each of the K evaluations gets one, in a random order, so that what changes with
         the time of day does not pose as quality. One that is opened in the middle of a block joins with the next.
+        Processes that share a storage share the coins: each takes up where the last one left off.
+
+        Parameters
+        ----------
+        size
+            How many people, all of them or none; None for one, whose assignment is returned by itself.
         """
-        positions, person = self._books.assign()
-        return Assignment(positions.handle, person)
+        met = self._book.assign(1 if size is None else whole("size", size))
+        found = [Assignment(self._handle(number), person) for number, person in met]
+        return found[0] if size is None else found
+
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Recorded:
+        """Report losses by their ids, whichever evaluations these are of; return what became of them.
+
+        As `Evaluation.tell`, for whoever has the ids and nothing else.
+
+        Parameters
+        ----------
+        ids
+            What `assign` returned, one or an array of them.
+        losses
+            A number for each id.
+        report
+            In place of losses under `LocalDP`.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
+        """
+        choice("late", late, ("error", "drop"))
+        return self._book.tell(None, ids, as_array(self._book.told(losses, report)), late)
+
+    def forget(self, ids: Any) -> int:
+        """Close places whose loss will never come, whichever evaluations these are of; return how many were closed.
+
+        Parameters
+        ----------
+        ids
+            What `assign` returned, one or an array of them.
+        """
+        return self._book.forget_ids(None, ids)
+
+    # ------------------------------------------------------------------ looking
 
     @property
     def open_evaluations(self) -> tuple[Evaluation, ...]:
         """The evaluations that are not closed, in the order in which they were opened."""
-        return tuple(one.handle for one in self._books.still_open)
+        return tuple(map(self._handle, self._book.open_numbers()))
 
     @property
     def results(self) -> tuple[ReleasedMean, ...]:
         """All that was released so far, in the order in which it was."""
-        return self._books.results()
+        return self._book.results()
 
     @property
     def channel(self) -> Any:
         """Under `LocalDP`: what owners privatise their losses with; None otherwise."""
-        return self._books.setting.channel
+        return self._book.setting.channel
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """(low, high): what losses are clipped to."""
-        return self._books.setting.scale.loss_range
+        return self._book.setting.scale.loss_range
 
     @property
     def patience(self) -> int | str | None:
         """How many later people an evaluation that is full waits for: as it was passed."""
-        return self._books.setting.patience
+        return self._book.setting.patience
 
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        return self._books.setting.statement()
+        statement = self._book.setting.statement()
+        if self._stored is None:
+            return statement
+        from sottovoce.rounds.stored import as_stored
+
+        return as_stored(statement, self._stored.base)
+
+    def verify(self) -> EvaluationsVerification:
+        """Check every checksum of what is stored, and how all rows fit together; in memory nothing is."""
+        if self._stored is None:
+            released, opened = len(self.results), len(self._book.open_numbers())
+            return EvaluationsVerification(released, self._book.opened - released - opened, opened, ())
+        from sottovoce.evaluations._stored import verify_stored
+
+        return EvaluationsVerification(*verify_stored(self._stored, self.name, self._book.setting))
+
+    def export(self) -> dict[str, Any]:
+        """Return all released and public values as plain data that JSON can hold."""
+        setting = self._book.setting
+        return {
+            "format": "sottovoce evaluations, exported",
+            "version": 1,
+            "name": self.name,
+            "loss_range": list(self.loss_range),
+            "guarantee": setting.privacy.to_dict(),
+            "channel": None if self.channel is None else self.channel.to_dict(),
+            "privacy": str(self.privacy),
+            "scale": setting.scale.to_dict(),
+            "patience": self.patience,
+            "released": [one.to_dict() for one in self.results],
+            "open": [
+                {"number": one.number, "events": one.events, "assigned": one.assigned} for one in self.open_evaluations
+            ],
+        }
+
+    # ------------------------------------------------------------------ the end, and copies
+
+    def close(self) -> None:
+        """Give back places that were reserved and that nobody was assigned to, and close the connection.
+
+        Everything is on record already; evaluations stay open, and need not be closed by this. What is in memory ends
+        with it.
+        """
+        self._book.leave()
+        if self._stored is not None:
+            self._stored.base.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def __repr__(self) -> str:
-        books = self._books
-        return (
-            f"PrivateEvaluations(loss_range={self.loss_range}, privacy={books.setting.privacy!r}, "
-            f"open={len(books.still_open)}, assigned={books.assigned})"
-        )
+        if self._stored is not None:
+            return f"PrivateEvaluations({self.name!r} at {self._stored.base.name!r})"
+        opened, assigned = len(self._book.open_numbers()), self._book.asked
+        privacy = self._book.setting.privacy
+        return f"PrivateEvaluations(loss_range={self.loss_range}, {privacy=}, open={opened}, {assigned=})"
 
     def __copy__(self) -> "PrivateEvaluations":
         return copy.deepcopy(self)

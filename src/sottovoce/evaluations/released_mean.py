@@ -16,7 +16,7 @@ with variance (high - mu)(mu - low)/n. Z is taken as it is: Laplace noise has he
 of the same variance (95% of it lies within 2.12 standard deviations, not 1.96). The bound is taken at each mu, never at
 the noisy mean, so that a mean near the end of the range, or beyond it, does not pose as a certain one. What is
 approximate is that an average of n losses is normal; with some dozens of them it is near enough. Losses with little
-variance have intervals that are wider than need be, unless a second number says how little (loss_variance.py).
+variance have intervals that are wider than need be, unless a second number says how little (`variance_of`).
 
 The standard error is one number, so V is taken at one mu: the released mean, pulled towards the middle of the range as
 if four more events had told (Agresti and Coull 1998), the released number counting as the number of events that would
@@ -35,7 +35,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr
@@ -44,7 +44,7 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import number
 from sottovoce.privacy import Noise
 
-__all__ = ["MORE_EVENTS", "ReleasedMean", "Scale"]
+__all__ = ["MORE_EVENTS", "ReleasedMean", "Scale", "Variance", "variance_of"]
 
 _CANDIDATES = 257  # values of mu that are tried before the ends are refined
 _PRECISION = 1e-12  # of the ends of an interval, in units of the range
@@ -131,6 +131,54 @@ class Scale:
         worth = largest / (largest / events + noise_error**2)  # events that are as accurate without noise
         within = min(max(mean, low), high)
         return (worth * within + MORE_EVENTS * middle) / (worth + MORE_EVENTS)
+
+
+class Variance(NamedTuple):
+    """How much one loss varies, from two released numbers: an estimate, and what it may be at most.
+
+    V = E (f - c)^2 - (mu - c)^2, c being the middle of the range: the second moment is released as the mean is
+    (_second_moment.py), with noise of the same scale in units of the range. Both are taken as if four more events had
+    told, two at each end of the range: for losses that are one end or the other this is Agresti and Caffo's pull, and
+    losses that seem to be all the same do not pose as certain.
+
+    What it may be at most adds one standard error: that of the second moment, whose squares lie between 0 and a quarter
+    of the width squared, so that their variance is bounded by their mean as that of losses is (Bhatia and Davis 2000),
+    and that of the mean; they are added, since the two numbers come from the same losses. It never exceeds what the
+    mean and the range allow by themselves, and the intervals take the smaller of both.
+
+    Tests: tests/evaluations/test_second_moment.py, coverage by simulation included.
+    """
+
+    estimate: float
+    at_most: float
+
+
+def variance_of(scale: Scale, *, mean: float, second: float, events: float, noise_error: float) -> Variance:
+    """Return what two released numbers say of the variance of one loss.
+
+    Parameters
+    ----------
+    scale
+        Of the evaluations.
+    mean
+        That was released.
+    second
+        The mean of t(q), in units of the range: times its width it is the second moment around the middle.
+    events
+        How many the numbers are over.
+    noise_error
+        Standard deviation of what privacy adds to the mean, and to `second`.
+    """
+    low, high = scale.loss_range
+    width, middle, most = high - low, (low + high) / 2, (high - low) ** 2 / 4
+    worth = most / (most / events + noise_error**2)  # events that are as accurate without noise
+    pulled = scale.pulled(mean, events, noise_error) - middle
+    moment = min(max(second * width, 0.0), most)
+    moment = (worth * moment + MORE_EVENTS * most) / (worth + MORE_EVENTS)
+    estimate = max(moment - pulled**2, 0.0)
+    error = math.sqrt(moment * (most - moment) / events + (noise_error * width) ** 2)
+    error += 2 * abs(pulled) * math.sqrt(estimate / events + noise_error**2)
+    return Variance(estimate, estimate + error)
 
 
 @dataclass(frozen=True)
@@ -248,9 +296,7 @@ class ReleasedMean:
         return np.asarray(np.sqrt(spread / self.events))
 
     @cached_property
-    def _variance(self) -> Any:
-        from sottovoce.evaluations.loss_variance import variance_of  # which knows scales
-
+    def _variance(self) -> Variance | None:
         if self.second is None:
             return None
         return variance_of(

@@ -22,4 +22,4 @@ def scale_for(loss_range: tuple[float, float], privacy: Guarantee, *, channel: s
     >>> scale.noise.scale * scale.step
     2.0
     """
-    return Setting(loss_range, privacy, noise=None, channel=channel, patience=None, ledger=None, name="planning").scale
+    return Setting(loss_range, privacy, channel=channel).scale

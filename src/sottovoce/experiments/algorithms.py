@@ -15,8 +15,8 @@ from sottovoce.experiments.seeding import Streams
 from sottovoce.experiments.segment_rivals import OneEach, one_each, one_for_all
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.baselines import BASELINES
-from sottovoce.learning.explorations.paper import paper_draft
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.paper import paper_draft
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, NoPrivacy, PrivacyStatement, PureDP, SimulatedNoise, local
 from sottovoce.problems import DecisionProblem
 

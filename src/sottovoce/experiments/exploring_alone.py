@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from sottovoce._arrays import Floats
 from sottovoce._checks import vector
 from sottovoce.domains import Domain
-from sottovoce.exploration import Sphere
 from sottovoce.learning.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
+from sottovoce.plans.sphere import Sphere
 
 __all__ = ["ExploringAlone"]
 
@@ -65,7 +65,7 @@ class ExploringAlone(Baseline):
             self.name, "knows the answer", self.horizon, bound, "T", {"radius": radius}, order_only=lipschitz is None
         )
 
-    def _begin(self, most: int) -> tuple[Floats, Any]:
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
         directions = self._sphere.directions(self._coins, min(most, EVENTS))
         return self._sphere.actions(self._point, directions), None
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce.domains import Domain
-from sottovoce.exploration.posterior import Segment, Segments
 from sottovoce.learning import Actions, Plan, PrivateBandit, Recommendation
 from sottovoce.learning.segmented.stretch import events_before_an_end
+from sottovoce.models import Segment, Segments
 from sottovoce.privacy import Guarantee, NoPrivacy, PrivacyStatement, SimulatedNoise
 from sottovoce.problems import DecisionProblem
 from sottovoce.simulation import SegmentedEnvironment

@@ -35,14 +35,11 @@ Found = TypeVar("Found")
 
 _SECONDS_TO_WAIT = 60.0
 _TABLES = (
-    "CREATE TABLE IF NOT EXISTS budget (one INTEGER PRIMARY KEY CHECK (one = 1), guarantee TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS charges "
-    "(place INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, guarantee TEXT NOT NULL, used INTEGER NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS budget (one INTEGER PRIMARY KEY CHECK (one = 1), guarantee TEXT NOT NULL, "
+    "identity TEXT NOT NULL, changes INTEGER NOT NULL DEFAULT 0)",
+    "CREATE TABLE IF NOT EXISTS charges (place INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, "
+    "guarantee TEXT NOT NULL, used INTEGER NOT NULL, holder TEXT)",
 )
-_LATER_COLUMNS = {  # of ledgers that were made before these existed, too
-    "budget": {"identity": "TEXT", "changes": "INTEGER NOT NULL DEFAULT 0"},
-    "charges": {"holder": "TEXT"},
-}
 
 _seen: dict[str, int] = {}  # the highest counter that this process has met, by identity
 _forking = threading.RLock()  # held by every transaction on a file, and by a fork
@@ -86,7 +83,6 @@ class LedgerFile:
         def adopt(connection: sqlite3.Connection) -> tuple[str, str]:
             row = (plain, secrets.token_hex(16))
             connection.execute("INSERT OR IGNORE INTO budget (one, guarantee, identity) VALUES (1, ?, ?)", row)
-            connection.execute("UPDATE budget SET identity = ? WHERE identity IS NULL", row[1:])
             kept, identity = connection.execute("SELECT guarantee, identity FROM budget").fetchone()
             return str(kept), str(identity)
 
@@ -175,11 +171,6 @@ def _prepare(connection: sqlite3.Connection) -> str | None:
     """Make the tables, unless they are there; return the identity of the file, if it has one."""
     for table in _TABLES:
         connection.execute(table)
-    for table, columns in _LATER_COLUMNS.items():
-        there = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-        for name, kind in columns.items():
-            if name not in there:
-                connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {kind}")
     (identity,) = connection.execute("SELECT identity FROM budget").fetchone() or (None,)
     return identity
 

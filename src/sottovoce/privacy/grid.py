@@ -21,13 +21,14 @@ Tests: tests/privacy/test_grid.py.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
-from sottovoce._losses import as_floats
+from sottovoce._losses import as_float, as_floats
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.privacy.noise import LARGEST_SUM
 
@@ -76,7 +77,7 @@ class LossGrid:
         """B, the range that losses are clipped to."""
         return self.high - self.low
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """The sensitivity: how far replacing one loss can move its integer."""
         return int(2**self.bits)
@@ -86,10 +87,19 @@ class LossGrid:
         """Length of one step of the grid."""
         return self.width / self.steps
 
-    @property
+    @cached_property
     def middle(self) -> int:
         """The integer of the middle of the range: what a loss that never comes counts as."""
         return self.steps // 2
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest integer of a loss."""
+        return 0, self.steps
+
+    def valid(self, integers: Integers) -> bool:
+        """Whether `integers` can be those of losses."""
+        return bool(((integers >= 0) & (integers <= self.steps)).all())
 
     def quantise(self, losses: Any) -> Integers:
         """Return the integers of a block of losses. Refuses NaN and infinity, without saying which or what.
@@ -107,15 +117,19 @@ class LossGrid:
         clipped = np.clip(values, self.low, self.high)
         return np.rint((clipped - self.low) / self.width * self.steps).astype(np.int64)
 
-    def quantiser(self) -> Callable[[float], int]:
+    def quantiser(self) -> Callable[[Any], int]:
         """Return a function of one loss, equal to `quantise` to the last bit, for loops that take one at a time."""
-        low, high, width, steps, infinity = self.low, self.high, self.width, self.steps, math.inf
+        low, high, width, steps = self.low, self.high, self.width, self.steps
 
-        def quantise_one(loss: float) -> int:
-            if not -infinity < loss < infinity:
-                raise InvalidLoss("the loss is not a finite number; it was not recorded. Fix it, and tell again")
-            clipped = low if loss < low else high if loss > high else loss
-            return round((clipped - low) / width * steps)
+        def quantise_one(loss: Any) -> int:
+            if type(loss) is not float:
+                loss = as_float(loss)
+            if not low <= loss <= high:
+                if not math.isfinite(loss):
+                    raise InvalidLoss("the loss is not a finite number; it was not recorded. Fix it, and tell again")
+                loss = low if loss < low else high
+            place: float = (loss - low) / width * steps
+            return round(place)
 
         return quantise_one
 

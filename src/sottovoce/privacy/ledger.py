@@ -163,7 +163,7 @@ class Ledger:
         guarantee
             What the run promises to one person.
         token
-            What the life before has handed over; None for one that was charged before there were tokens.
+            What the life before has handed over; None for one that was charged without a token.
         successor
             A new token, from `new_token`: what the next life will have to present.
         simulated

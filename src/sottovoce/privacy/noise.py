@@ -30,7 +30,7 @@ import numpy as np
 from sottovoce import _fork
 from sottovoce._arrays import Integers
 from sottovoce._checks import number, whole
-from sottovoce.errors import CopyRefused, ForkRefused
+from sottovoce.errors import CopyRefused, ForkRefused, StateRefused
 
 __all__ = [
     "LARGEST_SUM",
@@ -40,6 +40,7 @@ __all__ = [
     "ScaleRefused",
     "SecureNoise",
     "SimulatedNoise",
+    "WithheldNoise",
     "add",
     "laplace_for",
     "noise_source",
@@ -310,3 +311,28 @@ def _measurement(family: str, scale: float) -> Any:
     if family == "laplace":
         return dp.m.make_laplace(integers, dp.l1_distance(T="i64"), scale=scale)
     return dp.m.make_gaussian(integers, dp.l2_distance(T="f64"), scale=scale)
+
+
+class WithheldNoise:
+    """The noise of somebody who only looks: it is not there, and nothing can be released.
+
+    A study with simulated noise does not store its seed. With this in its place, it can be read.
+    """
+
+    simulated = True
+
+    @classmethod
+    def examples(cls) -> Sequence[Self]:
+        """Return sources to test: none, since nothing comes of it."""
+        return []
+
+    def sampler(self, noise: Noise) -> Sampler:
+        """Return a sampler that refuses to draw."""
+        return self
+
+    def draw(self, size: int) -> Integers:
+        """Refuse."""
+        raise StateRefused("its noise was simulated, and its seed is not stored: pass noise=SimulatedNoise(seed)")
+
+    def __repr__(self) -> str:
+        return "WithheldNoise()"

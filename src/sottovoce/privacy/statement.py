@@ -1,9 +1,11 @@
 """The privacy statement: what is promised, to whom, against whom, why it holds, and what is not covered."""
 
 import textwrap
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
 
-from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP
+from sottovoce.privacy.guarantees import ApproxDP, Guarantee, LocalDP, PureDP, guarantee_from_dict
 from sottovoce.privacy.noise import Noise
 from sottovoce.privacy.promise import Promise, unit_of
 
@@ -123,6 +125,35 @@ class PrivacyStatement:
         if self.simulated:
             rows.append(("NOT PRIVATE", "the noise is simulated from a seed: whoever knows the seed knows the losses."))
         return tuple(rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON; `from_dict` reads it back."""
+        return {
+            **{one.name: getattr(self, one.name) for one in fields(self)},
+            "guarantee": self.guarantee.to_dict(),
+            "noise": None if self.noise is None else asdict(self.noise),
+            "also_not_covered": list(self.also_not_covered),
+            "inherited": [one.to_dict() for one in self.inherited],
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> Self:
+        """Return what `to_dict` wrote down.
+
+        Parameters
+        ----------
+        plain
+            Plain data, as for JSON.
+        """
+        return cls(
+            guarantee_from_dict(plain["guarantee"]),
+            plain["mechanism"],
+            plain["why"],
+            None if plain["noise"] is None else Noise(**plain["noise"]),
+            plain["simulated"],
+            tuple(plain["also_not_covered"]),
+            tuple(map(Promise.from_dict, plain["inherited"])),
+        )
 
     def __str__(self) -> str:
         return "\n".join([f"Privacy: {self.headline}", *(_row(name, text) for name, text in self.rows)])

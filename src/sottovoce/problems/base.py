@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
-from sottovoce.learning.options import OptimizerOptions
+from sottovoce.plans.options import OptimizerOptions
 from sottovoce.privacy import Guarantee, NoiseSource
 from sottovoce.simulation import Environment
 

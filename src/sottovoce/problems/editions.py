@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce._checks import choice, vector, whole
 from sottovoce.domains import Hypersimplex
-from sottovoce.exploration.posterior import Segment, Segments
+from sottovoce.models import Segment, Segments
 from sottovoce.problems._lists import listed
 from sottovoce.problems._people.audiences import Audiences
 from sottovoce.problems._pictures.tiles import GREY, INK, font_size, tile

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.learning.planning.forecast import Curve, Spread
+from sottovoce.plans.forecast import Curve, Spread
 
 __all__ = ["FOUR_OF_FIVE", "Shares", "price_between"]
 

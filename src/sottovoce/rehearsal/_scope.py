@@ -15,7 +15,7 @@ import numpy as np
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.problem import Problem
 
 __all__ = ["LONGEST_RUN", "WORK", "Scope", "lengths", "scope_of", "work_of"]
 

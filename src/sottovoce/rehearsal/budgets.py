@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.learning.planning.forecast import Forecast, Spread
-from sottovoce.learning.planning.outlook import budget_name, with_budget
+from sottovoce.plans.forecast import Forecast, Spread
+from sottovoce.plans.outlook import budget_name, with_budget
 from sottovoce.rehearsal.rehearsing import Progress, Rehearsal
 
 __all__ = ["Prices", "prices_of"]
@@ -56,7 +56,7 @@ def prices_of(
     Examples
     --------
     >>> import sottovoce as sv
-    >>> from sottovoce.learning.planning.problem import Problem
+    >>> from sottovoce.plans.problem import Problem
     >>> from sottovoce.rehearsal.rehearsing import Hints
     >>> problem = Problem(sv.domains.Simplex(3), 800, (0.0, 1.0), sv.PureDP(1.0), losses="linear", integral=True)
     >>> rehearsal = Rehearsal(problem, "auto", {}, hints=Hints(), times=0.1)

@@ -9,8 +9,8 @@ from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning import plan as unrehearsed
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
-from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 from sottovoce.rehearsal.rehearsing import OPEN_ENDED, Hints, NotRehearsed, rehearse
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sottovoce.learning import Plan
-from sottovoce.learning.planning.choosing import make_plan
-from sottovoce.learning.planning.forecast import NOT_REHEARSED, Forecast
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.choosing import make_plan
+from sottovoce.plans.forecast import NOT_REHEARSED, Forecast
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
 from sottovoce.rehearsal._playing import play
 from sottovoce.rehearsal._reading import Shares, price_between

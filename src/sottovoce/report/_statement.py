@@ -106,7 +106,8 @@ def _warnings(
             yield "The study is not on record in this ledger: what it spends is not counted there."
     for one in audits:
         if not one.passed:
-            yield f"AUDIT REFUTED ({_when(one)}): {joined(map(_name, one.refuted)) or 'what, the file does not say'}."
+            what = joined(map(_name, one.refuted)) or "what, the file does not say"
+            yield f"AUDIT REFUTED ({one.date:%Y-%m-%d}): {what}."
 
 
 def _study_warnings(study: StudyStatement) -> Iterable[str]:
@@ -215,11 +216,7 @@ def _audits(audits: Sequence[AuditRecord]) -> Section:
     if not audits:
         none = "none was passed to this statement (`sottovoce audit --out FOLDER`, then --audit FOLDER)"
         return Section("Audits on record", (("Audits", none),))
-    return Section("Audits on record", tuple((_when(one), _found(one)) for one in audits))
-
-
-def _when(one: AuditRecord) -> str:
-    return "no date on file" if one.date is None else f"{one.date:%Y-%m-%d}"
+    return Section("Audits on record", tuple((f"{one.date:%Y-%m-%d}", _found(one)) for one in audits))
 
 
 def _found(one: AuditRecord) -> str:

@@ -13,13 +13,13 @@ import numpy as np
 from httpx import ASGITransport, AsyncClient, Response
 
 from sottovoce._arrays import Floats
-from sottovoce.auditing import Configuration
+from sottovoce.auditing import Configuration, StudyConfiguration
 from sottovoce.auditing.playing.public_views import plain
 from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.domains import Hypersimplex
 from sottovoce.domains.specification import specify
 from sottovoce.learning import Actions, Plan
-from sottovoce.privacy import Guarantee, NoiseSource, PrivacyStatement, PureDP, SimulatedNoise
+from sottovoce.privacy import NoiseSource, PrivacyStatement, PureDP, SimulatedNoise
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings
 
@@ -31,7 +31,7 @@ ADDRESSES = (
     "/",
     *(f"/dashboard/studies/audit{part}" for part in ("", "/parts/now", "/parts/learned", "/statement")),
     *(f"/studies/audit/{what}" for what in ("status", "recommend", "plan", "posterior", "statement", "outstanding")),
-    *(f"/studies/audit/{what}" for what in ("channel", "export")),
+    *(f"/studies/audit/{what}" for what in ("channel", "definition", "export", "misfit", "privacy", "saved-posterior")),
 )
 """What is looked at: all that there is to be read of a study."""
 
@@ -41,7 +41,7 @@ _HEADERS = ("content-type", "content-length", "retry-after", "cache-control")
 
 
 @dataclass(frozen=True, eq=False)
-class ServiceConfiguration:
+class ServiceConfiguration(StudyConfiguration):
     """A fresh service with one study, in a file of its own that is deleted in the end.
 
     Parameters
@@ -52,26 +52,9 @@ class ServiceConfiguration:
         A name for tables.
     """
 
-    configuration: Configuration
     label: str = "service, probe-sums"
-    kind = "study"
     by_runs = False  # the study is; what is looked for here is what answers show besides
     tellings = ("block", "single")
-
-    @property
-    def plan(self) -> Plan:
-        """The plan of every study made here."""
-        return self.configuration.plan
-
-    @property
-    def privacy(self) -> Guarantee:
-        """The guarantee of every study made here."""
-        return self.configuration.privacy
-
-    @property
-    def horizon(self) -> int | None:
-        """How many events there are."""
-        return self.configuration.horizon
 
     def __call__(self, seed: int, noise: NoiseSource) -> "Served":
         """Return a seat at a fresh service."""
@@ -187,7 +170,7 @@ class Served:
         for _ in range(_TRIES):
             if not any(one["erasure_pending"] for one in self._get("/studies").json()["studies"]):
                 break
-            self._get("/studies/audit/statement")  # which writes down what was erased
+            self._get("/studies/audit/status")  # which writes down what was erased
         seen = {address: _answered(self._get(address)) for address in ADDRESSES}
         return seen | {"an answer": plain(list(self._answers))}
 

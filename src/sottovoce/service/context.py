@@ -98,7 +98,7 @@ class Context:
         await self._answers()
 
     def _ask_store(self) -> None:
-        self.store.reading(lambda raw: raw.execute("SELECT 1").fetchone())
+        self.store.read("SELECT 1")
 
     async def close(self) -> None:
         """Carry out what is queued, and close everything."""

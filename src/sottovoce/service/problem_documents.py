@@ -121,6 +121,9 @@ _OF_ERRORS = {
 _WITHOUT_WORDS = (
     "unknown-action",
     "unknown-segment",
+    "already-told",
+    "round-closed",
+    "study-behind",
     "not-released",
     "study-not-found",
     "storage-error",
@@ -166,8 +169,10 @@ def problem_for(error: BaseException, *, words: bool = False) -> Problem:
     if kind is None and isinstance(error, errors.SottovoceError):
         return Problem("malformed", _cut(str(error)))
     if kind is None:
-        said = words and isinstance(error, ValueError | TypeError)
-        return Problem("malformed", _cut(str(error))) if said else Problem("internal")
+        if words and isinstance(error, ValueError | TypeError):
+            kept = "TypeError" if isinstance(error, TypeError) else "ValueError"
+            return Problem("malformed", _cut(str(error)), error=kept)
+        return Problem("internal")
     headers = {"Retry-After": "1"} if kind.status == 503 else None
     return Problem(kind.name, None if kind.name in _WITHOUT_WORDS else _cut(str(error)), headers)
 

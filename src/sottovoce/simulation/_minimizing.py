@@ -9,7 +9,7 @@ import numpy as np
 from sottovoce._arrays import Vector
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
-from sottovoce.learning.options import OptimizerOptions, spelled_out
+from sottovoce.plans.options import OptimizerOptions, spelled_out
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.simulation.environment import BLOCK
 

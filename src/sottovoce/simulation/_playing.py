@@ -12,7 +12,7 @@ from sottovoce._checks import whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import in_words
-from sottovoce.exploration.posterior import Segments
+from sottovoce.models import Segments
 from sottovoce.simulation.environment import BLOCK, Environment
 from sottovoce.simulation.run import Run, RunDetails
 from sottovoce.simulation.segment_scores import SegmentScores

@@ -9,7 +9,7 @@ import numpy as np
 
 from sottovoce._arrays import Integers, Vector
 from sottovoce.domains import Domain
-from sottovoce.exploration.posterior import Segments
+from sottovoce.models import Segments
 
 __all__ = ["Comparator", "Environment", "Events"]
 

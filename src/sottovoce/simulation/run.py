@@ -21,8 +21,6 @@ Rows = tuple[tuple[str, str], ...]
 """Names and texts."""
 
 VERSION = 1  # of the file format
-# Fields that the first files do not have:
-_LATER = ("guarantee", "plan_rows", "privacy_rows", "caution", "plan_name", "setup_oracle_calls", "decision")
 _DAMAGE = (  # what reading a file that is none, or is damaged, may raise
     zipfile.BadZipFile,
     tokenize.TokenError,
@@ -59,15 +57,15 @@ class RunDetails:
     certificate : float
         Per event, no fixed point is better than the comparator by more than this.
     guarantee : Guarantee or None
-        What is promised; None in files of runs from before it was written down.
+        What is promised; None for a baseline that promises nothing.
     plan_rows, privacy_rows : tuple of (str, str)
-        What the plan and the privacy statement say, as names and texts; empty in such files.
+        What the plan and the privacy statement say, as names and texts.
     caution : str
         What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
     plan_name : str
-        Such as "auto", "worst-case" or "paper", or the name of a baseline; empty in files from before.
+        Such as "auto", "worst-case" or "paper", or the name of a baseline.
     decision : str
-        The last decision in the names of the set's coordinates; empty if it has none, and in files from before.
+        The last decision in the names of the set's coordinates; empty if it has none.
     setup_oracle_calls : int
         How many of the calls were made before the first action: planning, and geometry that has no formula.
 
@@ -106,25 +104,17 @@ class RunDetails:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the details that `to_dict` wrote down, by this version or an earlier one.
+        """Return the details that `to_dict` wrote down.
 
         Parameters
         ----------
         stored
             Plain data, as for JSON.
         """
-        plain = {field.name: stored[field.name] for field in fields(cls) if field.name not in _LATER}
-        guarantee = stored.get("guarantee")
-        return cls(
-            **plain,
-            guarantee=None if guarantee is None else guarantee_from_dict(guarantee),
-            plan_rows=_rows(stored.get("plan_rows", ())),
-            privacy_rows=_rows(stored.get("privacy_rows", ())),
-            caution=str(stored.get("caution", "")),
-            plan_name=str(stored.get("plan_name", "")),
-            setup_oracle_calls=int(stored.get("setup_oracle_calls", 0)),
-            decision=str(stored.get("decision", "")),
-        )
+        plain = {field.name: stored[field.name] for field in fields(cls)}
+        guarantee = plain["guarantee"]
+        rows = {name: _rows(plain[name]) for name in ("plan_rows", "privacy_rows")}
+        return cls(**{**plain, **rows, "guarantee": None if guarantee is None else guarantee_from_dict(guarantee)})
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

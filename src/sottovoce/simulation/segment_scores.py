@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers, Vector
-from sottovoce.exploration.posterior import Segment, segment_text
+from sottovoce.models import Segment, segment_text
 
 __all__ = ["SegmentScores"]
 

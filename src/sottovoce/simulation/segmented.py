@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.exploration.posterior import Segment, Segments
+from sottovoce.models import Segment, Segments
 from sottovoce.simulation.environment import Comparator
 from sottovoce.simulation.finite import FiniteEnvironment
 from sottovoce.simulation.loss_library import Kinds

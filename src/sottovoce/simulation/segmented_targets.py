@@ -8,7 +8,7 @@ from sottovoce import domains
 from sottovoce._arrays import Floats
 from sottovoce._checks import number, whole
 from sottovoce.domains import Domain
-from sottovoce.exploration.posterior import Segments
+from sottovoce.models import Segments
 from sottovoce.simulation.loss_library import Distances
 from sottovoce.simulation.segmented import SegmentedEnvironment, power_law
 

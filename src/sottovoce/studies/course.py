@@ -5,22 +5,20 @@ weights). The numbers carry their noise, the weights are public, and nothing her
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, select
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.epoch import loss_grid
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, mechanism_named
-from sottovoce.studies.database.rows import read
-from sottovoce.studies.database.tables import RELEASED, epochs, rounds
-from sottovoce.studies.session.session import Session
-from sottovoce.studies.session.state import StudyState
+from sottovoce.rounds.round import Release
+from sottovoce.rounds.store import Store
 
 __all__ = ["NO_COURSE", "Course", "course_of"]
 
@@ -70,54 +68,39 @@ class Course:
 NO_COURSE = Course(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def course_of(session: Session, earlier: Course | None, most: int) -> Course:
+def course_of(store: Store, policy: BanditPolicy, stream: int, earlier: Course | None, most: int) -> Course:
     """Return the course of a study: `earlier` with what was released since, the newest `most` rounds of it."""
-
-    def look(connection: Connection) -> tuple[list[Any], dict[int, Any], int, int]:
-        counters = session.state.counters
-        first = 0 if earlier is None or earlier.generation != counters.generation else earlier.seen
-        first = max(first, counters.closed - most)
-        columns = rounds.c.number, rounds.c.public, rounds.c.released
-        wanted = select(*columns).where(rounds.c.study == counters.id, rounds.c.state == RELEASED)
-        found = connection.execute(wanted.where(rounds.c.number >= first).order_by(rounds.c.number)).all()
-        made = select(epochs.c.number, epochs.c.made).where(epochs.c.study == counters.id)
-        plans = {row.number: read(f"epoch {row.number}", row.made) for row in connection.execute(made)} if found else {}
-        return list(found), plans, counters.closed, counters.generation
-
-    found, made, closed, generation = session.submit(look)
-    with session.at_rest():
-        changes, changed_at = _changes(session.state)
-        problem = session.state.problem
-    begin = NO_COURSE if earlier is None or earlier.generation != generation else earlier
-    grown = _added(begin, found, {number: Plan.from_dict(one["plan"]) for number, one in made.items()}, problem, most)
-    return replace(grown, seen=closed, changes=changes, changed_at=changed_at, generation=generation)
+    incarnation, closed = store.incarnation, store.closed().get(stream, 0)
+    begin = NO_COURSE if earlier is None or earlier.generation != incarnation else earlier
+    found = store.releases(stream, max(begin.seen, closed - most))
+    changes, changed_at = _changes(policy, stream)
+    grown = _added(begin, found, policy, most)
+    return replace(grown, seen=closed, changes=changes, changed_at=changed_at, generation=incarnation)
 
 
-def _changes(state: StudyState) -> tuple[int, int | None]:
+def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
     """Return how often the newest epoch has forgotten all, and when it did last."""
-    if not state.epochs:
+    newest = policy.stream(stream).current
+    belief = newest.epoch.explorer.belief
+    if belief is None or not belief.resets:
         return 0, None
-    number = max(state.epochs)
-    learner = state.epochs[number].learner
-    if not isinstance(learner, Believer) or not learner.explorer.belief.resets:
-        return 0, None
-    belief = learner.explorer.belief
-    return belief.resets, sum(state.lengths[:number]) + belief.pace.since
+    return belief.resets, newest.before + belief.pace.since
 
 
-def _added(before: Course, found: list[Any], plans: dict[int, Plan], problem: Problem, most: int) -> Course:
+def _added(before: Course, found: Sequence[Release], policy: BanditPolicy, most: int) -> Course:
     """Return a course with more rounds; one whose numbers say nothing of a mean is left out, and why is said."""
     rows, why = [], before.why
-    for row in found:
-        public, closed = read(f"round {row.number}", row.public), read(f"round {row.number}", row.released)
-        plan = plans[public["epoch"]]
-        wanted = len(closed["wanted"]) if "wanted" in closed else public["size"]
+    for release in found:
+        if release.numbers is None:
+            continue
+        one, (numbers, weights) = release.round, release.numbers
+        plan = policy.plan_of(one)
         if mechanism_named(plan.mechanism).releases != "rounds":
             why = _SUMS
-        elif (closed["weights"] < 0).any() or int(closed["weights"].sum()) != wanted:
+        elif (weights < 0).any() or int(weights.sum()) != release.wanted:
             why = _SIGNED
         else:
-            rows.append((row.number, public["first"] + public["size"], *_mean(plan, problem, closed)))
+            rows.append((one.number, one.position + one.size, *_mean(plan, policy.problem, numbers, weights)))
     columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
     numbers, ends, means, deviations = (
         np.concatenate([old, new.astype(old.dtype)])[-most:]
@@ -126,9 +109,9 @@ def _added(before: Course, found: list[Any], plans: dict[int, Plan], problem: Pr
     return Course(numbers, ends, means, deviations, why="" if len(numbers) else why)
 
 
-def _mean(plan: Plan, problem: Problem, closed: Any) -> tuple[float, float]:
+def _mean(plan: Plan, problem: Problem, numbers: Any, weights: Integers) -> tuple[float, float]:
     """Return the mean of a round and the deviation of its noise, in units of loss."""
-    grid, numbers, events = loss_grid(problem, plan), closed["numbers"], float(closed["weights"].sum())
+    grid, events = loss_grid(problem, plan), float(weights.sum())
     mean = grid.low + grid.step * float(np.asarray(numbers, dtype=np.float64).sum()) / events
     if isinstance(problem.privacy, LocalDP):
         return mean, math.sqrt(problem.channel_of_owners.second_moment / events)

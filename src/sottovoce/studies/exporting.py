@@ -6,19 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce._records import part
+from sottovoce._records import Record, part
 from sottovoce.domains.naming import as_plain
-from sottovoce.errors import StudyDamaged
-from sottovoce.exploration import Record
-from sottovoce.exploration.posterior import Posterior
-from sottovoce.learning.bandit.saved_state import adopt
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import PrivacyStatement
-from sottovoce.studies.calls.waiting import in_words
-from sottovoce.studies.database.rows import read
-from sottovoce.studies.database.snapshot import Snapshot
-from sottovoce.studies.database.tables import OPEN
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.models import Posterior
+from sottovoce.rounds.round import Release
+from sottovoce.rounds.store import Store
+from sottovoce.studies.opening import in_words
 from sottovoce.studies.status import Status
 
 __all__ = ["FORMAT", "export_lines", "exported"]
@@ -27,9 +22,7 @@ FORMAT = "sottovoce study, exported"
 VERSION = 1
 
 
-def exported(
-    snapshot: Snapshot, problem: Problem, *, name: str, privacy: PrivacyStatement, status: Status
-) -> dict[str, Any]:
+def exported(study: Any, status: Status, made: Record, store: Store, policy: BanditPolicy) -> dict[str, Any]:
     """Return a study as plain data that JSON can hold: what it was made with, where it stands, every closed round.
 
     Open rounds are left out: they hold losses that are not released. A closed round has its number, its first event
@@ -38,16 +31,26 @@ def exported(
     public weights behind them; of a study with segments, each says whose it is. `labels` are the names of a point's
     coordinates, in their order, or None.
     """
+    numbers = policy.numbers if isinstance(policy, SegmentPolicy) else {}
+    segments = {stream: {"segment": _plain(one)} for one, stream in numbers.items()}
+    streams = [(stream, segments.get(stream, {})) for stream in policy.streams]
+    domain = study.domain
     return {
         "format": FORMAT,
         "version": VERSION,
-        "name": name,
-        "configuration": _configuration(snapshot),
-        "labels": None if problem.domain.labels is None else as_plain(problem.domain.labels),
-        "privacy": str(privacy),
+        "name": study.name,
+        "configuration": _configuration(made, store.settings()),
+        "labels": None if domain.labels is None else as_plain(domain.labels),
+        "privacy": str(study.privacy),
         "status": _plain(status.to_dict()),
-        "epochs": [{**_segment(one), **_epoch(row)} for one in snapshot.all for row in one.epochs],
-        "rounds": [{**_segment(one), **row} for one in snapshot.all for row in _rounds(one, problem)],
+        "epochs": [
+            {**whose, "epoch": number, "first_event": before, "plan": _plain(plan.to_dict())}
+            for stream, whose in streams
+            for number, (before, plan) in enumerate(policy.stream(stream).planned)
+        ],
+        "rounds": [
+            {**whose, **_round(release, policy)} for stream, whose in streams for release in store.releases(stream, 0)
+        ],
     }
 
 
@@ -69,60 +72,36 @@ def export_lines(exported: dict[str, Any]) -> Iterator[str]:
         yield json.dumps(one, allow_nan=False)
 
 
-def _configuration(snapshot: Snapshot) -> dict[str, Any]:
-    record = read("the configuration", snapshot.study.configuration)
-    made = part(record, "configuration")
-    made.pop("fingerprint", None)
-    if prior := part(made, "prior"):  # a file of its own, and large: `posterior` of the study that released it
-        made = {name: one for name, one in made.items() if not name.startswith("prior.")}
+def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> dict[str, Any]:
+    plain = part(made, "configuration")
+    plain.pop("fingerprint", None)
+    if prior := part(plain, "prior"):  # a file of its own, and large: `posterior` of the study that released it
+        plain = {name: one for name, one in plain.items() if not name.startswith("prior.")}
         known = Posterior.from_record(prior)
-        made |= {"prior": repr(known), "prior_promises": [one.to_dict() for one in known.promises]}
-    if segments := part(made, "segments"):
-        made = {name: one for name, one in made.items() if not name.startswith("segments.")}
-        made["segments"] = segments
-    waiting = {name: in_words(getattr(snapshot.study, name)) for name in ("patience", "deadline")}
-    facts = {"identity": record["identity"], **waiting, "simulated_noise": record["simulated"]}
-    return _mapping({**made, **facts})
+        plain |= {"prior": repr(known), "prior_promises": [one.to_dict() for one in known.promises]}
+    if segments := part(plain, "segments"):
+        plain = {name: one for name, one in plain.items() if not name.startswith("segments.")}
+        plain["segments"] = segments
+    facts = {"identity": made["identity"], "patience": in_words(waiting[0]), "deadline": waiting[1]}
+    return _mapping({**plain, **facts, "simulated_noise": made["simulated"]})
 
 
-def _segment(snapshot: Snapshot) -> dict[str, Any]:
-    """Return whose rounds and epochs these are, if they are a segment's."""
-    record = read("the making of a segment", snapshot.study.configuration)
-    return {"segment": _plain(record["segment"])} if "segment" in record else {}
-
-
-def _epoch(row: Any) -> dict[str, Any]:
-    made = read(f"epoch {row.number}", row.made)
-    return {"epoch": row.number, "first_event": made["first"], "plan": _plain(made["plan"])}
-
-
-def _rounds(snapshot: Snapshot, problem: Problem) -> Iterator[dict[str, Any]]:
-    originals: dict[int, Any] = {}  # from an epoch's coordinates to the domain's own
-    for row in snapshot.epochs:
-        made = read(f"epoch {row.number}", row.made)
-        adopt(problem.domain, made)
-        originals[row.number] = problem.stage(Plan.from_dict(made["plan"]).position).original
-    for row in snapshot.rounds:
-        if row.state == OPEN:
-            continue
-        public, closed = read(f"round {row.number}", row.public), read(f"round {row.number}", row.released)
-        if public["number"] != row.number or closed["number"] != row.number:
-            raise StudyDamaged(f"round {row.number} is stored in another's place")
-        yield _round(row.state, public, closed, originals[public["epoch"]])
-
-
-def _round(state: str, public: Record, closed: Record, original: Any) -> dict[str, Any]:
+def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
+    one = release.round
+    planned = [before for before, _ in policy.stream(one.stream).planned]
+    stage = policy.problem.stage(policy.plan_of(one).position)
+    state = "dropped" if release.dropped else "unreleased" if release.numbers is None else "released"
     found = {
-        "round": public["number"],
-        "epoch": public["epoch"],
+        "round": one.number,
+        "epoch": planned.index(one.public["before"]),
         "state": state,
-        "first_event": public["first"],
-        "size": public["size"],
-        "point": original(public["point"]).tolist(),
-        "missing": len(closed["missing"]) if "missing" in closed else None,
+        "first_event": one.position,
+        "size": one.size,
+        "point": stage.original(one.public["point"]).tolist(),
+        "missing": None if release.dropped else len(release.missing),
     }
-    if "numbers" in closed:
-        found |= {"released": closed["numbers"].tolist(), "weights": closed["weights"].tolist()}
+    if release.numbers is not None:
+        found |= {"released": release.numbers[0].tolist(), "weights": release.numbers[1].tolist()}
     return found
 
 

@@ -7,25 +7,23 @@ that others are using, that is at its end, or whose noise is simulated. It holds
 import stat
 from dataclasses import dataclass, replace
 
+from sottovoce._records import Record, unpack
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import label_text
 from sottovoce.errors import StudyDamaged
-from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
-from sottovoce.learning.planning.choosing import make_plan
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.choosing import make_plan
+from sottovoce.plans.plan import Plan
 from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, SimulatedNoise
-from sottovoce.studies.database.rows import read
-from sottovoce.studies.database.snapshot import Snapshot, take_snapshot
-from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.database.tables import DROPPED, OPEN, RELEASED
-from sottovoce.studies.opening.creating import stored_configuration
-from sottovoce.studies.opening.names import study_name
-from sottovoce.studies.session.counters import counters_of
+from sottovoce.rounds.stored import book_name
+from sottovoce.rounds.stores.sql._head import read_head
+from sottovoce.rounds.stores.sql.books import StoredBook, prepare
+from sottovoce.rounds.stores.sql.counts import BookCounts, counts_of
+from sottovoce.rounds.stores.sql.database import Database, Row, open_database
+from sottovoce.studies.opening import found_study, stored_configuration
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
-__all__ = ["StudyStatement", "privacy_of", "state_in", "state_stored"]
+__all__ = ["StudyStatement", "as_stored", "state_in", "state_stored"]
 
 _DATABASE = (
     "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
@@ -112,80 +110,82 @@ def state_stored(url: str, name: str, *, domain: Domain | None = None, verify: b
     >>> state_stored(url, "spring").privacy.headline
     'epsilon = 1, pure differential privacy'
     """
-    study_name(name)
-    storage = Storage(url, create=False)
+    book_name(name)
+    base = open_database(url, create=False)
     try:
-        return state_in(storage, name, domain, verify=verify)
+        return state_in(base, name, domain, verify=verify)
     finally:
-        storage.close()
+        base.close()
 
 
-def state_in(storage: Storage, name: str, domain: Domain | None, *, verify: bool) -> StudyStatement:
+def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) -> StudyStatement:
     """Return the statement of a study of a storage."""
-    with storage.unwinding(), storage.transaction() as connection:
-        snapshot = take_snapshot(connection, name, losses=False, numbers_and_states=True)
-    found = _stated(storage, name, snapshot, domain)
-    return replace(found, verification=verify_in(storage, name, domain)) if verify else found
+    prepare(base)
+
+    def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row]]:
+        stored = found_study(base, name)
+        read_head(base, stored.book)  # counts that fail their checksum are stated by nobody
+        rights = base.run("SELECT entry FROM sottovoce_rights WHERE book = ? AND token IS NOT NULL", stored.book)
+        newest = base.run(
+            "SELECT believed FROM sottovoce_streams WHERE book = ? AND believed IS NOT NULL ORDER BY stream LIMIT 1",
+            stored.book,
+        )
+        return stored, counts_of(base, stored.book), rights, newest
+
+    stored, counts, rights, newest = base.transaction(look)
+    found = _stated(base, name, stored.made, domain, counts, rights, newest)
+    return replace(found, verification=verify_in(base, name, domain)) if verify else found
 
 
-def _stated(storage: Storage, name: str, snapshot: Snapshot, domain: Domain | None) -> StudyStatement:
-    head = counters_of(snapshot.study)  # counts that fail their checksum are stated by nobody
-    counts = [counters_of(one.study) for one in snapshot.all]  # of segments, too
-    record = read(f"the configuration of {name!r}", snapshot.study.configuration)
-    configuration = stored_configuration(record, domain)
+def _stated(
+    base: Database,
+    name: str,
+    made: Record,
+    domain: Domain | None,
+    counts: BookCounts,
+    rights: list[Row],
+    newest: list[Row],
+) -> StudyStatement:
+    configuration = stored_configuration(made, domain)
     problem = configuration.problem()
-    source: NoiseSource = SimulatedNoise(0) if record["simulated"] else SecureNoise()  # nothing is drawn from it
-    states = [row.state for one in snapshot.all for row in one.rounds]
+    source: NoiseSource = SimulatedNoise(0) if made["simulated"] else SecureNoise()  # nothing is drawn from it
+    if newest:
+        plan = Plan.from_dict(unpack(bytes(newest[0][0]))["planned"][-1][1])
+    else:
+        plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
     known = configuration.domain
     return StudyStatement(
         name=name,
-        storage=storage.name,
-        privacy=privacy_of(
-            problem, _plan(snapshot, configuration, problem), source, storage, doubling=configuration.horizon is None
-        ),
+        storage=base.name,
+        privacy=as_stored(describe(problem, plan, source, doubling=configuration.horizon is None), base),
         domain=repr(known),
         labels=None if known.labels is None else tuple(map(label_text, known.labels)),
         loss_range=configuration.loss_range,
         horizon=configuration.horizon,
-        asked=sum(one.asked - one.returned for one in counts),
-        told=sum(one.told for one in counts),
-        forgotten=sum(one.forgotten for one in counts),
-        rounds=sum(one.closed for one in counts),
-        released=states.count(RELEASED),
-        dropped=states.count(DROPPED),
-        open_rounds=states.count(OPEN),
-        generation=head.generation,
-        erasure_pending=sum(max(0, one.closed - one.erased) for one in counts),
-        charged_as=snapshot.charged_as,
-        reachable=_reachable(storage),
+        asked=counts.asked,
+        told=counts.told,
+        forgotten=counts.forgotten,
+        rounds=counts.closed,
+        released=counts.released,
+        dropped=counts.dropped,
+        open_rounds=counts.open_rounds,
+        generation=counts.incarnation,
+        erasure_pending=counts.erasure_pending,
+        charged_as=rights[0][0] if rights else None,
+        reachable=_reachable(base),
     )
 
 
-def _plan(snapshot: Snapshot, configuration: BanditConfiguration, problem: Problem) -> Plan:
-    """Return the plan in force; before the first event, the one that will be."""
-    newest = [one.epochs[-1] for one in snapshot.all if one.epochs]
-    if newest:
-        return Plan.from_dict(read("the plan", newest[0].made)["plan"])
-    return make_plan(problem, plan=configuration.plan, **configuration.choices)
-
-
-def privacy_of(
-    problem: Problem, plan: Plan, source: NoiseSource, storage: Storage, *, doubling: bool
-) -> PrivacyStatement:
-    """Return what a study promises, and what it does not cover, its database among that."""
-    return as_stored(describe(problem, plan, source, doubling=doubling), storage)
-
-
-def as_stored(statement: PrivacyStatement, storage: Storage) -> PrivacyStatement:
+def as_stored(statement: PrivacyStatement, base: Database) -> PrivacyStatement:
     """Return a statement with what it does not cover of the database that losses lie in."""
-    more = _DATABASE + (() if storage.is_sqlite else _SERVER)
+    more = _DATABASE + (() if base.path is not None else _SERVER)
     return replace(statement, also_not_covered=statement.also_not_covered + more)
 
 
-def _reachable(storage: Storage) -> bool:
-    if storage.path is None:
+def _reachable(base: Database) -> bool:
+    if base.path is None:
         return False
     try:
-        return bool(storage.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+        return bool(base.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
     except OSError:
-        raise StudyDamaged(f"{storage.name} is gone: put it back") from None
+        raise StudyDamaged(f"{base.name} is gone: put it back") from None

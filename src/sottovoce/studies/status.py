@@ -7,12 +7,60 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.domains.naming import as_plain, in_words
-from sottovoce.exploration.posterior import Misfit, Segment, segment_text
-from sottovoce.studies.calls.waiting import Waiting
+from sottovoce.models import Misfit, Segment, segment_text
 
-__all__ = ["Status"]
+__all__ = ["Status", "Waiting"]
 
 _SHOWN = 8  # segments, in print
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What the first open round waits for: rounds close in order, so all later ones wait for it.
+
+    Attributes
+    ----------
+    round
+        Its number, from 0.
+    outstanding, wanted
+        Losses that it waits for, of so many that it wants in all.
+    not_asked
+        Its actions that are not handed out yet.
+    positions_left, seconds_left
+        How many more events are asked, or seconds pass, until it closes without them: from its last action on. None
+        where it waits for ever.
+
+    Examples
+    --------
+    >>> print(Waiting(round=7, outstanding=3, wanted=12, not_asked=0, positions_left=950, seconds_left=None))
+    round 7 waits for 3 of 12 losses; it closes without them once 950 more events are asked
+    """
+
+    round: int
+    outstanding: int
+    wanted: int
+    not_asked: int
+    positions_left: int | None
+    seconds_left: float | None
+
+    def __str__(self) -> str:
+        if not self.outstanding and not self.not_asked:
+            return f"round {self.round} has all of its losses, and is about to close"
+        if not self.outstanding:
+            return f"nothing: {self.not_asked:,} actions of round {self.round} are still to be asked"
+        start = f"round {self.round} waits for {self.outstanding:,} of {self.wanted:,} losses"
+        if self.not_asked:
+            return f"{start}; {self.not_asked:,} of its actions are still to be asked"
+        ways = []
+        if self.positions_left is not None:
+            ways.append(
+                f"once {self.positions_left:,} more events are asked" if self.positions_left else "with the next ask"
+            )
+        if self.seconds_left is not None:
+            ways.append(f"in {self.seconds_left:,.0f} seconds")
+        if ways:
+            return f"{start}; it closes without them {' or '.join(ways)}"
+        return f"{start}, for ever: tell or forget them, or set a patience"
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,58 +1,44 @@
-"""Study: `ask` and `tell` that survive."""
+"""Study: the optimizer whose every answer is durable before it is given."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property
-from typing import Any, Self, TypeVar, Unpack, cast, overload
+from functools import partial
+from typing import Any, Self, Unpack
 
+import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
 
-from sottovoce._arrays import Floats
+from sottovoce._arrays import Integers
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, raw_loss_refused
+from sottovoce._losses import as_array, as_floats
 from sottovoce.domains import Domain
-from sottovoce.errors import ForkRefused, StorageError, StudyBehind, WrongReport
-from sottovoce.exploration.posterior import Posterior, Segments
-from sottovoce.learning.bandit.actions import Action, Actions
+from sottovoce.errors import ForkRefused, InvalidLoss, SottovoceError, StorageError
+from sottovoce.learning.bandit.actions import Actions
 from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.private_bandit import no_segments
-from sottovoce.learning.bandit.recommendation import Recommendation
-from sottovoce.learning.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
-from sottovoce.learning.planning.choosing import make_plan
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.privacy import Guarantee, Ledger, LocalDP, NoiseSource, PrivacyStatement
-from sottovoce.studies.calls.asking import Asker, Order
-from sottovoce.studies.calls.closing import tend, tend_to
-from sottovoce.studies.calls.counting import counted
-from sottovoce.studies.calls.ids import Place, places_of
-from sottovoce.studies.calls.knowing import misfit_at_hand, posterior_of, recommendation_of
-from sottovoce.studies.calls.listing import outstanding
-from sottovoce.studies.calls.telling import Telling
-from sottovoce.studies.calls.telling_each import Outcomes, Recorded, TellCall, tell_each
-from sottovoce.studies.calls.waiting import checked_waiting
+from sottovoce.learning.bandit.patience import patience_for
+from sottovoce.optimizer import Optimizer
+from sottovoce.plans.options import NOT_PASSED, OptimizerOptions, separate, spelled_out
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.privacy.noise import WithheldNoise
+from sottovoce.rounds.book import Recorded, recorded_of
+from sottovoce.rounds.round import Shape
+from sottovoce.rounds.store import TOLD, WAITING
+from sottovoce.rounds.stored import OpenedBook, book_name, refuse_without_ledger
+from sottovoce.rounds.stores.sql.counts import counts_of
+from sottovoce.rounds.stores.sql.store import SqlStore
+from sottovoce.rounds.text_ids import TextIds
 from sottovoce.studies.course import Course, course_of
-from sottovoce.studies.database.snapshot import take_snapshot
-from sottovoce.studies.database.storage import Storage
 from sottovoce.studies.exporting import exported
-from sottovoce.studies.opening.creating import Found, Wish, create_or_resume
-from sottovoce.studies.opening.names import study_name
-from sottovoce.studies.opening.withheld import WithheldNoise
-from sottovoce.studies.session.restoration import begin_new_life
-from sottovoce.studies.session.rights import refuse_without_ledger
-from sottovoce.studies.session.session import Session
-from sottovoce.studies.session.state import StudyState
-from sottovoce.studies.stating import StudyStatement, privacy_of, state_in
-from sottovoce.studies.status import Status
+from sottovoce.studies.opening import Wish, checked_waiting, in_words, open_study
+from sottovoce.studies.stating import StudyStatement, as_stored, state_in
+from sottovoce.studies.status import Status, Waiting
+from sottovoce.studies.telling import Outcomes, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
 __all__ = ["Study"]
 
-_Kind = TypeVar("_Kind", bound="Study")
 
-
-class Study:
+class Study(Optimizer):
     """A private bandit whose every answer is durable before it is given: open it with `Study.open`.
 
     Examples
@@ -77,13 +63,24 @@ class Study:
     >>> again.close()
     """
 
-    def __init__(self, storage: Storage, name: str, found: Found, repeat: str) -> None:
-        self.name = name
-        self._found = found
-        self._repeat = choice("repeat", repeat, ("error", "ignore"))
-        self._local = isinstance(found.configuration.privacy, LocalDP)
-        self._session = Session(storage, StudyState(found.configuration, found.source, found.right), found.study)
-        self._asker = Asker(self._session, found.key, self._tend_quietly)
+    _store: SqlStore
+    _texts: TextIds
+
+    def __init__(self, opened: OpenedBook, name: str, configuration: Any, source: NoiseSource, repeat: str) -> None:
+        self.name, self.created, self.repeat = name, opened.created, repeat
+        self._opened, self._base = opened, opened.base
+        self._base.what = "the study"
+        self._texts = TextIds(opened.stored.secret)
+        self._queue: list[_Call] = []  # calls of tell that wait for the lock: whoever has it carries them out
+        self._closed = False
+        made = opened.stored.made
+
+        def store(shape: Shape) -> SqlStore:
+            return SqlStore(opened.base, opened.stored.book, shape)
+
+        super().__init__(configuration, source, made["seed"], made["entropy"], store)
+        if opened.right is not None:
+            self._store.present = partial(opened.right.present_within, opened.base, opened.stored.book)
 
     @classmethod
     @spelled_out
@@ -135,69 +132,39 @@ class Study:
             Say so when the storage was restored from a backup, or copied: losses that are not released are dropped,
             and ids that were handed out before are refused. Otherwise losses could be released twice.
         """
-        study_name(name)
+        book_name(name)
         choice("repeat", repeat, ("error", "ignore"))
         needed = {"domain": domain, "horizon": horizon, "loss_range": loss_range, "privacy": privacy}
         arguments, choices = separate(options)
         given = _passed({**needed, "choices": choices or NOT_PASSED, **arguments})
         waiting = _passed({"patience": patience, "deadline": deadline})
-        storage = Storage(url, create=bool(given))
+        opened, configuration, source = open_study(Wish(url, name, given, waiting, seed, noise, ledger))
         try:
-            storage.check()
-            found = create_or_resume(storage, Wish(name, given, waiting, seed, noise, ledger))
-            if restored and ledger is None:
-                refuse_without_ledger(storage, found.study, name)
-            study = _kind_of(cls, found)(storage, name, found, repeat)
-            study._session.submit(lambda connection: None)  # reads everything that is open, and its checksums
             if restored:
-                study._session.submit(study._begin_new_life)
+                refuse_without_ledger(opened, name)
+            study = cls(opened, name, configuration, source, repeat)
+            if restored:
+                study._begin_new_life()
             study._tend()
         except BaseException:
-            storage.close()
+            opened.base.close()
             raise
         return study
 
+    def _begin_new_life(self) -> None:
+        """Go on from a storage that went back: drop what is not released, and refuse ids of the life before."""
+        with self._lock: self._store.restore()  # noqa: E701  # fmt: skip
+
     # ------------------------------------------------------------------ asking
 
-    @overload
-    def ask(self, size: None = None, *, segment: Any = None) -> Action: ...
-
-    @overload
-    def ask(self, size: int, *, segment: Any = None) -> Actions: ...
-
-    def ask(self, size: int | None = None, *, segment: Any = None) -> Action | Actions:
-        """Return the next action, or a block of `size` of them, once that is on record. Ids are short texts.
-
-        Parameters
-        ----------
-        size
-            How many actions; None for a single `Action`.
-        segment
-            Whom it is for, of a study with `segments`; for a block, one segment for all of it or a list with one for
-            each event.
-        """
-        if segment is not None:
-            raise no_segments()
-        return self._asker.one() if size is None else self._asker.block(Order(whole("size", size)))
-
-    def ask_round(self, most: int | None = None, *, segment: Any = None) -> Actions:
-        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
-
-        Parameters
-        ----------
-        most
-            How many actions at most; None for all that are left of the round.
-        segment
-            Whose round, of a study with `segments`.
-        """
-        if segment is not None:
-            raise no_segments()
-        return self._asker.block(Order(None, None if most is None else whole("most", most)))
+    def _ask_one(self, stream: int) -> Any:
+        action = super()._ask_one(stream)
+        return action._replace(id=self._texts.text(action.id))
 
     def ask_in_parts(self, size: int, first: int = 16, *, segment: Any = None) -> Iterator[Actions]:
         """Yield `size` actions in blocks, each asked when it is taken: whoever stops half-way leaves the rest unasked.
 
-        Blocks grow from `first` actions. All of them count as one call: none counts against the patience of another.
+        Blocks grow from `first` actions. For `patience` they are one call.
 
         Parameters
         ----------
@@ -208,35 +175,73 @@ class Study:
         segment
             Whom all of them are for, of a study with `segments`.
         """
-        if segment is not None:
-            raise no_segments()
-        return self._asker.in_parts(whole("size", size), whole("first", first))
+        left, block = whole("size", size), whole("first", first)
+        with self._lock: self._check_first(left, segment)  # noqa: E701  # fmt: skip
+        return self._parts(left, block, segment)
+
+    def _check_first(self, size: int, segment: Any) -> None:
+        self._stream_of(segment)
+        self._check_remaining(size)
+
+    def _parts(self, left: int, block: int, segment: Any) -> Iterator[Actions]:
+        begins = True
+        while left > 0:
+            size = min(block, left)
+            left, block = left - size, min(2 * block, 4096)
+            with self._lock: part = self._ask_part(size, segment, left, begins=begins)  # noqa: E701  # fmt: skip
+            yield part
+            begins = False
+
+    def _ask_part(self, size: int, segment: Any, left: int, *, begins: bool) -> Actions:
+        return self._actions(self._ask_block(size, self._streams_of(size, segment), left, begins=begins))
 
     # ------------------------------------------------------------------ telling
 
-    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> None:
-        """Report the loss of an action, or of a block of them, as for `PrivateBandit`; durable when it returns.
+    def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
+        """Take the `loss` of `one` action, in one transaction with those of other threads that wait at this moment.
 
-        A loss for an action that was given up is refused (`RoundClosed`), and with it the whole call; `late="drop"`
-        drops such losses unread, and records the others.
-
-        Parameters
-        ----------
-        ids
-            The id of one action, or an array of them; any process may have asked.
-        losses
-            A number for each id.
-        report
-            In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
-        late
-            "error" refuses a call with losses that come too late, "drop" drops those.
+        `late` and `repeat` are as for `tell`.
         """
-        choice("late", late, ("error", "drop"))
-        values = as_array(self._reported(losses, report))
-        places = places_of(self._found.key, ids)
-        if values.size != len(places):
-            raise ValueError(f"losses must have the shape of ids, ({len(places)},), got {values.shape}")
-        self._record(places, values.ravel(), repeat=self._repeat, late=late)
+        try:
+            call = _Call(one, self._quantise(loss))
+        except InvalidLoss:
+            return super()._tell_one(one, loss, late, repeat)  # it may be that nobody wants it
+        self._queue.append(call)
+        try:
+            with self._lock: self._carry_out(call)  # noqa: E701  # fmt: skip
+        finally:
+            call.open = False  # who was interrupted while it waited is not recorded later
+        if call.left is None:
+            return self._tell_block(np.array([one]), np.array([loss], dtype=np.float64), late, repeat)
+        return Recorded(1, 0, 0)
+
+    def _carry_out(self, call: "_Call") -> None:
+        """Record a call that waits, with all others that do; unless another thread has."""
+        if call.open:
+            waiting, self._queue = self._queue, []
+            # What is added to the old list from now on is recorded by the thread that adds it.
+            self._record_calls([call, *[one for one in waiting if one.open and one is not call]])
+
+    def _record_calls(self, calls: "list[_Call]") -> None:
+        again = []
+        for one in calls:
+            again.append(one.tried)
+            one.tried = True  # first: if this is cut short, nobody knows what is on record
+        if len(calls) > 1:
+            ids, integers = (np.array([getattr(one, name) for one in calls]) for name in ("id", "integer"))
+            filled = self._store.record(ids, integers)
+            if filled is not None:
+                for one in calls:
+                    one.left, one.open = 1, False
+                self._release(filled)
+                return
+        for one, tried in zip(calls, again, strict=True):
+            left = self._store.record_one(one.id, one.integer)
+            if left is None and tried and self._store.look(np.array([one.id]))[0] == TOLD:
+                left = 1  # by the attempt before, which was cut short
+            one.left, one.open = left, False
+            if left is not None and left <= 0:
+                self._release({self._store.stream_of(one.id)})
 
     def tell_each(
         self, calls: Sequence[TellCall], on_record: Callable[[Outcomes], None] | None = None
@@ -254,39 +259,58 @@ class Study:
         on_record
             Is handed what came of them as soon as that is durable, before rounds that are complete are closed.
         """
-        return tell_each(self._session, self._found.key, calls, self._reported, on_record)
+        with self._lock: return self._tell_each(calls, on_record)  # noqa: E701  # fmt: skip
 
-    def forget(self, ids: Any) -> int:
-        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
+    def _tell_each(self, calls: Sequence[TellCall], on_record: Callable[[Outcomes], None] | None) -> Outcomes:
+        read: dict[int, tuple[Integers, NDArray[Any]]] = {}
+        found: dict[int, Recorded | Exception] = {}
+        for place, call in enumerate(calls):
+            try:
+                read[place] = self._read_call(call)
+            except (SottovoceError, ValueError, TypeError) as refused:
+                found[place] = refused
+        filled = self._recorded_at_once(list(read.values()))
+        if filled is not None:
+            found |= {place: Recorded(len(ids), 0, 0) for place, (ids, _) in read.items()}
+        else:
+            filled = set()
+            for place, (ids, losses) in read.items():
+                found[place] = self._recorded(ids, losses, calls[place].late, filled)
+        outcomes = [found[place] for place in range(len(calls))]
+        if on_record is not None:
+            on_record(outcomes)
+        self._release(filled)
+        return outcomes
 
-        What is told or forgotten already is skipped. Return how many actions were closed.
+    def _read_call(self, call: TellCall) -> tuple[Integers, NDArray[Any]]:
+        values = as_array(self._reported(call.losses, call.report, call.late)).ravel()
+        ids = self._texts.numbers(call.ids)
+        if len(values) != len(ids):
+            raise InvalidLoss(f"there must be a loss for each of {len(ids)} ids; nothing of this call was recorded")
+        return ids, values
 
-        Parameters
-        ----------
-        ids
-            The id of one action, or an array of them.
-        """
-        return self._record(places_of(self._found.key, ids), None, repeat="ignore", late="drop")
+    def _recorded_at_once(self, read: list[tuple[Integers, NDArray[Any]]]) -> set[int] | None:
+        """Record all of it in one transaction, if all of it is waited for; None if nothing was recorded."""
+        if not read:
+            return set()
+        ids, losses = (np.concatenate(one) for one in zip(*read, strict=True))
+        try:
+            return self._store.record(ids, self._policy.grid.quantise(as_floats(losses)))
+        except InvalidLoss:
+            return None
 
-    def _reported(self, losses: Any, report: Any) -> Any:
-        if self._local:
-            if losses is not None or report is None:
-                raise raw_loss_refused("study")
-            return report
-        if report is not None:
-            raise WrongReport(f"report= is for LocalDP; under {self._found.configuration.privacy} tell the loss itself")
-        return losses
-
-    def _record(self, places: list[Place], values: NDArray[Any] | None, **choices: str) -> int:
-        told = self._session.tell(Telling(places, values, **choices))
-        if isinstance(told, StudyBehind):
-            raise told
-        with suppress(StorageError):  # the call is on record: should this fail, what is due is tried again later
-            tend_to(self._session, told.filled)
-        return told.stored
-
-    def _begin_new_life(self, connection: Connection) -> None:
-        begin_new_life(self._session.state, connection, self._session.cells(connection))
+    def _recorded(self, ids: Integers, losses: NDArray[Any], late: str, filled: set[int]) -> Recorded | Exception:
+        """Record one call, or say why not; add streams that may have a complete round."""
+        try:
+            states = self._acceptable(ids, late, "ignore")
+            kept = states == WAITING
+            told = self._store.record(ids[kept], self._policy.grid.quantise(as_floats(losses[kept])))
+        except (SottovoceError, ValueError, TypeError) as refused:
+            return refused
+        if told is None:
+            return self._recorded(ids, losses, late, filled)  # another process has told some of it meanwhile
+        filled |= told
+        return recorded_of(states)
 
     # ------------------------------------------------------------------ closing rounds
 
@@ -304,97 +328,92 @@ class Study:
             Seconds, or None for no clock.
         """
         changes = checked_waiting(_passed({"patience": patience, "deadline": deadline}))
-
-        def note(connection: Connection) -> None:
-            for name, value in changes.items():
-                setattr(self._session.state.counters, name, value)
-
-        self._session.submit(note)
-        self._tend_quietly()
-
-    def _tend(self) -> None:
-        if not isinstance(self._found.source, WithheldNoise):  # whoever only looks closes nothing
-            tend(self._session)
-
-    def _tend_quietly(self) -> None:
-        """After a call that is on record: should this fail, the call has not; what is due is tried again later."""
+        with self._lock: self._change(changes)  # noqa: E701  # fmt: skip
         with suppress(StorageError):
             self._tend()
+
+    def _change(self, changes: dict[str, Any]) -> None:
+        self._store.check()
+        patience, deadline = self._store.settings()
+        self._store.set_patience(**{"patience": patience, "deadline": deadline, **changes})
+
+    def _tend(self) -> None:
+        """Close rounds that are complete, or past their deadline; whoever opened the study only to look closes none."""
+        with self._lock: self._close_what_is_due()  # noqa: E701  # fmt: skip
+
+    def _close_what_is_due(self) -> None:
+        self._store.check()
+        if not isinstance(self._source, WithheldNoise):
+            self._store.close_overdue(None, self.deadline)  # patience counts events: asking sees to it
+            self._release_complete(set(self._policy.streams))
+
+    def _release_complete(self, streams: set[int]) -> None:
+        if not isinstance(self._source, WithheldNoise):
+            super()._release_complete(streams)
+
+    def _learn(self) -> None:
+        self._tend()
+        self._catch_up()
+
+    def _outstanding(self, limit: int | None) -> Outstanding:
+        self._tend()
+        return super()._outstanding(limit)
+
+    @property
+    def patience(self) -> int | None:  # type: ignore[override]
+        """How many later positions, of all segments, a full round waits for its losses; None for ever."""
+        planned = self._policy.planned if self.segments is None else self.asked
+        return patience_for(in_words(self._store.settings()[0]), horizon=self.horizon, planned=planned)
+
+    @property
+    def deadline(self) -> float | None:  # type: ignore[override]
+        """How many seconds a full round waits for its losses; None for ever."""
+        return self._store.settings()[1]
 
     # ------------------------------------------------------------------ looking
 
     def status(self) -> Status:
         """Return where the study stands: counts and released values only."""
-        self._session.submit(lambda connection: None)
-        self._tend()
-        with self._session.at_rest():
-            found: Status = self._session.submit(self._status)
-            return found
+        with self._lock: return self._status()  # noqa: E701  # fmt: skip
 
-    def _status(self, connection: Connection) -> Status:
-        session, found = self._session, counted(self._session, connection)
-        state = session.state
+    def _status(self) -> Status:
+        self._learn()
+        counts, mine = counts_of(self._base, self._opened.stored.book), self._configuration.privacy
+        spent = f"all of it: {mine}" if counts.closed else "nothing so far"
+        point = self._point() if self.segments is None else self.domain.middle
         return Status(
             self.name,
-            state.counters.generation,
-            found.round,
-            found.open_rounds,
-            found.asked,
-            found.told,
-            found.forgotten,
-            found.outstanding,
-            state.remaining(session.hand.count),
+            counts.incarnation,
+            counts.closed,
+            counts.open_rounds,
+            self.asked,
+            counts.told,
+            counts.forgotten,
+            sum(one.waiting for one in self._store.open_rounds()),
+            self.remaining,
             self.privacy.headline,
-            self._spent(found.round),
-            self.point,
-            found.erasure_pending,
-            state.patience,
-            state.deadline,
-            found.waiting,
-            misfit_at_hand(session),
-            None if self.domain.labels is None else self.domain.chosen(self.point),
+            spent if mine.private else "nothing is protected",
+            point,
+            self._store.erase(),
+            self.patience,
+            self.deadline,
+            self._first_waiting(),
+            None if self.segments is not None or not counts.released else self._misfit(None),
+            None if self.domain.labels is None else self.domain.chosen(point),
+            None if self.segments is None else tuple(self.sizes.items()),
         )
 
-    def _spent(self, closed: int) -> str:
-        guarantee = self._found.configuration.privacy
-        if not guarantee.private:
-            return "nothing is protected"
-        return f"all of it: {guarantee}" if closed else "nothing so far"
-
-    def recommend(self, *, segment: Any = None) -> Recommendation:
-        """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
-
-        Released values alone decide it, of all processes. Works for a study whose events are all asked, too.
-
-        Parameters
-        ----------
-        segment
-            For whom, of a study with `segments`; None for one decision for all of them, with that of each beside it.
-        """
-        if segment is not None:
-            raise no_segments()
-        self._session.submit(lambda connection: None)
-        self._tend()
-        return recommendation_of(self._session)
-
-    def posterior(self, *, segment: Any = None) -> Posterior:
-        """Return what is believed about losses: to look at, to `save`, and to begin another study with (`prior=`).
-
-        It holds released values alone. Plans without a model (frames, designs) have none, and say so.
-
-        Parameters
-        ----------
-        segment
-            Of whom, of a study with `segments`.
-        """
-        if segment is not None:
-            raise no_segments()
-        self._session.submit(lambda connection: None)
-        self._tend()
-        statement, known = self.privacy, posterior_of(self._session)
-        if known is None:
-            raise ValueError("there is no posterior yet: nothing was asked")
-        return replace(known, promises=statement.promises)
+    def _first_waiting(self) -> Waiting | None:
+        """Return what the first open round waits for: all later ones wait for it."""
+        for one in self._store.open_rounds():
+            left = seconds = None
+            if one.full_at is not None and self.patience is not None:
+                left = max(0, one.full_at + self.patience - self.asked)
+            if one.full_time is not None and self.deadline is not None:
+                seconds = max(0.0, one.full_time + self.deadline - self._base.now())
+            wanted = one.told + one.missing + one.waiting + one.round.size - one.asked
+            return Waiting(one.round.number, one.waiting, wanted, one.round.size - one.asked, left, seconds)
+        return None
 
     def course(self, earlier: Course | None = None, *, most: int = 2_000, segment: Any = None) -> Course:
         """Return what was released, round after round, and how often the world was seen to change; see `Course`.
@@ -420,25 +439,13 @@ class Study:
         ...     study.course().means.round(6).tolist()
         [0.5]
         """
-        if segment is not None:
-            raise no_segments()
         newest = whole("most", most)
-        self._session.submit(lambda connection: None)
         self._tend()
-        return course_of(self._session, earlier, newest)
+        with self._lock: return self._course(segment, earlier, newest)  # noqa: E701  # fmt: skip
 
-    def outstanding(self, limit: int | None = None) -> Outstanding:
-        """Return what is asked and neither told nor forgotten, by any process: ids, rounds and ages, the oldest first.
-
-        Parameters
-        ----------
-        limit
-            How many at most.
-        """
-        most = None if limit is None else whole("limit", limit, least=0)
-        self._session.submit(lambda connection: None)
-        self._tend()
-        return outstanding(self._session, self._found.key, most)
+    def _course(self, segment: Any, earlier: Course | None, most: int) -> Course:
+        self._catch_up()
+        return course_of(self._store, self._policy, self._stream_of(segment), earlier, most)
 
     def verify(self) -> Verification:
         """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`.
@@ -456,10 +463,7 @@ class Study:
         ...     study.verify().ok
         True
         """
-        with self._session.at_rest():
-            self._session.check_usable()
-            self._session.note_erasure()
-            return verify_in(self._session.storage, self.name, self.domain)
+        with self._lock: return verify_in(self._base, self.name, self.domain)  # noqa: E701  # fmt: skip
 
     def export(self) -> dict[str, Any]:
         """Return all released and public values as plain data that JSON can hold.
@@ -477,88 +481,21 @@ class Study:
         0
         """
         status = self.status()
-        with self._session.at_rest():
-            self._session.check_usable()
-            with self._session.storage.unwinding(), self._session.storage.transaction() as connection:
-                snapshot = take_snapshot(connection, self.name, losses=False)
-            problem = self._session.state.problem
-            return exported(snapshot, problem, name=self.name, privacy=self.privacy, status=status)
+        with self._lock: return self._exported(status)  # noqa: E701  # fmt: skip
 
-    @property
-    def point(self) -> Floats:
-        """The point that actions are taken around at present: a function of released values alone."""
-        with self._session.at_rest():
-            point = self._session.state.point
-            return self.domain.middle if point is None else point
-
-    @property
-    def created(self) -> bool:
-        """Whether it did not exist before it was opened here."""
-        return self._found.plan is not None
-
-    @property
-    def domain(self) -> Domain:
-        """The feasible set."""
-        return self._found.configuration.domain
-
-    @property
-    def segments(self) -> Segments | None:
-        """Whom decisions are for; None if that makes no difference."""
-        found: Segments | None = self._found.configuration.segments
-        return found
-
-    @property
-    def horizon(self) -> int | None:
-        """How many events there will be; None if unknown."""
-        return self._session.state.horizon
+    def _exported(self, status: Status) -> dict[str, Any]:
+        return exported(self, status, self._opened.stored.made, self._store, self._policy)
 
     @property
     def loss_range(self) -> tuple[float, float]:
         """What losses are clipped to."""
-        low, high = self._found.configuration.loss_range
+        low, high = self._configuration.loss_range
         return float(low), float(high)
-
-    @property
-    def remaining(self) -> int | None:
-        """Events that are left to ask; None if the horizon is unknown."""
-        with self._session.at_rest():
-            self._session.submit(lambda connection: None)
-            return self._session.state.remaining(self._session.hand.count)
-
-    @property
-    def round(self) -> int:
-        """Rounds that are closed."""
-        with self._session.at_rest():
-            return self._session.state.counters.closed
-
-    @property
-    def channel(self) -> Any:
-        """Under `LocalDP`: what owners privatise their losses with."""
-        return self._session.state.problem.channel_of_owners
-
-    @property
-    def plan(self) -> Plan:
-        """The plan in force."""
-        with self._session.at_rest():
-            state = self._session.state
-            if state.epochs:
-                return state.epochs[max(state.epochs)].plan
-        return self._first_plan
-
-    @cached_property
-    def _first_plan(self) -> Plan:
-        """The plan of the first epoch, before that has begun."""
-        made, configuration = self._found.plan, self._found.configuration
-        if made is None:
-            made = make_plan(self._session.state.problem, plan=configuration.plan, **configuration.choices)
-        return made
 
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        session = self._session
-        doubling = self.horizon is None
-        return privacy_of(session.state.problem, self.plan, self._found.source, session.storage, doubling=doubling)
+        return as_stored(super().privacy, self._base)
 
     def statement(self, *, verify: bool = False) -> StudyStatement:
         """Return what a privacy officer has to know: the promise, counts and public facts; `report` makes a page of it.
@@ -568,22 +505,7 @@ class Study:
         verify
             Whether to check everything that is stored as well; see `verify`.
         """
-        with self._session.at_rest():
-            self._session.check_usable()
-            self._session.note_erasure()
-            return state_in(self._session.storage, self.name, self.domain, verify=verify)
-
-    @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle for the epochs at hand: all of this process's, and those for points of others'."""
-        with self._session.at_rest():
-            return sum(epoch.oracle_calls for epoch in self._session.state.epochs.values())
-
-    @property
-    def setup_oracle_calls(self) -> int:
-        """Those of them that this process made to plan, and to find geometry that has no formula."""
-        with self._session.at_rest():
-            return sum(epoch.setup_calls for epoch in self._session.state.epochs.values())
+        with self._lock: return state_in(self._base, self.name, self.domain, verify=verify)  # noqa: E701  # fmt: skip
 
     # ------------------------------------------------------------------ the end
 
@@ -593,18 +515,14 @@ class Study:
         Everything is on record already; a study need not be closed. What a process that ends without it had reserved
         counts as asked, and is waited for as long as `patience` and `deadline` say.
         """
-        with suppress(ForkRefused), self._session.at_rest():  # a child leaves alone what is its parent's
-            if not self._session.closed:
-                with suppress(StorageError):
-                    self._give_back()
-                self._session.storage.close()
-                self._session.closed = True
+        with suppress(ForkRefused), self._lock: self._end()  # noqa: E701  # fmt: skip
 
-    def _give_back(self) -> None:
-        session = self._session
-        if session.hand.count:
-            session.submit(session.give_back)
-        session.note_erasure()
+    def _end(self) -> None:
+        if not self._closed:
+            with suppress(StorageError):
+                self._store.close()
+            self._base.close()
+            self._closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -613,19 +531,21 @@ class Study:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Study({self.name!r} at {self._session.storage.name!r})"
+        return f"Study({self.name!r} at {self._base.name!r})"
 
-    def __reduce__(self) -> Any:
+    def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")
 
 
-def _kind_of(kind: type[_Kind], found: Found) -> type[_Kind]:
-    """Return what a study is opened as: one with segments is of a kind of its own."""
-    if found.configuration.segments is None:
-        return kind
-    from sottovoce.studies.segmented import SegmentedStudy
+class _Call:
+    """A loss that waits to be recorded, and what came of it: `left` as `Store.record_one` returns it."""
 
-    return cast(type[_Kind], SegmentedStudy)
+    __slots__ = ("id", "integer", "left", "open", "tried")
+
+    def __init__(self, id: int, integer: int) -> None:
+        self.id, self.integer = id, integer
+        self.left: int | None = None
+        self.open, self.tried = True, False
 
 
 def _passed(given: dict[str, Any]) -> dict[str, Any]:

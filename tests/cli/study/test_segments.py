@@ -15,7 +15,9 @@ def test_actions_and_recommendations_are_for_segments(found, command, place):
     (place / "whom.txt").write_text('desktop\n\n{"segment": "phone"}\ndesktop\n')
     _, out, _ = command("ask", "spring", "--segments", "whom.txt")
     ids = [json.loads(line)["id"] for line in out.splitlines()]
-    assert [each.split(".")[0] for each in ids] == ["1", "0", "1"]
+    desktop, phone, again = (int(each.split(".")[1], 16) for each in ids)
+    assert again == desktop + 1  # slots of one round
+    assert phone == int(one["id"].split(".")[1], 16) + 1
     assert found("recommend", "spring", "--segment", "desktop")["rounds"] == 0
     assert [each["segment"] for each in found("recommend", "spring")["segments"]] == ["phone", "desktop"]
     assert found("verify", "spring")["ok"]

@@ -23,7 +23,7 @@ def test_words_for_people(command, found, place):
     assert out.startswith("Created study 'spring'.\nPrivacy: epsilon = 1, pure differential privacy\n")
     assert command("create", "spring", *SMALL, "--text")[1].startswith("There already is study 'spring'.")
     _, out, _ = command("ask", "spring", "--text")
-    assert out.startswith("1.0.0.")
+    assert out.startswith("1.0.")
     assert "1 outstanding" in command("status", "spring", "--text")[1]
     assert command("verify", "spring", "--text")[1].startswith("Study 'spring': ok\n")
     assert command("export", "spring", "--out", "here.json", "--text")[1] == "wrote here.json: 0 rounds\n"
@@ -97,8 +97,8 @@ BAD_USE = [
     (("status", "spring", "--storage", "sqlite:///none.db"), "none.db: check the path, or create the study first"),
     (("tell", "spring"), "pass ID and LOSS, or --file"),
     (("tell", "spring", "1.0.0.ab"), "pass ID and LOSS, two arguments, got 1"),
-    (("tell", "spring", "1.0.0.ab", SECRET), "the id is not one of this study's"),
-    (("tell", "spring", "1.0.0.000000000000", SECRET), "id '1.0.0.000000000000' was not handed out by this study"),
+    (("tell", "spring", "1.0.0.ab", SECRET), "the id is not one that was handed out here"),
+    (("tell", "spring", "1.0.0.000000000000", SECRET), "the id is not one that was handed out here"),
     (("tell", "spring", "--file", "none.csv"), "error: there is no file none.csv"),
     (("create", "a", "--domain-json", "none.json"), "error: there is no file none.json"),
     (("tell", "spring", SECRET, "1.0.0.ab"), "LOSS is not a number"),
@@ -164,7 +164,7 @@ def test_verify_ends_with_code_1_and_the_faults(command, found):
     found("ask", "spring")
     connection = sqlite3.connect("study.db")
     with connection:
-        connection.execute("UPDATE sottovoce_heads SET told = 7")
+        connection.execute("UPDATE sottovoce_books SET version = 7")
     connection.close()
     code, out, err = command("verify", "spring")
     assert (code, err) == (1, "")

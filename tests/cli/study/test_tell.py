@@ -98,7 +98,7 @@ BAD_LINES = [
     ("csv", f"{SECRET},{{ids[3]}}", "its loss is not a number"),
     ("csv", "{ids[3]},nan", "finite"),
     ("csv", f"{{ids[0]}},{SECRET}", "has its loss already"),
-    ("csv", f"1.0.0.000000000000,{SECRET}", "was not handed out by this study"),
+    ("csv", f"1.0.000000000000,{SECRET}", "was not handed out here"),
     ("jsonl", f'{{{{"id": "{{ids[3]}}", "loss": {SECRET}', "it is not a JSON object"),
     ("jsonl", f"[{SECRET}]", "it is not a JSON object"),
     ("jsonl", f'{{{{"id": "{{ids[3]}}", "loss": [{SECRET}]}}}}', "its loss is not a number"),
@@ -231,7 +231,7 @@ def test_the_real_command_reads_a_pipe_and_prints_json(found):
     lines = "".join(json.dumps({**json.loads(line), "loss": SECRET}) + "\n" for line in asked)
     told = run("tell", "spring", "--file", "-", input=lines + lines.splitlines()[0])
     assert (told.stdout, told.returncode) == ("", 2)
-    assert told.stderr.startswith("error: line 41: action 0 of round 0 has its loss already")
+    assert told.stderr.startswith("error: line 41: id '1.0.")
     assert str(SECRET) not in told.stderr
     assert found("status", "spring")["told"] == 40
 

@@ -170,7 +170,7 @@ def test_a_document_that_was_cut_short_is_taken_back_whole(found):
     ):
         pass
     asking = Process("ask", "wide", "--size", 16)
-    assert os.read(asking.reading, 100).startswith(b'{"study": "wide", "actions": [{"id": "1.0.0.')
+    assert os.read(asking.reading, 100).startswith(b'{"study": "wide", "actions": [{"id": "1.0.')
     os.close(asking.reading)
     code, err = asking.end()
     assert code == 141
@@ -277,7 +277,7 @@ def test_what_is_older_than_so_many_positions_is_forgotten(spring, found):
 
 def test_a_line_that_is_no_id_is_named_and_not_shown(spring, found, command):
     ids = [one["id"] for one in found("ask", "spring", "--size", 4)["actions"]]
-    for bad, words in ((SECRET, "line 3: the id is not one of this study's. Those before it are forgotten"),):
+    for bad, words in ((SECRET, "line 3: the id is not one that was handed out here. Those before it are forgotten"),):
         Path("ids").write_text("\n".join([*ids[:2], bad, ids[2]]))
         code, _, err = command("forget", "spring", "--file", "ids")
         assert code == 2
@@ -324,7 +324,7 @@ def test_patience_and_deadline_are_set_later(found, command):
         (("forget", "spring", "a", "--older-than", "3"), "one of them"),
         (("forget", "spring", "--older-than", "old"), "older-than must be a whole number"),
         (("forget", "spring", "--file", "none"), "there is no file none"),
-        (("forget", "spring", "1.0.0.ab"), "the id is not one of this study's"),
+        (("forget", "spring", "1.0.0.ab"), "the id is not one that was handed out here"),
         (("outstanding", "autumn"), "no such study"),
     ],
 )

@@ -7,6 +7,7 @@ import dp_accounting
 import numpy as np
 import pytest
 from scipy import optimize
+from watching import watch_releases
 
 import sottovoce as sv
 from sottovoce.errors import DomainError
@@ -107,7 +108,7 @@ def transcript(kind, losses, numbers):
     """All actions, and all that is released, for chosen losses and chosen noise."""
     released = []
     learner = made(kind, sv.domains.Hypersimplex(4, 2), horizon=len(losses), noise=Chosen(numbers))
-    learner._on_release = lambda _, values: released.append(values)
+    watch_releases(learner, lambda _, values: released.append(values))
     actions = []
     while learner.remaining:
         asked = learner.ask_round(most=5_000)
@@ -166,14 +167,14 @@ def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kin
 
 @pytest.mark.parametrize("kind", PHASED)
 def test_a_beginning_that_is_cut_short_is_begun_again(kind):
-    explorer = made(kind, sv.domains.Simplex(3))._epoch.explorer
+    explorer = made(kind, sv.domains.Simplex(3))._policy.first.explorer
     explorer._opened = -1, 0
     coins = np.random.default_rng(0)
     size = explorer.round_size(40)
     explorer.begin(np.zeros(3), 40, size, coins)  # and here came an exception
     assert explorer.round_size(40) == size
-    assert explorer.begin(np.zeros(3), 40, size, coins).draw(coins, 2).wants_loss is None
-    assert explorer.begin(np.zeros(3), 40 + size, 5, coins).draw(coins, 2).wants_loss is not None
+    assert explorer.begin(np.zeros(3), 40, size, coins).draw(coins, 0, 2).wants_loss is None
+    assert explorer.begin(np.zeros(3), 40 + size, 5, coins).draw(coins, 0, 2).wants_loss is not None
     before = explorer.knowledge()
     explorer.learn(-1, np.zeros(3))  # a phase that is over
     assert explorer.knowledge() is before
@@ -358,7 +359,7 @@ def test_vertices_leave_and_the_best_one_stays(epsilon):
         coins, left = np.random.default_rng(seed), []
         while learner.remaining:
             actions = learner.ask_round()
-            active = learner._epoch.explorer.knowledge().belief.known.active
+            active = learner._policy.first.explorer.knowledge().belief.known.active
             left.append(len(active))
             assert any((vertices[one] == [1, 0, 1, 0, 0]).all() for one in active)
             learner.tell(actions.ids, (coins.random(len(actions)) < actions.x @ cost).astype(float))

@@ -109,7 +109,7 @@ def test_thompson_sampling_has_the_posterior_of_a_linear_model():
     covariance = np.linalg.inv(precision)
     drawn = mean + coins.standard_normal((4_000, 6)) @ np.linalg.cholesky(covariance).T
     expected = np.mean([domain.extreme_point(features.cost(one)) for one in drawn], axis=0)
-    found = np.mean([learner._begin(1_000)[0].mean(axis=0) for _ in range(100)], axis=0)
+    found = np.mean([learner._begin_round(1_000)[0].mean(axis=0) for _ in range(100)], axis=0)
     np.testing.assert_allclose(found, expected, atol=6 * 0.5 / math.sqrt(1_200))
 
 

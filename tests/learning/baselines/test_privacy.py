@@ -125,7 +125,8 @@ def test_real_noise_has_the_claimed_size(privacy, deviation):
         learner.tell(learner.ask().id, 1.0)
         plan = learner.plan
         unit = 100 / plan.radius * LossGrid(*RANGE, bits=plan.bits).step * DirectionGrid(bits=plan.bits).step
-        values.append(learner._epoch.learner.released_sum / unit / plan.noise.scale)
+        learner._catch_up()
+        values.append(learner._policy.first.learner.released_sum / unit / plan.noise.scale)
     squares = np.concatenate(values) ** 2
     kurtosis = 5 if deviation > 1 else 2
     assert squares.mean() / deviation**2 == pytest.approx(1.0, abs=7 * math.sqrt(kurtosis / squares.size))

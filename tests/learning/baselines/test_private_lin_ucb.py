@@ -5,6 +5,7 @@ import math
 import dp_accounting
 import numpy as np
 import pytest
+from watching import watch_releases
 
 import sottovoce as sv
 from sottovoce.learning.baselines._vertices import few_vertices
@@ -86,11 +87,11 @@ def test_the_ellipsoid_holds_the_truth_under_noise(privacy):
     truth = np.array([0.3, -0.3, 0.1, 0.0])
     for seed in range(3):
         learner = made(100_000, privacy, sv.SimulatedNoise(seed))
-        plan, explorer = learner._confidence, learner._epoch.explorer
+        plan, explorer = learner._confidence, learner._policy.first.explorer
         farthest = 0.0
         for _ in play(learner, truth, np.random.default_rng(seed)):
             gram = explorer.knowledge().gram + plan.ridge * np.eye(4)
-            error = np.linalg.solve(gram, learner._epoch.learner.released_sum) - truth
+            error = np.linalg.solve(gram, learner._policy.first.learner.released_sum) - truth
             width = plan.width(float(np.linalg.slogdet(gram / plan.ridge)[1]))
             farthest = max(farthest, float(error @ gram @ error) / width**2)
         assert 0.001 < farthest <= 1
@@ -146,7 +147,7 @@ def test_the_scale_of_the_tree(privacy):
 
 def transcript(losses, numbers):
     learner, actions, sums = made(len(losses), noise=Chosen(numbers)), [], []
-    learner._on_release = lambda _, values: sums.append(values)
+    watch_releases(learner, lambda _, values: sums.append(values))
     sizes = []
     while learner.remaining:
         asked = learner.ask_round()

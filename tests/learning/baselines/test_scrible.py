@@ -75,7 +75,7 @@ def test_the_estimate_is_unbiased_and_its_action_feasible(length):
     total = np.zeros(3)
     for direction in (*np.eye(3), *-np.eye(3)):
         exploration = rounds.resume(point, {"direction": direction})
-        (action,) = exploration.draw(np.random.default_rng(0), 1).actions
+        (action,) = exploration.draw(np.random.default_rng(0), 0, 1).actions
         assert DOMAIN.contains(action, 1e-9)
         total += exploration.estimate(np.array([cost @ action + 5.0]), np.ones(1)) / 6
     np.testing.assert_allclose(total, cost, atol=1e-9)
@@ -87,7 +87,7 @@ def test_directions_are_unit_vectors_drawn_afresh_and_recorded():
     assert np.linalg.norm(first.record()["direction"]) == pytest.approx(1.0)
     assert np.abs(first.record()["direction"] - second.record()["direction"]).max() > 1e-3
     again = rounds.resume(CENTER, first.record())
-    np.testing.assert_array_equal(again.draw(coins, 1).actions, first.draw(coins, 1).actions)
+    np.testing.assert_array_equal(again.draw(coins, 0, 1).actions, first.draw(coins, 0, 1).actions)
     assert rounds.round_size(0) == rounds.round_size(10**6) == 1
 
 

@@ -129,7 +129,8 @@ def test_segments_too_small_to_notice_a_change_are_told_by_the_others():
             optimizer.tell(actions.ids, (coins.random(100) < actions.x @ cost).astype(float))
     found = optimizer.recommend()
     assert [found[name].chosen for name in names] == [["cocoa", "milk"]] * 6
-    assert {lane.speaker.resets for lane in optimizer._lanes} == {1}, "all have forgotten what was"
+    resets = {optimizer._policy.belief(stream).resets for stream in range(len(names))}
+    assert resets == {1}, "all have forgotten what was"
 
 
 @pytest.mark.parametrize("horizon", [20_000, None])

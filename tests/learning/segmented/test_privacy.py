@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from families import PEOPLE, family
 from interrupting import NoNoise
+from watching import watch_releases
 
 import sottovoce as sv
 
@@ -14,7 +15,7 @@ def released_by(losses, segments=PEOPLE, **options):
     """What a run releases, without noise, whose losses are these, by event."""
     optimizer = family(noise=NoNoise(), segments=segments, **options)
     seen = {}
-    optimizer._on_release = lambda number, numbers: seen.setdefault(number, numbers.copy())
+    watch_releases(optimizer, lambda one, numbers: seen.setdefault((one.stream, one.number), numbers))
     coins = np.random.default_rng(1)
     for start in range(0, len(losses), 40):
         came = [PEOPLE[one] for one in coins.integers(3, size=40)]
@@ -36,9 +37,9 @@ def test_another_loss_moves_one_number_of_one_round_until_decisions_change(event
     assert difference.max() <= 2 ** family().plan.bits
 
 
-def test_rounds_of_segments_are_numbered_so_that_none_is_another():
+def test_every_segment_releases_rounds_of_its_own():
     seen = released_by(np.random.default_rng(0).random(1200))
-    assert len({number >> 20 for number in seen}) == 3  # far apart
+    assert {stream for stream, _ in seen} == {0, 1, 2}
 
 
 def test_the_ledger_is_charged_once_whatever_the_number_of_segments(tmp_path):
@@ -67,8 +68,8 @@ def test_no_loss_is_shown_anywhere():
     optimizer = family()
     actions = optimizer.ask(segment=PEOPLE)
     optimizer.tell(actions.ids, [0.123456789] * 3)
-    lane = optimizer._lanes[0]
-    for one in (optimizer, lane, lane._rounds, lane._current, optimizer.outstanding(), optimizer._kinship):
+    inside = (optimizer._store, optimizer._store.leases, optimizer._store.open_rounds(), optimizer._policy)
+    for one in (optimizer, *inside, *optimizer._policy.streams.values(), optimizer.outstanding()):
         assert "123456789" not in repr(one)
     with pytest.raises(sv.errors.InvalidLoss) as caught:
         optimizer.tell(optimizer.ask(segment="phone").id, float("inf"))

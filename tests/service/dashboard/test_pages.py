@@ -13,7 +13,7 @@ import sottovoce as sv
 from sottovoce.auditing import findings_record
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings
-from sottovoce.exploration.posterior import Misfit
+from sottovoce.models import Misfit
 from sottovoce.service.problem_documents import KINDS
 
 NASTY = "<script>alert('name')</script> & \"co\""

@@ -16,7 +16,10 @@ from sottovoce.service.settings import Settings
 
 PUBLIC = {"/health", "/ready", "/sottovoce.js", "/sottovoce.d.ts", "/login", "/problems/{kind}"}
 PUBLIC |= {"/dashboard/static/{file}"}
-READING = ("list", "status", "recommend", "plan", "posterior", "statement", "outstanding", "export", "metrics")
+READING = (
+    *("list", "status", "definition", "recommend", "plan", "posterior", "saved-posterior", "misfit", "privacy"),
+    *("statement", "outstanding", "export", "metrics"),
+)
 WHO = {  # which roles a route wants, of which one will do; what is not here fails the tests
     "ask": {"ask"},
     "tell": {"tell"},
@@ -74,7 +77,7 @@ class Caller:
 def call(sqlite_url):
     for name in ("spring", "autumn", "a/b"):
         sv.Study.open(sqlite_url, name=name, **small_study()).close()
-    sv.open_evaluations(sqlite_url, name="gone", loss_range=(0.0, 1.0), privacy=sv.NoPrivacy()).close()
+    sv.PrivateEvaluations(storage=sqlite_url, name="gone", loss_range=(0.0, 1.0), privacy=sv.NoPrivacy()).close()
     return Caller(sqlite_url)
 
 

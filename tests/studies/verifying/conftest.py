@@ -27,7 +27,7 @@ def tmp_path(folders):
 
 @pytest.fixture(scope="module")
 def sound(folders):
-    """A study with closed rounds, an open one with losses, and actions that were not asked yet."""
+    """A study with closed rounds, and an open one with losses."""
     folder = next(folders)
     with open_in(folder, **OPTIONS) as study:
         play(study, 400)
@@ -35,7 +35,6 @@ def sound(folders):
         found = study.verify()
         assert found.ok
         assert found.cells > 0
-        assert found.blocks > 0
     return folder
 
 
@@ -45,5 +44,6 @@ def database(sound, tmp_path):
     for file in Path(sound).iterdir():
         shutil.copy(file, tmp_path / file.name)
     connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
+    connection.execute("PRAGMA ignore_check_constraints = 1")
     yield connection
     connection.close()

@@ -5,42 +5,63 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from damaging import OPTIONS, faults, open_in, play, rewrite, scale
+from damaging import OPTIONS, add, faults, open_in, play, put, rechain, rewrite, scale
 
+from sottovoce._records import unpack
+from sottovoce.rounds.round import UNWANTED, Shape
+from sottovoce.rounds.stores.sql._slots import Slots, signed
+from sottovoce.rounds.stores.sql._telling import seal_of_one
 from sottovoce.studies import verify_stored
-from sottovoce.studies.database.cells import entries, pack_losses
 
-ONE = "WHERE rowid = (SELECT min(rowid) FROM sottovoce_cells)"
+GIVEN_BACK = "INSERT INTO sottovoce_spares SELECT book, first, first + 9, stream, number, 1 FROM sottovoce_rounds"
 STATEMENTS = [
     ("DELETE FROM sottovoce_rounds WHERE number = 3", "round 4 follows round 2"),
-    ("DELETE FROM sottovoce_rounds", "and no round is stored"),
-    ("UPDATE sottovoce_rounds SET state = 'open' WHERE number = 3", "out of order"),
-    ("UPDATE sottovoce_rounds SET state = 'unreleased' WHERE number = 3", "round 3 is unreleased"),
-    ("UPDATE sottovoce_rounds SET state = 'dropped' WHERE number = 3", "was dropped, and has a release"),
-    ("UPDATE sottovoce_rounds SET state = 'lost' WHERE number = 3", "unknown state"),
-    ("UPDATE sottovoce_rounds SET released = NULL WHERE number = 3", "nothing is stored"),
-    ("UPDATE sottovoce_rounds SET released = x'00' WHERE state = 'open'", "is open, and has a release"),
+    ("DELETE FROM sottovoce_rounds", "events are asked, and 0 are reserved"),
+    ("DELETE FROM sottovoce_streams", "of a stream that is not"),
+    ("UPDATE sottovoce_streams SET stream = 7", "a stream is gone"),
+    ("UPDATE sottovoce_streams SET begun = begun + 1", "have begun"),
+    ("UPDATE sottovoce_streams SET closed = closed - 1", "are closed"),
+    ("UPDATE sottovoce_streams SET learned = learned + 1", "how new a belief is"),
+    ("UPDATE sottovoce_streams SET believed = NULL", "what is believed is not stored"),
+    ("UPDATE sottovoce_streams SET name = 'phone'", "made without"),
+    ("UPDATE sottovoce_rounds SET open = 1 WHERE number = 3", "out of order"),
+    ("UPDATE sottovoce_rounds SET open = 2 WHERE number = 3", "unknown state"),
+    ("UPDATE sottovoce_rounds SET open = 0 WHERE open = 1", "its release is gone"),
+    ("UPDATE sottovoce_rounds SET open = 1 WHERE number = 3", "is open, and has a release"),
+    ("UPDATE sottovoce_rounds SET first = first + 1 WHERE number = 3", "which is not its own"),
+    ("UPDATE sottovoce_rounds SET first = 256 * 999 WHERE number = 3", "places are left out"),
+    ("UPDATE sottovoce_rounds SET position = 7 WHERE number = 3", "begins with event 7"),
+    ("UPDATE sottovoce_rounds SET size = size + 1 WHERE number = 3", "reserved, which cannot be"),
+    ("UPDATE sottovoce_rounds SET reserved = reserved - 1 WHERE number = 3", "reserved, which cannot be"),
+    ("UPDATE sottovoce_rounds SET full_at = NULL WHERE number = 3", "to its end"),
+    ("UPDATE sottovoce_rounds SET full_at = 0 WHERE number = 3", "to its end"),
+    ("UPDATE sottovoce_rounds SET full_time = 1.0, full_at = 1 WHERE reserved < size", "to its end"),
+    ("DELETE FROM sottovoce_releases WHERE round = 3", "round 3 is closed, and its release is gone"),
+    ("UPDATE sottovoce_releases SET round = 5000 WHERE round = 3", "round 5000 is gone, and has a release"),
+    ("UPDATE sottovoce_releases SET state = 0 WHERE round = 3", "round 3 was not released"),
+    ("UPDATE sottovoce_releases SET state = 2 WHERE round = 3", "was dropped, and has a release"),
+    ("UPDATE sottovoce_releases SET state = 3 WHERE round = 3", "unknown state"),
+    ("UPDATE sottovoce_releases SET released = x'00' WHERE round = 3", "the release of round 3 is damaged"),
+    ("UPDATE sottovoce_releases SET told = told + 1 WHERE round = 3", "are told"),
+    ("UPDATE sottovoce_releases SET missing = missing + 1 WHERE round = 3", "are missing"),
+    ("UPDATE sottovoce_cells SET round = 3", "and it is closed"),
+    ("UPDATE sottovoce_cells SET round = 5000", "and it is gone"),
+    ("DELETE FROM sottovoce_cells", "are gone, or too many"),
+    ("UPDATE sottovoce_cells SET cell = cell + 99", "are gone, or too many"),
+    ("UPDATE sottovoce_cells SET closed = closed - 1", "does not say what it was told"),
+    ("UPDATE sottovoce_cells SET missing = missing + 1", "does not say what it was told"),
+    ("UPDATE sottovoce_cells SET wanted = wanted - 1", "does not say what it was told"),
+    ("UPDATE sottovoce_cells SET seal = seal + 1", "fail their checksum"),
+    ("UPDATE sottovoce_cells SET slots = x''", "has another length"),
+    ("UPDATE sottovoce_cells SET slots = zeroblob(length(slots))", "were not asked"),
     (
-        "UPDATE sottovoce_rounds SET full_at = 1.0 WHERE number = (SELECT max(number) FROM sottovoce_rounds)",
-        "to its end",
+        f"{GIVEN_BACK} WHERE open",
+        "or was told losses of those",
     ),
-    ("UPDATE sottovoce_epochs SET passed = passed + 1", "counts"),
-    ("UPDATE sottovoce_epochs SET opened = opened + 1", "counts"),
-    ("UPDATE sottovoce_epochs SET passed = 5000", "has opened 5000"),
-    ("DELETE FROM sottovoce_epochs", "which is not stored"),
-    ("DELETE FROM sottovoce_blocks", "not all of its actions are stored"),
-    ("UPDATE sottovoce_blocks SET round = 3", "actions that were asked are still stored"),
-    ("UPDATE sottovoce_blocks SET round = 5000", "of round 5000, not stored"),
-    (f"UPDATE sottovoce_cells SET round = 3 {ONE}", "it is released"),
-    (f"UPDATE sottovoce_cells SET round = 5000 {ONE}", "it is gone"),
-    ("DELETE FROM sottovoce_cells", "not all that was reserved"),
-    ("UPDATE sottovoce_cells SET first = first + 1", "do not fit together"),
-    ("UPDATE sottovoce_cells SET generation = 7", "is of another life"),
-    ("UPDATE sottovoce_cells SET given_back = 1", "actions that were given back"),
-    ("UPDATE sottovoce_cells SET told = told - 1, missing = missing + 1", "does not say what it was told"),
-    ("UPDATE sottovoce_cells SET losses = x''", "does not say what it was told"),
-    ("UPDATE sottovoce_cells SET losses = CAST(losses || losses AS BLOB)", "two losses"),
-    ("UPDATE sottovoce_rounds SET whole = 1 - whole WHERE state = 'open'", "as far as it wants losses"),
+    (
+        f"{GIVEN_BACK} WHERE number = 3",
+        "were given back that it does not have",
+    ),
 ]
 
 
@@ -51,64 +72,83 @@ def test_rows_that_contradict_each_other_are_found(statement, words, database, t
 
 
 @pytest.mark.parametrize(
-    ("statement", "words"),
+    ("change", "words"),
     [
-        ("UPDATE sottovoce_epochs SET number = 5 WHERE number = 1", "epoch 5 follows epoch 0"),
-        ("UPDATE sottovoce_epochs SET passed = 100 WHERE number = 0", "epoch 0 is over, with 100 of 256"),
-        (None, "epoch 1 begins at a point that nothing stored leads to"),
+        (put(after=99), "99 rounds of the one before it, which cannot be"),
+        (add("before", 1), "is of an epoch that is not stored"),
     ],
 )
-def test_epochs_follow_each_other_and_begin_where_the_last_one_ended(statement, words, tmp_path):
+def test_epochs_follow_each_other(change, words, tmp_path):
     with open_in(tmp_path, **{**OPTIONS, "horizon": None}) as study:
         play(study, 500, size=125)
         assert study.verify().epochs == 2
     connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
-    if statement is None:
-        rewrite(connection, "sottovoce_epochs", "learned", scale("center", 1.02), "number = 1")
-    else:
-        connection.execute(statement)
+    (first,) = connection.execute("SELECT min(number) FROM sottovoce_rounds WHERE position >= 256").fetchone()
+    rewrite(connection, "sottovoce_rounds", "public", change, f"number = {first}")
     connection.close()
     assert words in faults(tmp_path)
+
+
+def test_an_epoch_begins_where_the_last_one_ended(tmp_path):
+    with open_in(tmp_path, **{**OPTIONS, "horizon": None}) as study:
+        play(study, 500, size=125)
+    connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
+    (data,) = connection.execute("SELECT believed FROM sottovoce_streams").fetchone()
+    last = f"stretch{unpack(data)['stretches'] - 1}"
+    for change, words in (
+        (scale(f"{last}.learned.center", 1.02), "epoch of event 256 begins at a point that nothing stored leads to"),
+        (lambda record: record["planned"].pop(), "is of an epoch that is not stored"),
+        (lambda record: record["planned"].pop(0), "is of an epoch that is not stored"),
+    ):
+        connection.execute("UPDATE sottovoce_streams SET believed = ?", (data,))
+        rewrite(connection, "sottovoce_streams", "believed", change)
+        assert words in faults(tmp_path)
+    connection.close()
 
 
 def test_two_rounds_that_changed_places_are_found(database, tmp_path):
     for one, other in ((3, -1), (4, 3), (-1, 4)):
         database.execute("UPDATE sottovoce_rounds SET number = ? WHERE number = ?", (other, one))
-    assert "round 3 holds round 4" in faults(tmp_path)
+    rechain(database)
+    assert "round 3 begins with event" in faults(tmp_path)
+
+
+def put_loss(folder, slot, value=1):
+    """Put a loss into a slot of the newest cell, with a fitting checksum and counts."""
+    slots = Slots(Shape())
+    connection = sqlite3.connect(folder / "study.db", isolation_level=None)
+    cell, seal, data = connection.execute("SELECT max(cell), seal, slots FROM sottovoce_cells").fetchone()
+    held = slots.unpacked(data)
+    was, held[slot] = int(held[slot]), value
+    wanted = 0 if was != UNWANTED else 1
+    seal = signed(seal ^ seal_of_one((cell << slots.bits) + slot, value))
+    row = wanted, seal, slots.packed(held), cell
+    connection.execute(
+        "UPDATE sottovoce_cells SET closed = closed + 1, wanted = wanted + ?, seal = ?, slots = ? WHERE cell = ?", row
+    )
+    connection.close()
 
 
 def test_losses_for_actions_that_were_not_asked_are_found(database, tmp_path):
-    (number,) = database.execute("SELECT max(number) FROM sottovoce_rounds").fetchone()
-    entry = pack_losses(number, np.array([47]), np.array([1]))
-    database.execute("UPDATE sottovoce_cells SET losses = ? WHERE round = ?", (entry, number))
-    assert "not asked, or not wanted" in faults(tmp_path)
+    (reserved,) = database.execute("SELECT reserved FROM sottovoce_rounds WHERE reserved < size").fetchone()
+    put_loss(tmp_path, reserved + 1)
+    assert "losses for actions that were not asked" in faults(tmp_path)
+
+
+def test_losses_outside_their_range_are_found(database, tmp_path):
+    (reserved,) = database.execute("SELECT reserved FROM sottovoce_rounds WHERE reserved < size").fetchone()
+    put_loss(tmp_path, reserved - 1, 2**18)
+    assert not faults(tmp_path)
+    put_loss(tmp_path, reserved - 2, 2**18 + 1)
+    assert "losses outside their range" in faults(tmp_path)
 
 
 def test_losses_that_nobody_wanted_are_found(tmp_path):
     with open_in(tmp_path, **OPTIONS, losses="linear") as study:
         actions = study.ask(10)
         slot = int(np.flatnonzero(~actions.wants_loss)[0])
-    entry = pack_losses(0, np.array([slot]), np.array([1]))
-    connection = sqlite3.connect(tmp_path / "study.db")
-    with connection:
-        connection.execute("UPDATE sottovoce_cells SET losses = ?", (entry,))
-    connection.close()
-    assert "not asked, or not wanted" in faults(tmp_path)
-
-
-def test_actions_of_a_closed_round_that_were_not_asked_must_not_be_lost(tmp_path):
-    """Designs close a round once its last probe is told, with events left to play."""
-    with open_in(tmp_path, **OPTIONS, losses="linear") as study:
-        while study.round == 0:
-            action = study.ask()
-            if action.wants_loss:
-                study.tell(action.id, 0.5)
-        assert study.verify().ok
-        assert study.verify().blocks > 0
-    connection = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
-    connection.execute("DELETE FROM sottovoce_blocks")
-    connection.close()
-    assert "actions that were not asked are not stored" in faults(tmp_path)
+    put_loss(tmp_path, slot)
+    assert "does not want the losses that its actions need" in faults(tmp_path)
 
 
 def test_every_fault_is_named_and_a_file_that_others_can_read_is_noted(database, tmp_path):
@@ -125,13 +165,10 @@ def test_every_fault_is_named_and_a_file_that_others_can_read_is_noted(database,
 
 def test_faults_never_hold_a_loss(database, tmp_path):
     """The integers of stored losses are told apart from everything else by their value."""
-    data, number = database.execute("SELECT losses, round FROM sottovoce_cells WHERE told > 0").fetchone()
-    integers = np.concatenate([told for _, told in entries(number, data) if told is not None])
-    secrets = {str(one) for one in integers.tolist() if one > 10**4}
+    (data,) = database.execute("SELECT slots FROM sottovoce_cells WHERE closed > missing").fetchone()
+    secrets = {str(one) for one in Slots(Shape()).unpacked(data).tolist() if one > 10**4}
     assert secrets
     for statement, _ in STATEMENTS:
-        database.execute("BEGIN")
         database.execute(statement)
-        database.execute("COMMIT")
-    found = str(verify_stored(f"sqlite:///{tmp_path}/study.db", "a"))
-    assert not any(one in found for one in secrets)
+        found = str(verify_stored(f"sqlite:///{tmp_path}/study.db", "a"))
+        assert not any(one in found for one in secrets)

@@ -31,6 +31,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d((T| | at )\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\
 
 _OF_OTHERS = ("<time> GET ", "<time> POST /studies status")  # of who looks, and from before: lines come when they can
 _DURATION = re.compile(r"\bms=[\d.]+")
+_GENERATION = re.compile(r"\b(generation\W{1,3})(?!1\b)\d+")  # drawn, with every restoration
 
 
 @dataclass(frozen=True)
@@ -58,20 +59,20 @@ _DECIDING = (
 )
 _WORK = ("oracle_calls",)
 _ASKED = ("ask", "ask_round", "tell", "forget")
-_EVALUATING = ("channel", "loss_range", "open_evaluations", "patience", "privacy", "results", "seed")
+_WAITING = ("asked", "deadline", "misfit", "patience", "repeat")
 
 PUBLIC = {
-    "PrivateBandit": PublicNames(
-        (*_DECIDING, "misfit", "patience", "state"), (*_ASKED, "from_state"), (*_WORK, "state")
-    ),
+    "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
     "Study": PublicNames(
-        (*_DECIDING, "course", "created", "export", "loss_range", "name", "statement", "status", "verify"),
-        (*_ASKED, "ask_in_parts", "tell_each", "change", "open", "close"),
+        (*_DECIDING, *_WAITING, "course", "created", "export", "loss_range", "name", "statement", "status", "verify"),
+        (*_ASKED, "ask_in_parts", "tell_each", "change", "open", "close", "tend"),
         _WORK,
     ),
-    "PrivateEvaluations": PublicNames(_EVALUATING, ("assign", "open")),
-    "StoredEvaluations": PublicNames(
-        (*_EVALUATING, "created", "export", "name", "verify"),
+    "PrivateEvaluations": PublicNames(
+        (
+            *("channel", "created", "export", "loss_range", "name", "open_evaluations", "patience", "privacy"),
+            *("results", "seed", "verify"),
+        ),
         ("assign", "open", "evaluation", "tell", "forget", "close"),
     ),
     "Evaluation": PublicNames(
@@ -82,9 +83,7 @@ PUBLIC = {
         ("assign", "tell", "forget", "close", "abandon"),
     ),
 }
-"""By the name of the class; one with segments has the names of the one without."""
-
-_KIN = {"SegmentedBandit": "PrivateBandit", "SegmentedStudy": "Study"}
+"""By the name of the class."""
 
 
 def public_names(subject: Any) -> PublicNames:
@@ -96,7 +95,7 @@ def public_names(subject: Any) -> PublicNames:
     >>> "results" in public_names(sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0))).looks
     True
     """
-    names = (_KIN.get(one.__name__, one.__name__) for one in type(subject).__mro__)
+    names = (one.__name__ for one in type(subject).__mro__)
     return next(PUBLIC[name] for name in names if name in PUBLIC)
 
 
@@ -176,7 +175,7 @@ def _opened(value: Any) -> Any:
 
 
 def plain(value: Any, depth: int = 0) -> Any:
-    """Return a value as data that can be compared: to the last bit, and without the time of day.
+    """Return a value as data that can be compared: to the last bit, without the time of day and what is drawn.
 
     Examples
     --------
@@ -186,19 +185,15 @@ def plain(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | int | bytes):
         return value
     if isinstance(value, str):
-        return _TIME.sub("<time>", value)
+        return _GENERATION.sub(r"\1<drawn>", _TIME.sub("<time>", value))
     if isinstance(value, float | np.generic):
         return repr(value.item() if isinstance(value, np.generic) else value)
     if isinstance(value, np.ndarray):
-        return (
-            value.dtype.str,
-            value.shape,
-            [plain(one, depth + 1) for one in value.ravel().tolist()]
-            if (value.dtype.kind == "O")
-            else value.ravel().tolist(),
-        )
+        if value.dtype.kind in "OU":
+            return value.dtype.kind, value.shape, [plain(one, depth + 1) for one in value.ravel().tolist()]
+        return value.dtype.str, value.shape, value.ravel().tolist()
     if isinstance(value, Mapping):
-        return {repr(key): plain(one, depth + 1) for key, one in value.items()}
+        return {repr(key): _held(key, one, depth + 1) for key, one in value.items()}
     if isinstance(value, datetime):
         return "<time>"
     if isinstance(value, list | tuple) and type(value).__str__ in (list.__str__, tuple.__str__):
@@ -215,8 +210,13 @@ def _written(value: Any, depth: int) -> Any:
     for name in names:
         held = getattr(value, name, None)
         if not callable(held):
-            seen[name] = plain(held, depth + 1)
+            seen[name] = _held(name, held, depth + 1)
     return seen
+
+
+def _held(name: Any, value: Any, depth: int) -> Any:
+    """Return what stands under a name; of a restored study's generation, that it is one."""
+    return "<drawn>" if name == "generation" and value != 1 else plain(value, depth)
 
 
 def _ours(value: Any) -> bool:

@@ -13,8 +13,8 @@ from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, public_names
 from sottovoce.learning import PrivateBandit
 from sottovoce.learning.bandit.actions import Action, Actions
-from sottovoce.learning.segmented import SegmentedBandit
 from sottovoce.privacy import LocalDP, NoiseSource, local
+from sottovoce.rounds.store import Compute
 
 __all__ = ["AtOptimizer", "InMemory", "InSegments", "Seat", "TakingTurns", "Transcript", "alone", "seated"]
 
@@ -197,12 +197,20 @@ class InMemory(AtOptimizer):
         self._listen()
 
     def _listen(self) -> None:
-        """Hear of every release, whichever epoch it is in."""
-        if not self._on_owners_side:
-            self._optimizer._on_release = self._note
+        """Read every release, in the order of the draws, as it is kept once its round is closed."""
+        store = self._optimizer._store
+        release = store.release
 
-    def _note(self, number: int, numbers: Any) -> None:
-        self.released.append(np.array(numbers, dtype=np.float64))
+        def read(streams: set[int], compute: Compute) -> set[int]:
+            known = {stream: store.closed().get(stream, 0) for stream in sorted(streams)}
+            more: set[int] = release(streams, compute)
+            for stream, before in known.items():
+                numbers = (one.numbers for one in store.releases(stream, before))
+                self.released += [np.array(found[0], dtype=np.float64) for found in numbers if found is not None]
+            return more
+
+        if not self._on_owners_side:
+            store.release = read
 
 
 class TakingTurns(AtOptimizer):
@@ -299,7 +307,7 @@ def alone(action: Action) -> Actions:
 
 def seated(made: Any, source: NoiseSource) -> Seat:
     """Return a seat at what a subject has made."""
-    if isinstance(made, SegmentedBandit):
-        return InSegments(made, source)
-    seat: Seat = InMemory(made, source) if isinstance(made, PrivateBandit) else made
+    seat: Seat = made
+    if isinstance(made, PrivateBandit):
+        seat = InMemory(made, source) if made.segments is None else InSegments(made, source)
     return seat

@@ -62,7 +62,7 @@ class AuditRecord:
     file
         Its name.
     date
-        When the audit was made; None in files from before dates were written down.
+        When the audit was made.
     sottovoce
         The version that was audited.
     passed, complete
@@ -84,7 +84,7 @@ class AuditRecord:
     """
 
     file: str
-    date: datetime | None
+    date: datetime
     sottovoce: str
     passed: bool
     complete: bool
@@ -126,13 +126,12 @@ def _record(name: str, plain: dict[str, Any]) -> AuditRecord:
     claimed = [float(one["epsilon_claimed"]) for one in audits]
     seen = [one["smallest_epsilon_seen"] for one in audits]
     refuted = tuple(str(one["label"]) for one in [*audits, *checks] if not one["passed"])
-    date = None if plain.get("date") is None else datetime.fromisoformat(plain["date"])
     confidence = float(plain["confidence"])
     if not 0 < confidence < 1 or not all(map(math.isfinite, claimed)):
         raise ValueError("no audit has such figures")
     return AuditRecord(
         file=name,
-        date=date,
+        date=datetime.fromisoformat(plain["date"]),
         sottovoce=str(plain["sottovoce"]),
         passed=bool(plain["passed"]) and not refuted,  # whatever the file says of itself
         complete=bool(plain["complete"]),

@@ -7,7 +7,7 @@ from typing import Any
 
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan, PrivateBandit
-from sottovoce.learning.options import DecisionFacts
+from sottovoce.plans.options import DecisionFacts
 from sottovoce.privacy import Guarantee, NoiseSource, SimulatedNoise
 
 __all__ = ["Configuration"]
@@ -22,7 +22,7 @@ class Configuration(DecisionFacts):
     domain, privacy, horizon, loss_range, losses, integral, channel, play
         As for `PrivateBandit`.
     lipschitz, features, prior, accept_prior, segments, ...
-        As for `PrivateBandit`: all that `sottovoce.learning.options.DecisionFacts` lists.
+        As for `PrivateBandit`: all that `sottovoce.plans.options.DecisionFacts` lists.
     choices
         Single choices of the plan, by name.
     patience

@@ -11,7 +11,6 @@ from sottovoce._arrays import Floats
 from sottovoce.auditing.playing.public_views import look, public_names
 from sottovoce.auditing.subjects.scratch import scratch_folder
 from sottovoce.evaluations import Evaluation, PrivateEvaluations
-from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
 from sottovoce.learning import Actions
 from sottovoce.privacy import ZCDP, ApproxDP, Guarantee, LocalDP, NoiseSource, PrivacyStatement, PureDP, local
 
@@ -122,18 +121,18 @@ class Evaluated:
     """
 
     loss_range = (0.0, 1.0)
+    segments = None
 
     def __init__(self, configuration: EvaluationConfiguration, seed: int, source: NoiseSource) -> None:
         self._configuration, self._source = configuration, source
         self.own: dict[Any, str] = {}
         made: dict[str, Any] = {name: getattr(configuration, name) for name in ("privacy", "patience", "channel")}
         made |= {"loss_range": self.loss_range, "seed": seed}
+        made["variance"] = configuration.variance
         if configuration.stored:
             self._folder = scratch_folder()
             self.own[self._folder.name] = "<folder>"
-            self._evaluations: PrivateEvaluations = self._stored(**made)
-        else:
-            self._evaluations = PrivateEvaluations(**made, noise=source, variance=configuration.variance)
+        self._evaluations = self._opened_with(**made)
         self.unsettled = public_names(self._evaluations).unsettled
         self.released: list[Floats] = []
         self._opened: dict[int, Evaluation] = {}  # by number
@@ -141,9 +140,10 @@ class Evaluated:
         self._parameters: dict[int, float] = {}  # by number
         self._reports: list[Floats] = []
 
-    def _stored(self, **options: Any) -> StoredEvaluations:
-        url = f"sqlite:///{Path(self._folder.name) / 'evaluations.db'}"
-        return open_evaluations(url, name="audit", noise=self._source, **options)
+    def _opened_with(self, **options: Any) -> PrivateEvaluations:
+        file = Path(self._folder.name) / "evaluations.db" if self._configuration.stored else None
+        url = None if file is None else f"sqlite:///{file}"
+        return PrivateEvaluations(storage=url, name="audit", noise=self._source, **options)
 
     @property
     def plan(self) -> EvaluationPlan:
@@ -231,10 +231,10 @@ class Evaluated:
 
     def renew(self, how: str) -> None:
         """Close them, and open them again; there is neither a state nor a backup of evaluations in memory."""
-        if not isinstance(self._evaluations, StoredEvaluations):
+        if not self._configuration.stored:
             raise NotImplementedError("evaluations in memory cannot be taken up again")
         self._evaluations.close()
-        self._evaluations = again = self._stored(restored=how == "restored")
+        self._evaluations = again = self._opened_with(restored=how == "restored")
         self._opened = {number: again.evaluation(number) for number in self._opened}
 
     def look(self) -> dict[str, Any]:
@@ -245,8 +245,8 @@ class Evaluated:
     def close(self) -> None:
         """Read what was released: in the order of release, or of opening where several are open at once."""
         self._read()
-        if isinstance(self._evaluations, StoredEvaluations):
-            self._evaluations.close()
+        self._evaluations.close()
+        if self._configuration.stored:
             self._folder.cleanup()
 
     def _read(self) -> None:
@@ -294,6 +294,8 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
             central, size, variance=True, label=f"evaluations with squares, probe-sums{words}"
         )
         yield EvaluationConfiguration(central, size, 1, 2, stored=True, label=f"stored evaluations, probe-sums{words}")
+        squares = f"stored evaluations with squares, probe-sums{words}"
+        yield EvaluationConfiguration(central, size, 1, 2, variance=True, stored=True, label=squares)
     alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
     yield EvaluationConfiguration(

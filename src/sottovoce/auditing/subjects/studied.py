@@ -57,7 +57,7 @@ class StudyConfiguration:
         """How many events there are."""
         return self.configuration.horizon
 
-    def __call__(self, seed: int, noise: NoiseSource) -> "Studied":
+    def __call__(self, seed: int, noise: NoiseSource) -> Any:
         """Return a seat at a fresh study."""
         kind = Studied if self.configuration.segments is None else StudiedInSegments
         return kind(self.configuration, seed, noise)
@@ -112,8 +112,6 @@ class Studied(AtOptimizer):
         """Close the study, and open it again: as the same life, or as one that was put back from a backup."""
         self._optimizer.close()
         self._optimizer = self._open(restored=how == "restored")
-        if how == "restored":
-            self.own[self._optimizer.status().generation] = "<generation>"
 
     def close(self) -> None:
         """Read what was released, close the study, and delete its file."""

@@ -13,7 +13,7 @@ from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.auditing.subjects.studied import StudyConfiguration
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
-from sottovoce.learning.explorations import EXPLORATIONS, exploration_named
+from sottovoce.plans import EXPLORATIONS, exploration_named
 from sottovoce.privacy import (
     MECHANISMS,
     PROBE_SUMS,

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from sottovoce.experiments.naming import make_problem
-from sottovoce.learning.explorations.paper import paper_draft
-from sottovoce.learning.planning.outlook import horizon_that_learns
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.outlook import horizon_that_learns
+from sottovoce.plans.paper import paper_draft
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee
 
 __all__ = ["READINGS", "events_needed", "events_needed_with_needed_noise"]

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import by_numbers, own_copy
-from sottovoce.exploration import Decisions, indices_of, joined, said_of
+from sottovoce.errors import UnknownAction
+from sottovoce.plans.decisions import Decisions, indices_of, joined, said_of
 
-__all__ = ["Action", "Actions", "gathered", "named_action", "named_actions", "speaking"]
+__all__ = ["Action", "Actions", "as_ids", "gathered", "named_action", "named_actions", "refuse_actions", "speaking"]
 
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
@@ -165,6 +166,8 @@ class Actions:
         self._said: list[Any] | None = None  # of a block that was pickled, which does not take its set along
         self.ids, self.wants_loss, self._played = ids, wants_loss, x
         self._written: Floats | None = None if isinstance(x, Decisions) else x
+        if isinstance(x, np.ndarray):
+            x.setflags(write=False)  # what was handed out is on record as it was
 
     @property
     def x(self) -> Floats:
@@ -276,3 +279,22 @@ def named_actions(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], chos
     actions = _NamedBlock(ids, x, wants_loss)
     actions._said = chosen
     return actions
+
+
+def refuse_actions(ids: Any) -> None:
+    """Say what to pass, if actions were passed instead of their ids."""
+    if isinstance(ids, Action):
+        raise TypeError("ids is an Action: pass its id, as in tell(action.id, loss)")
+    if isinstance(ids, Actions):
+        raise TypeError("ids is a block of Actions: pass their ids, as in tell(actions.ids, losses)")
+
+
+def as_ids(ids: Any) -> Integers:
+    """Return ids as integers."""
+    refuse_actions(ids)
+    given = np.asarray(ids)
+    if given.size == 0:
+        return given.astype(np.int64)
+    if given.dtype.kind not in "iu":
+        raise UnknownAction(f"ids must be the integers that ask returned, got an array of {given.dtype}")
+    return given.astype(np.int64)

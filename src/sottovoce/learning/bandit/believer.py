@@ -1,22 +1,20 @@
 """The learner where decisions are drawn from what is believed: no gradient, no step, no sum; the belief is all."""
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.exploration import Record
-from sottovoce.exploration.posterior import PosteriorExploration, PosteriorProbes
 from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound
+from sottovoce.plans.explorer import Explorer, Record
 
 __all__ = ["Believer", "Seen"]
 
 
-class Seen:
+class Seen(NamedTuple):
     """How many rounds were learned from, or passed over: a value of its own, as other learners have."""
 
-    __slots__ = ("observed",)
-
-    def __init__(self, observed: int) -> None:
-        self.observed = observed
+    observed: int
 
 
 class Believer:
@@ -31,14 +29,17 @@ class Believer:
     """
 
     point_map = None
-    delay = 0
+    delay = calls = 0
+    center: Floats = np.empty(0)
 
-    def __init__(self, explorer: PosteriorProbes, gradient: FreshGradient) -> None:
+    def __init__(self, explorer: Explorer, gradient: FreshGradient) -> None:
+        assert explorer.belief is not None
         self.explorer, self.gradient = explorer, gradient
         self.observed = 0
 
     def point(self, round_number: int | None = None) -> Floats:
         """Return the best decision that is known, whatever the round."""
+        assert self.explorer.belief is not None
         return self.explorer.belief.leader
 
     @property
@@ -48,10 +49,11 @@ class Believer:
 
     def observe(self, released: ReleasedRound, point: Floats | None = None) -> None:
         """Take in what a round has released."""
-        exploration = released.exploration
-        assert isinstance(exploration, PosteriorExploration)
-        exploration.learn(*self.gradient.sums(released))
+        released.exploration.learn(*self.gradient.sums(released))
         self.observed += 1
+
+    def begin_at(self, center: Floats, calls: int) -> None:
+        """Begin anywhere: no point is where it begins."""
 
     def skip(self) -> None:
         """Pass over a round whose losses are lost."""

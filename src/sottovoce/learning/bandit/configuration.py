@@ -22,13 +22,13 @@ from sottovoce.domains.specification import (
     specify,
 )
 from sottovoce.errors import ConfigurationMismatch
-from sottovoce.exploration import Record
-from sottovoce.exploration.posterior import Posterior, Segments
 from sottovoce.learning.bandit.doubling import FIRST_EPOCH
 from sottovoce.learning.bandit.patience import check_patience
-from sottovoce.learning.options import DecisionFacts
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.models import Posterior, Segments
+from sottovoce.plans.explorer import Record
+from sottovoce.plans.options import DecisionFacts
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, LocalDP, NoiseSource, guarantee_from_dict
 
 __all__ = ["BanditConfiguration"]
@@ -110,12 +110,7 @@ class BanditConfiguration(DecisionFacts):
     @classmethod
     def from_record(cls, record: Record, domain: Domain | None = None) -> Self:
         """Return the configuration of a record; a domain that could not be written down has to be passed again."""
-        record = {"patience": None, **record}  # records from before there was patience waited for ever
-        given = {
-            one.name: record[one.name]
-            for one in fields(cls)
-            if one.name in record or "later" not in one.metadata  # or it is a later idea, with the value of old
-        }
+        given = {one.name: record[one.name] for one in fields(cls) if one.name in record or one.name not in _LEFT_OUT}
         if prior := part(record, "prior"):
             given["prior"] = Posterior.from_record(prior)
         if domain is None:

@@ -3,14 +3,14 @@
 import math
 from dataclasses import replace
 
-from sottovoce.learning.explorations import exploration_named
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.learning.planning.sensitivity import moves_of
+from sottovoce.plans import exploration_named
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sensitivity import moves_of
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, mechanism_named, state
 from sottovoce.privacy.statement import NO_NOISE
 
-__all__ = ["describe"]
+__all__ = ["describe", "local_statement"]
 
 
 def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
@@ -18,6 +18,15 @@ def describe(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: boo
     statement = _of_this_run(problem, plan, source, doubling=doubling)
     inherited = () if problem.prior is None else problem.prior.promises
     return replace(statement, also_not_covered=_of_segments(problem), inherited=inherited)
+
+
+def local_statement(privacy: LocalDP, who: str) -> PrivacyStatement:
+    """Return the statement of somebody whom nothing but reports ever reaches."""
+    why = (
+        "a loss is privatised by its owner, on the owner's side, each report with "
+        f"{privacy.per_report:.6g} of the budget; nothing else ever reaches {who}"
+    )
+    return state(privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False)
 
 
 def _of_segments(problem: Problem) -> tuple[str, ...]:
@@ -33,13 +42,7 @@ def _of_segments(problem: Problem) -> tuple[str, ...]:
 
 def _of_this_run(problem: Problem, plan: Plan, source: NoiseSource, *, doubling: bool) -> PrivacyStatement:
     if isinstance(problem.privacy, LocalDP):
-        why = (
-            "a loss is privatised by its owner, on the owner's side, each report with "
-            f"{problem.privacy.per_report:.6g} of the budget; nothing else ever reaches the optimizer"
-        )
-        return state(
-            problem.privacy, mechanism="local randomisation of each loss", why=why, noise=None, simulated=False
-        )
+        return local_statement(problem.privacy, "the optimizer")
     if plan.noise is None:
         return state(problem.privacy, mechanism="none", why=NO_NOISE, noise=None, simulated=False)
     words = _why(problem, plan)

@@ -6,41 +6,19 @@ private number except to hand it to a release mechanism.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.exploration import Exploration
+from sottovoce.learning.bandit.reports import ReportGrid
+from sottovoce.plans.explorer import Exploration
+from sottovoce.privacy import ExactSum, FreshSums, LossGrid, ProbeSums, RunningSums
 
 __all__ = ["CompleteRound", "FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
 
-
-class Grid(Protocol):
-    """Where the integers of losses live: f = low + step * q."""
-
-    @property
-    def low(self) -> float:
-        """The loss of integer 0."""
-        ...
-
-    @property
-    def step(self) -> float:
-        """Length of one step."""
-        ...
-
-    @property
-    def middle(self) -> int:
-        """What a loss that never comes counts as."""
-        ...
-
-    def quantise(self, losses: Floats) -> Integers:
-        """Return the integers of a block of losses, or refuse them."""
-        ...
-
-    def quantiser(self) -> Callable[[float], int]:
-        """Return a function from one loss to its integer."""
-        ...
+Grid = LossGrid | ReportGrid
+"""Where the integers of losses live: f = low + step * q."""
 
 
 class CompleteRound(NamedTuple):
@@ -65,26 +43,6 @@ class ReleasedRound(NamedTuple):
     weights: Integers
 
 
-class Release(Protocol):
-    """A mechanism that releases the numbers of each round once."""
-
-    def release(self, sums: Integers) -> Floats | Integers:
-        """Return the sums with noise."""
-        ...
-
-
-class RunningRelease(Protocol):
-    """A mechanism that releases running sums of integer vectors."""
-
-    def start(self) -> Floats:
-        """Return the sum before any data."""
-        ...
-
-    def add(self, vector: Integers) -> Floats:
-        """Take in a vector; return the sum of all, with noise."""
-        ...
-
-
 class FreshGradient:
     """NoisyGrad where every round is released on its own: the round's estimate, noise included.
 
@@ -96,7 +54,7 @@ class FreshGradient:
         The losses' grid.
     """
 
-    def __init__(self, release: Release, grid: Grid) -> None:
+    def __init__(self, release: ExactSum | ProbeSums | FreshSums, grid: Grid) -> None:
         self._release, self._grid = release, grid
 
     def __call__(self, round_: CompleteRound | ReleasedRound, point: Floats | None = None) -> Floats:
@@ -127,7 +85,7 @@ class RunningTotal:
         From sums of w f and of w, over all rounds so far, to a gradient: linear, and the same for every round.
     """
 
-    def __init__(self, release: RunningRelease, grid: Grid, gradient: Callable[[Floats, Floats], Floats]) -> None:
+    def __init__(self, release: RunningSums, grid: Grid, gradient: Callable[[Floats, Floats], Floats]) -> None:
         self._release, self._grid, self._gradient = release, grid, gradient
         self.value: Floats = np.zeros(1)  # the sum of the weights
 

@@ -1,13 +1,16 @@
 """What is asked and not told: for whoever wants to know why a round does not close."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Outstanding", "WaitingRound", "joined_outstanding"]
+from sottovoce.rounds.store import Store
+
+__all__ = ["Outstanding", "WaitingRound", "outstanding_of"]
 
 _SHOWN = 5  # rounds, in print
 
@@ -109,19 +112,36 @@ class Outstanding:
         return f"Outstanding(<{len(self)} actions of {len(self.waiting)} rounds>)"
 
 
-def joined_outstanding(parts: Sequence[tuple[Any, Outstanding]], limit: int | None) -> Outstanding:
-    """Return what is outstanding of several segments as one.
+def outstanding_of(
+    store: Store, patience: int | None, asked: int, limit: int | None, names: Mapping[int, Any] = MappingProxyType({})
+) -> Outstanding:
+    """Return what is outstanding of a book.
 
     Parameters
     ----------
-    parts
-        Segments, and what is outstanding of each.
+    store
+        Where its open rounds live.
+    patience
+        How many later events a full round waits for its losses; None for ever.
+    asked
+        Events that were asked.
     limit
         How many actions at most; None for all.
+    names
+        Of streams, where they are segments.
     """
+    ids, rounds, ages, waiting = [], [], [], []
+    found = store.waiting(None)
+    for one in store.open_rounds():
+        mine = found[(found >= one.round.first) & (found < one.round.end)]
+        if not len(mine):
+            continue
+        ids.append(mine)
+        rounds.append(np.full(len(mine), one.round.number))
+        ages.append(store.asked(one.round.stream) - one.round.position - (mine - one.round.first) - 1)
+        left = None if patience is None or one.full_at is None else max(0, one.full_at + patience - asked)
+        segment = names.get(one.round.stream)
+        waiting.append(WaitingRound(one.round.number, len(mine), one.asked, one.round.size, left, segment))
     none: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    ids, rounds, ages = (
-        np.concatenate([none, *(getattr(one, name) for _, one in parts)])[:limit] for name in ("ids", "rounds", "ages")
-    )
-    waiting = tuple(each._replace(segment=segment) for segment, one in parts for each in one.waiting)
-    return Outstanding(ids, rounds, ages, waiting)
+    all_ids, all_rounds, all_ages = (np.concatenate([none, *parts])[:limit] for parts in (ids, rounds, ages))
+    return Outstanding(all_ids, all_rounds, all_ages, tuple(waiting))

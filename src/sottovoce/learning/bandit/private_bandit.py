@@ -1,40 +1,30 @@
-"""PrivateBandit: Algorithm 1 behind `ask` and `tell`.
+"""PrivateBandit: Algorithm 1 behind `ask` and `tell`, in memory.
 
-_ask_tell.py keeps the books (ids, open rounds, what is outstanding); what happens to a complete round is NoisyOCO's
-affair (epoch.py puts its parts together), and what happens to a loss is privacy's.
+What is asked and told is its book's affair (rounds/), what rounds play and learn its policy's, and what happens to a
+loss is privacy's.
 """
 
 import copy
-import threading
-from dataclasses import replace
-from typing import Any, Self, Unpack, cast, overload
+from typing import Any, Self, Unpack
 
-from sottovoce import _fork
-from sottovoce._arrays import Floats
-from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, raw_loss_refused
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
-from sottovoce.exploration.posterior import Misfit, Posterior
 from sottovoce.learning.bandit import saved_state
-from sottovoce.learning.bandit._ask_tell import BUSY, AskTell, Epochs
 from sottovoce.learning.bandit._life import Life, begin_life, resume_life
-from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.describe import describe
-from sottovoce.learning.bandit.doubling import next_length
-from sottovoce.learning.bandit.open_rounds import OpenRounds
-from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.bandit.recommendation import Recommendation, believed, best_informed, misfit_of
-from sottovoce.learning.options import OptimizerOptions, separate, spelled_out
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.learning.bandit.policy import entropy_of
+from sottovoce.learning.bandit.recommendation import Recommendation, best_informed
+from sottovoce.optimizer import Optimizer
+from sottovoce.plans.options import OptimizerOptions, separate, spelled_out
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.noise import noise_source
+from sottovoce.rounds.round import Shape
+from sottovoce.rounds.stores.memory import MemoryStore
 
 __all__ = ["PrivateBandit"]
 
 
-class PrivateBandit(AskTell):
+class PrivateBandit(Optimizer):
     """Optimise a decision online, from loss values alone, while every person's loss stays private.
 
     Parameters
@@ -105,7 +95,7 @@ class PrivateBandit(AskTell):
     ... )
     >>> action = optimizer.ask()
     >>> action.chosen
-    ['espresso', 'lungo', 'mocha', 'sencha', 'rooibos']
+    ['lungo', 'assam', 'sencha', 'matcha', 'lemonade']
     >>> optimizer.tell(action.id, 0.25)
     >>> actions = optimizer.ask(size=256)
     >>> actions.x.shape
@@ -114,14 +104,6 @@ class PrivateBandit(AskTell):
     >>> optimizer.remaining
     743
     """
-
-    def __new__(cls, *_: Any, segments: Any = None, **__: Any) -> Self:
-        """Return an optimizer of several segments, where there are any."""
-        if segments is not None and cls is PrivateBandit:
-            from sottovoce.learning.segmented import SegmentedBandit
-
-            return cast(Self, super().__new__(SegmentedBandit))
-        return super().__new__(cls)
 
     @spelled_out
     def __init__(
@@ -144,224 +126,37 @@ class PrivateBandit(AskTell):
         )
         source = noise_source(noise)
         made.check_prior(source)
-        self._prepare(made, source, seed)
-        self._begin()
+        self._build(made, source, seed, entropy_of(seed))
         # Last of all: what cannot be built is not charged.
-        self._charge(begin_life(ledger, name, self._problem.privacy, simulated=self._source.simulated))
+        self._charge(begin_life(ledger, name, privacy, simulated=source.simulated))
 
-    __new__.__signature__ = __init__.__signature__  # type: ignore[attr-defined]
+    def _build(
+        self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int, incarnation: int = 0
+    ) -> None:
+        def store(shape: Shape) -> MemoryStore:
+            return MemoryStore(shape, incarnation, forks=not made.privacy.private or source.simulated)
 
-    def _begin(self) -> None:
-        self._epochs = self._next_epoch(None)
-        self._current = self._open_block()
+        super().__init__(made, source, seed, entropy, store)
+        self._home: Recommendation | None = None  # what was known when a state was taken, if nothing else says it
 
     def _charge(self, life: Life) -> None:
         self._life, self._attentive = life, self._local or life.wants_to_hear
-
-    # ------------------------------------------------------------------ asking
-
-    @overload
-    def ask(self, size: None = None, *, segment: Any = None) -> Action: ...
-
-    @overload
-    def ask(self, size: int, *, segment: Any = None) -> Actions: ...
-
-    def ask(self, size: int | None = None, *, segment: Any = None) -> Action | Actions:
-        """Return the next action, or a block of `size` of them.
-
-        Never blocks: while losses are outstanding, later rounds play the newest point there is.
-
-        Parameters
-        ----------
-        size
-            How many actions; None for a single `Action`.
-        segment
-            Whom it is for, of an optimizer with `segments`; for a block, one segment for all of it or a list with one
-            for each event.
-        """
-        if segment is not None:
-            raise no_segments()
-        if size is not None:
-            size = whole("size", size)
-            with self._lock: return self._ask_block(size)  # noqa: E701  # fmt: skip
-        with self._lock: return self._ask_one()  # noqa: E701  # fmt: skip
-
-    def ask_round(self, most: int | None = None, *, segment: Any = None) -> Actions:
-        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
-
-        Parameters
-        ----------
-        most
-            How many actions at most; None for all that are left of the round.
-        segment
-            Whose round, of an optimizer with `segments`.
-        """
-        if segment is not None:
-            raise no_segments()
-        limit = None if most is None else whole("most", most)
-        with self._lock: return self._ask_round(limit)  # noqa: E701  # fmt: skip
-
-    # ------------------------------------------------------------------ telling
-
-    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> None:
-        """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
-
-        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. What an
-        action with `wants_loss` False is told is dropped unread. Under `LocalDP` only privatised reports are taken:
-        `tell(id, report=sv.local.privatise(loss, optimizer.channel))`. A loss that comes after its action was
-        forgotten, or its round ran out of patience, is refused (`RoundClosed`), and with it the whole call;
-        `late="drop"` drops such losses, and records the others.
-
-        Parameters
-        ----------
-        ids
-            The id of one action, or an array of them.
-        losses
-            A number for each id.
-        report
-            In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
-        late
-            "error" refuses a call with losses that come too late, "drop" drops those.
-        """
-        if self._attentive or report is not None or late != "error":
-            losses = self._reported(losses, report, late)
-        if type(ids) is int:
-            with self._lock: return self._tell_one(ids, losses, late)  # noqa: E701  # fmt: skip
-        values = as_array(losses)
-        with self._lock: return self._tell_block(ids, values, late)  # noqa: E701  # fmt: skip
-
-    def _reported(self, losses: Any, report: Any, late: str) -> Any:
-        """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
-        choice("late", late, ("error", "drop"))
-        if self._local:
-            if losses is not None or report is None:
-                raise raw_loss_refused("optimizer")
-            losses = report
-        elif report is not None:
-            raise TypeError(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
-        with self._lock: self._hear()  # noqa: E701  # fmt: skip
-        return losses
+        self._policy.before_noise = life.claim  # nothing is released that a state, taken up elsewhere, may release
 
     def _hear(self) -> None:
         self._life.hear()  # before the first loss
         self._attentive = self._local
 
-    def forget(self, ids: Any) -> int:
-        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
-
-        What is told or forgotten already is skipped. Returns how many were closed.
-
-        Parameters
-        ----------
-        ids
-            The id of one action, or an array of them.
-        """
-        with self._lock: return self._forget(ids)  # noqa: E701  # fmt: skip
-
-    # ------------------------------------------------------------------ looking
-
-    @property
-    def domain(self) -> Domain:
-        """The feasible set."""
-        return self._problem.domain
-
-    @property
-    def channel(self) -> Any:
-        """Under `LocalDP`: what owners privatise their losses with."""
-        return self._problem.channel_of_owners
-
-    def outstanding(self, limit: int | None = None) -> Outstanding:
-        """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit` of them.
-
-        Printed, it says which round waits for what, and what to do.
-        """
-        limit = None if limit is None else whole("limit", limit, least=0)
-        with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
-
-    def recommend(self, *, segment: Any = None) -> Recommendation:
-        """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
-
-        Released values alone decide it. The point that actions are taken around may lag behind: see `point`.
-
-        Parameters
-        ----------
-        segment
-            For whom, of an optimizer with `segments`; None for one decision for all of them, with that of each beside
-            it.
-        """
-        if segment is not None:
-            raise no_segments()
-        with self._lock: return self._recommended()  # noqa: E701  # fmt: skip
-
-    def posterior(self, *, segment: Any = None) -> Posterior:
-        """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
-
-        It holds released values alone. Plans without a model (frames, designs, the paper's) have none, and say so.
-
-        Parameters
-        ----------
-        segment
-            Of whom, of an optimizer with `segments`.
-        """
-        if segment is not None:
-            raise no_segments()
-        with self._lock: return self._believed()  # noqa: E701  # fmt: skip
-
-    def misfit(self, *, segment: Any = None) -> Misfit | None:
-        """Return how well what was released fits the model of the losses; None if the plan has none.
-
-        Its `caution` says what to do if it does not; `recommend` repeats it.
-
-        Parameters
-        ----------
-        segment
-            Of whom, of an optimizer with `segments`.
-        """
-        if segment is not None:
-            raise no_segments()
-        with self._lock: return misfit_of(self._best_informed or self._epoch)  # noqa: E701  # fmt: skip
-
-    def _believed(self) -> Posterior:
-        if self._settled != _fork.current:
-            self._settle()
-        statement, known = self.privacy, believed(self._best_informed or self._epoch)
-        return replace(known, promises=statement.promises)
-
-    @property
-    def point(self) -> Floats:
-        """The point that actions are taken around at present: a function of released values alone."""
-        return self._current.round.epoch.stage.original(self._current.round.point)
-
-    @property
-    def plan(self) -> Plan:
-        """The plan in force; that of the current epoch if the horizon is unknown."""
-        return self._epoch.plan
-
-    @property
-    def oracle_calls(self) -> int:
-        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them.
-
-        What a state was taken from has made is in it as far as it computed points.
-        """
-        return self._epochs.finished_calls + self._epoch.oracle_calls
-
-    @property
-    def setup_oracle_calls(self) -> int:
-        """Calls of the linear oracle before the first action: planning, and geometry that has no formula.
-
-        A set remembers its geometry: a second optimizer on the same one finds it there, and does not ask again.
-        """
-        return self._epochs.setup_calls
-
-    @property
-    def privacy(self) -> PrivacyStatement:
-        """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
-        return describe(self._problem, self.plan, self._source, doubling=self.horizon is None)
+    def _recommended(self, segment: Any) -> Recommendation:
+        if self._home is not None and self._informed() is None:
+            return self._home
+        return super()._recommended(segment)
 
     def __repr__(self) -> str:
+        whom = f"plan={self.plan.name!r}" if self.segments is None else f"segments={self.segments!r}"
         return (
-            f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, "
-            f"plan={self.plan.name!r}, asked={self._asked - self._origin}, closed_rounds={self.round})"
+            f"PrivateBandit({self.domain!r}, horizon={self.horizon}, privacy={self._problem.privacy!r}, {whom}, "
+            f"asked={self.asked}, closed_rounds={self.round})"
         )
 
     # ------------------------------------------------------------------ saving
@@ -377,19 +172,16 @@ class PrivateBandit(AskTell):
         with self._lock: return self._saved()  # noqa: E701  # fmt: skip
 
     def _saved(self) -> bytes:
-        if self._settled != _fork.current:
-            self._settle()
-        saved_state.refuse_secrets(self._epoch)  # before the right to go on is handed over
+        self._learn()
+        self._policy.refuse_secrets()  # before the right to go on is handed over
+        informed = self.segments is not None or best_informed([self._policy.current()]) is not None
         return saved_state.save(
             self._configuration,
-            self._epoch,
-            coins=self._coins,
-            asked=self._asked - self._origin,
-            planned=self._epochs.planned,
-            released=self.round,
-            finished_calls=self._epochs.finished_calls,
-            home=None if best_informed([self._epoch]) is not None else self._recommended(),
+            self._policy,
+            home=None if informed else self._recommended(None),
             seed=self.seed,
+            entropy=self._entropy,
+            streams=[[name, self._asked_of(at), self._closed_of(at)] for at, name in enumerate(self._store.names())],
             simulated=self._source.simulated,
             name=self._life.name,
             token=self._life.hand_over(),
@@ -433,29 +225,21 @@ class PrivateBandit(AskTell):
         (700, True)
         """
         saved = saved_state.load(state, domain=domain, noise=noise)
-        if saved.configuration.segments is not None and cls is PrivateBandit:
-            from sottovoce.learning.segmented import SegmentedBandit
-
-            return cast(Self, SegmentedBandit.from_state(state, domain=domain, noise=noise, ledger=ledger, name=name))
         if saved.token is not None and ledger is None:
             raise StateRefused(f"{saved.name!r} was charged to a ledger, and this life must be, too: pass ledger=")
         self = cls.__new__(cls)
-        self._prepare(saved.configuration, saved.source, saved.seed)
-        self._coins.bit_generator.state = saved.coins
+        self._build(saved.configuration, saved.source, saved.seed, saved.entropy, saved_state.number_of_life())
+        for name, _, _ in saved.streams:
+            self._store.stream(name)
+        self._refresh()
+        self._since = " since this optimizer was restored"
+        with saved_state.complete():
+            for stream, (_, asked, closed) in enumerate(saved.streams):
+                self._policy.adopt(stream, saved.records[stream])
+                self._policy.abandon(stream, asked, closed)
         self._home = saved.home
-        self._origin = saved_state.new_life()
-        self._rounds = OpenRounds(self._origin, saved.released)
-        planned = length = 0
-        while planned < saved.planned:
-            length = next_length(self.horizon, planned)
-            planned += length
-        epoch = saved.epoch(replace(self._problem, horizon=length), first=self._origin + planned - length)
-        epoch.abandon(max(0, saved.asked - (planned - length)))
-        epoch.earlier = saved.released - epoch.counts[1]
-        if epoch.exhausted and self.horizon is not None:
+        if self.remaining == 0:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
-        self._epochs, self._taught = Epochs(epoch, planned, saved.finished_calls), best_informed([epoch])
-        self._current = self._open_block()
         simulated = self._source.simulated
         self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))
         return self
@@ -463,7 +247,7 @@ class PrivateBandit(AskTell):
     # ------------------------------------------------------------------ one copy only
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        if self._releases_in_earnest:
+        if self._problem.privacy.private and not self._source.simulated:
             raise CopyRefused(
                 "an optimizer with real noise cannot be copied or pickled: two copies of a round would release the "
                 "same losses under two noises. Use noise=SimulatedNoise(seed) or privacy=NoPrivacy() in simulations"
@@ -472,18 +256,3 @@ class PrivateBandit(AskTell):
 
     def __copy__(self) -> "PrivateBandit":
         return copy.deepcopy(self)
-
-    def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_on_release")
-        return {name: value for name, value in vars(self).items() if name not in dropped}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._lock, self._on_release = threading.RLock(), None
-        self._generation = _fork.generation()
-        self._settled = self._generation if self._settled != BUSY else BUSY
-
-
-def no_segments() -> TypeError:
-    """Say that there are none."""
-    return TypeError("segment= is for an optimizer with segments: pass segments=[...] when it is created")

@@ -17,11 +17,9 @@ from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.domains.specification import as_stored
-from sottovoce.exploration.posterior import Belief, Misfit, Posterior
-from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.oco.noisy_oco import MirrorStep
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.models import Belief, Misfit, Posterior
+from sottovoce.plans.problem import Problem
 
 __all__ = [
     "Recommendation",
@@ -168,16 +166,11 @@ def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
 
 def _knows(epoch: Epoch) -> float:
     """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
-    if isinstance(epoch.learner, Believer):
-        return float(_belief(epoch).history.counts.sum())
-    learner = epoch.learner
+    if epoch.explorer.belief is not None:
+        return float(epoch.explorer.belief.history.counts.sum())
+    learner: Any = epoch.learner
     learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
     return float(epoch.plan.horizon) if learned else 0.0
-
-
-def _belief(epoch: Epoch) -> Belief:
-    assert isinstance(epoch.learner, Believer)
-    return epoch.learner.explorer.belief
 
 
 def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
@@ -197,15 +190,15 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
         domain = problem.domain
         x = np.asarray(domain.extreme_point(np.zeros(domain.dimension)) if problem.integral else domain.middle)
         return Recommendation(x, "nothing is known: no round has released anything yet", 0)
-    if isinstance(epoch.learner, Believer):
-        return _from_belief(_belief(epoch))
-    learner, stage = epoch.learner, epoch.stage
+    if epoch.explorer.belief is not None:
+        return _from_belief(epoch.explorer.belief)
+    learner: Any = epoch.learner
+    stage = epoch.stage
     if not vertices:
         x = stage.original(learner.newest_point())
         return Recommendation(np.array(x), "the newest point, where the released gradients lead", learner.observed)
-    assert isinstance(learner.point_map, MirrorStep)
     # Where the epoch began is what earlier ones have learned, as a displacement: it counts as a sum of gradients.
-    moved = learner.course + learner.point_map.center - stage.working.center
+    moved = learner.course + learner.center - stage.working.center
     why = "the vertex that is best for the released sum of gradients"
     return Recommendation(stage.vertex(-moved), why, learner.observed)
 
@@ -234,17 +227,17 @@ def _from_belief(belief: Belief) -> Recommendation:
 
 def misfit_of(epoch: Epoch | None) -> Misfit | None:
     """Return how well what was released fits the model of an epoch; None if it has none."""
-    return _belief(epoch).misfit() if epoch is not None and isinstance(epoch.learner, Believer) else None
+    return None if epoch is None or epoch.explorer.belief is None else epoch.explorer.belief.misfit()
 
 
 def believed(epoch: Epoch) -> Posterior:
     """Return what an epoch believes; plans that believe nothing refuse."""
-    if not isinstance(epoch.learner, Believer):
+    if epoch.explorer.belief is None:
         raise ValueError(
             f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
-    return believed_by(_belief(epoch), epoch.stage.domain)
+    return believed_by(epoch.explorer.belief, epoch.stage.domain)
 
 
 def believed_by(belief: Belief, domain: Domain) -> Posterior:

@@ -42,12 +42,21 @@ class ReportGrid:
         """What a report that never comes counts as."""
         return int(self.channel.middle)
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest report that there can be."""
+        return int(self.channel.least_report), int(self.channel.most_report)
+
+    def valid(self, integers: NDArray[np.int64]) -> bool:
+        """Whether these can be reports of the channel."""
+        return bool(self.channel.valid(integers))
+
     def quantise(self, losses: Any) -> NDArray[np.int64]:
         """Return reports as integers; refuse what the channel cannot have sent, a raw loss above all."""
         reports = as_floats(losses)
         held = np.isfinite(reports) & (np.abs(reports) < 2.0**62)  # what 64 bits cannot hold is no report
         integers = np.where(held, reports, 0.5).astype(np.int64)
-        if not (integers == reports).all() or not self.channel.valid(integers):
+        if not (integers == reports).all() or not self.valid(integers):
             raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")
         return integers
 

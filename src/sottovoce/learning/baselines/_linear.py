@@ -13,9 +13,10 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 
-__all__ = ["Features", "climb", "most_hopeful"]
+__all__ = ["Features", "climb", "most_hopeful", "optimistic"]
 
 _CLIMB = 30  # steps of a climb, at most
+_STARTS = 8  # of climbs, where vertices are not listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,3 +89,27 @@ def most_hopeful(
     rows = features(np.array([vertex for vertex, _ in ends]))
     best = int(np.argmin(hope(rows, theta, inverse, width)))
     return ends[best][0], len(first) + sum(calls for _, calls in ends)
+
+
+def optimistic(
+    features: Features,
+    vertices: Floats | None,
+    gram: Floats,
+    moment: Floats,
+    width: float,
+    coins: np.random.Generator,
+) -> tuple[Floats, Floats, int]:
+    """Return the most hopeful vertex by ridge regression, the inverse of `gram`, and the oracle calls that it took.
+
+    The parameters that climbs start from, where vertices are not listed, lie on the edge of the confidence ellipsoid.
+    """
+    inverse = np.linalg.inv(gram)
+    inverse = (inverse + inverse.T) / 2
+    theta = inverse @ moment
+    starts: Floats = np.empty((0, len(theta)))
+    if vertices is None:
+        around = coins.standard_normal((_STARTS, len(theta)))
+        around /= np.linalg.norm(around, axis=1, keepdims=True)
+        starts = theta + width * around @ np.linalg.cholesky(inverse).T
+    vertex, calls = most_hopeful(features, vertices, theta, inverse, width, starts)
+    return vertex, inverse, calls

@@ -16,24 +16,24 @@ Tests: tests/learning/baselines/test_arms.py, tests/learning/baselines/test_priv
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Hypersimplex, Simplex
-from sottovoce.errors import StateRefused
-from sottovoce.exploration import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
-from sottovoce.learning.explorations._probe_noise import common_fields, probe_noise_of
-from sottovoce.learning.explorations.designs import DesignOptions
-from sottovoce.learning.oco.noisy_oco import NoisyOCO
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import Guarantee, NoiseSource, PureDP, SimulatedNoise
+from sottovoce.learning.baselines.planned import PrivatelyPlanned, Stateless, central
+from sottovoce.learning.baselines.plans import shown
+from sottovoce.oco.noisy_oco import NoisyOCO
+from sottovoce.plans.designs import DesignOptions
+from sottovoce.plans.draft import ProbeNoise, common_fields, probe_noise_of
+from sottovoce.plans.explorer import Draw, Exploration, Probed, Record
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.privacy import PROBE_SUMS, Guarantee, Mechanism, PureDP, SimulatedNoise
 
-__all__ = ["Belief", "OwnPlan", "Phase", "PhasedAlgorithm", "PrivatelyPhased", "phased_plan", "pure"]
+__all__ = ["Belief", "OwnPlan", "Phase", "PhasedAlgorithm", "PrivatelyPhased", "own_plan"]
 
 _MEANWHILE = 256  # events of a round that is played while a phase waits for its losses
 
@@ -74,6 +74,15 @@ class PhasedAlgorithm(ABC):
     def learn(self, belief: Belief, sums: Floats) -> Belief:
         """Return the belief after a phase: `sums` of losses, noise included, one for each of its actions."""
 
+    @property
+    @abstractmethod
+    def parameters(self) -> Mapping[str, object]:
+        """What a plan says of it: names and values."""
+
+    @abstractmethod
+    def bound(self, horizon: int) -> float:
+        """Bound the expected regret over so many events."""
+
 
 @dataclass(frozen=True)
 class OwnPlan(Plan):
@@ -107,45 +116,32 @@ class OwnPlan(Plan):
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What it says: names and texts."""
-        named = self.parameters.items()
-        shown = [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in named]
         return (
             ("method", f"{self.what} ({self.source})"),
-            *shown,
+            *shown(self.parameters),
             ("noise", self._noising()),
             ("regret", f"{self._costing()}; grows as {self.order}"),
             *(("note", note) for note in self.notes),
         )
 
 
-def phased_plan(problem: Problem, *, phase: Phase, bounds: tuple[float, float], **said: Any) -> OwnPlan:
-    """Return the plan of an algorithm in phases: the noise of one number, the first phase, and what it says."""
-    # To the planner it is a design all of whose events explore: one number for each action, released once.
-    options = DesignOptions(rate=1.0, probe_events=phase.size, control_variate=False)
-    common = common_fields(problem, problem.stage("plain"), noise=probe_noise_of(problem))
-    ceiling = problem.horizon * problem.width
-    return OwnPlan(
-        **{
-            **common,
-            "batch_size": min(problem.horizon, phase.size),
-            "options": options,
-            "step": 1.0,
-            "delay": 0,
-            "method": "auto",
-            "bound": min(bounds[0], ceiling),
-            "bound_without_privacy": min(bounds[1], ceiling),
-            "no_learning": ceiling,
-            **said,
-        }
-    )
-
-
-def pure(privacy: Guarantee, who: str) -> PureDP:
-    """Return a guarantee that Laplace noise keeps, or say why this is none."""
-    if not isinstance(central(privacy), PureDP):
-        raise TypeError(f"privacy must be PureDP for {who}, whose noise is Laplace noise, got {privacy!r}")
-    assert isinstance(privacy, PureDP)
-    return privacy
+def own_plan(
+    problem: Problem, mechanism: Mechanism, noise: ProbeNoise, *, bounds: Sequence[float], **said: Any
+) -> OwnPlan:
+    """Return the plan of an algorithm that takes no steps of its own, with bounds in private and without privacy."""
+    stage, ceiling = problem.stage("plain"), problem.horizon * problem.width
+    given = {
+        **common_fields(problem, stage, mechanism, noise),
+        "step": 1.0,
+        "gap": 1e-6 * stage.working.diameter**2,
+        "max_calls": 10_000,
+        "delay": 0,
+        "method": "auto",
+        "bound": min(bounds[0], ceiling),
+        "bound_without_privacy": min(bounds[1], ceiling),
+        "no_learning": ceiling,
+    }
+    return OwnPlan(**{**given, **said})
 
 
 class _Known(NamedTuple):
@@ -153,7 +149,7 @@ class _Known(NamedTuple):
     belief: Belief
 
 
-class PhasedExplorer(Explorer):
+class PhasedExplorer(Stateless):
     """Plays the phases of an algorithm, one a round."""
 
     def __init__(self, algorithm: PhasedAlgorithm) -> None:
@@ -178,9 +174,9 @@ class PhasedExplorer(Explorer):
         """Begin the phase, unless it is begun and waits for its losses."""
         number, belief = self._known
         if not self._is_due(passed):
-            return PhaseExploration(self, belief.phase._replace(reads=False), number)
+            return PhaseExploration(self, belief.phase._replace(reads=False), number, coins)
         self._opened = number, passed
-        return PhaseExploration(self, belief.phase, number)
+        return PhaseExploration(self, belief.phase, number, coins)
 
     def learn(self, number: int, sums: Floats) -> None:
         """Take in the sums of a phase, once."""
@@ -195,29 +191,24 @@ class PhasedExplorer(Explorer):
         """Know no more than what `knowledge` returned."""
         self._known = knowledge
 
-    def resume(self, point: Floats, record: Record) -> NoReturn:
-        """Refuse: baselines save no state."""
-        raise _no_state()
-
 
 class PhaseExploration(Exploration):
     """One phase: who plays what is a uniformly random order of exactly so many events for each action."""
 
-    def __init__(self, explorer: PhasedExplorer, phase: Phase, number: int) -> None:
+    def __init__(self, explorer: PhasedExplorer, phase: Phase, number: int, coins: np.random.Generator) -> None:
         self._explorer, self._phase, self._number = explorer, phase, number
         self.numbers = len(phase.counts)
-        self.progress = phase.counts  # events of each action that are left
+        if phase.reads:
+            self._order = coins.permutation(np.repeat(np.arange(self.numbers), phase.counts))
 
-    def draw(self, coins: np.random.Generator, size: int) -> Draw:
-        """Return the next events."""
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events."""
         actions, counts, reads = self._phase
         if not reads:
             index = coins.choice(len(counts), size=size, p=counts / counts.sum())
             nothing = np.zeros(size, dtype=np.int64)
             return Draw(actions[index], nothing.astype(bool), Probed(self.numbers, index, nothing))
-        taken = coins.multivariate_hypergeometric(self.progress, size, method="marginals")
-        index = coins.permutation(np.repeat(np.arange(len(counts)), taken))
-        self.progress = self.progress - taken
+        index = self._order[start : start + size]
         return Draw(actions[index], None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
@@ -226,51 +217,54 @@ class PhaseExploration(Exploration):
             self._explorer.learn(self._number, sums)
         return np.zeros(self._phase.actions.shape[1])
 
-    def record(self) -> NoReturn:
-        """Refuse: baselines save no state."""
-        raise _no_state()
-
-
-def _no_state() -> StateRefused:
-    return StateRefused("a baseline is for comparisons: it has no state to save")
+    def record(self) -> Record:
+        """Return nothing: baselines save no state."""
+        return {}
 
 
 class PrivatelyPhased(PrivatelyPlanned):
     """A private baseline whose actions come in phases, from a short list of vertices. Subclasses say which."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        algorithm: PhasedAlgorithm,
-        plan: OwnPlan,
-        *,
-        seed: int | None,
-        noise: NoiseSource | None,
-    ) -> None:
-        self._algorithm = algorithm
-        super().__init__(
-            problem.domain,
-            horizon=problem.horizon,
-            loss_range=problem.loss_range,
-            privacy=problem.privacy,
-            plan=plan,
-            losses="linear",
-            lipschitz=problem.lipschitz,
-            seed=seed,
-            noise=noise,
+    linear_only: ClassVar[bool] = True
+    source: ClassVar[str]
+    order: ClassVar[str]
+
+    @abstractmethod
+    def _algorithm_for(self, problem: Problem, scale: float) -> PhasedAlgorithm:
+        """Return the algorithm, for sums whose noise has a scale, in units of loss."""
+
+    def _kept(self, privacy: Guarantee) -> Guarantee:
+        if not isinstance(central(privacy), PureDP):
+            raise TypeError(f"privacy must be PureDP for {self.name}, whose noise is Laplace noise, got {privacy!r}")
+        return privacy
+
+    def _planned(self, problem: Problem) -> Plan:
+        self._algorithm = self._algorithm_for(problem, probe_noise_of(problem).in_loss_units)
+        algorithms = self._algorithm, self._algorithm_for(problem, 0.0)
+        # To the planner it is a design all of whose events explore: one number for each action, released once.
+        events = self._algorithm.start().phase.size
+        return own_plan(
+            problem,
+            PROBE_SUMS,
+            probe_noise_of(problem),
+            bounds=[one.bound(problem.horizon) for one in algorithms],
+            name=self.name,
+            batch_size=min(problem.horizon, events),
+            options=DesignOptions(rate=1.0, probe_events=events, control_variate=False),
+            source=self.source,
+            order=self.order,
+            parameters=self._algorithm.parameters,
         )
 
-    def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
-        """Exchange how actions are found; how losses are noised and released stays `PrivateBandit`'s."""
-        epoch = super()._make_epoch(length, first, previous)
+    def _exchange(self, epoch: Epoch) -> None:
         explorer = PhasedExplorer(self._algorithm)
         gradient = epoch.learner.gradient
         epoch.exchange(explorer, NoisyOCO(self.domain, gradient=gradient, step=1.0, point_map=explorer.leader))
-        return epoch
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
         """Return a few fresh instances with fixed seeds, on which the shared tests of all baselines run."""
-        make: Any = cls  # subclasses take what all baselines take
-        options = {"horizon": 60, "loss_range": (0.0, 1.0), "privacy": PureDP(1.0), "seed": 1}
-        return [make(domain, noise=SimulatedNoise(1), **options) for domain in (Simplex(4), Hypersimplex(5, 2))]
+        return [
+            cls(domain, horizon=60, loss_range=(0.0, 1.0), privacy=PureDP(1.0), seed=1, noise=SimulatedNoise(1))
+            for domain in (Simplex(4), Hypersimplex(5, 2))
+        ]

@@ -1,26 +1,16 @@
 """Azize & Basu: AdaP-UCB, for arms."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import whole
-from sottovoce.domains import Domain
-from sottovoce.learning.baselines._phases import (
-    Belief,
-    Phase,
-    PhasedAlgorithm,
-    PrivatelyPhased,
-    phased_plan,
-    pure,
-)
+from sottovoce.learning.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
 from sottovoce.learning.baselines._vertices import vertices_of
-from sottovoce.learning.explorations._probe_noise import probe_noise_of
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import Guarantee, NoiseSource
+from sottovoce.plans.problem import Problem
 
 __all__ = ["AdaPUCB", "DoublingUCB"]
 
@@ -85,6 +75,11 @@ class DoublingUCB(PhasedAlgorithm):
         optimism = self.width * np.sqrt(grown / (2 * known.newest)) + self.scale * grown / known.newest
         return np.asarray(known.means - optimism)
 
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What the plan says."""
+        return {"arms": len(self.arms), "alpha": ALPHA}
+
     def bound(self, horizon: int) -> float:
         """Bound the expected regret for every sequence of independent losses.
 
@@ -134,32 +129,8 @@ class AdaPUCB(PrivatelyPhased):
     """
 
     name: ClassVar[str] = "adap-ucb"
-    linear_only: ClassVar[bool] = True
+    source: ClassVar[str] = "Azize & Basu 2022"
+    order: ClassVar[str] = "sqrt(K T log T) + K log(T)/epsilon"
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        guarantee = pure(privacy, self.name)
-        problem = Problem(
-            domain, whole("horizon", horizon), loss_range, guarantee, lipschitz=lipschitz, losses="linear"
-        )
-        arms, scale = vertices_of(domain, self.name), probe_noise_of(problem).in_loss_units
-        algorithm = DoublingUCB(arms, problem.width, scale)
-        plan = phased_plan(
-            problem,
-            phase=algorithm.start().phase,
-            bounds=(algorithm.bound(problem.horizon), DoublingUCB(arms, problem.width, 0.0).bound(problem.horizon)),
-            name=self.name,
-            source="Azize & Basu 2022",
-            order="sqrt(K T log T) + K log(T)/epsilon",
-            parameters={"arms": len(arms), "alpha": ALPHA},
-        )
-        super().__init__(problem, algorithm, plan, seed=seed, noise=noise)
+    def _algorithm_for(self, problem: Problem, scale: float) -> DoublingUCB:
+        return DoublingUCB(vertices_of(problem.domain, self.name), problem.width, scale)

@@ -4,17 +4,15 @@ import math
 from dataclasses import replace
 from typing import ClassVar
 
-from sottovoce._checks import whole
-from sottovoce.domains import Ball, Domain
+from sottovoce.domains import Ball
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
+from sottovoce.learning.baselines.planned import PrivatelyPlanned
 from sottovoce.learning.baselines.scrible import BallBarrier, Scrible, scrible_bound, scrible_step
-from sottovoce.learning.explorations._probe_noise import probe_noise_of
-from sottovoce.learning.explorations.designs import DesignDraft
-from sottovoce.learning.oco.noisy_oco import NoisyOCO
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import Guarantee, NoiseSource
+from sottovoce.oco.noisy_oco import NoisyOCO
+from sottovoce.plans.designs import DesignDraft, DesignOptions
+from sottovoce.plans.draft import probe_noise_of
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
 
 __all__ = ["AgarwalSingh"]
 
@@ -29,7 +27,7 @@ class AgarwalSingh(PrivatelyPlanned):
     - "explore", on all other sets: SCRiBLe needs a self-concordant barrier of the set, which a linear oracle does not
       give. One event in 1/rate, at a place drawn by public coins, plays a vertex drawn from a D-optimal design, and is
       the only one that is read; the rest play the regularised leader in rounded position. Regret grows as T^(2/3)
-      only, and `plan.bound` is of its order, not a guarantee (see sottovoce.learning.explorations.designs).
+      only, and `plan.bound` is of its order, not a guarantee (see sottovoce.plans.designs).
 
     Source: "The price of differential privacy for online learning" (ICML 2017). Verified against its abstract: the
     order sqrt(T)/epsilon for linear bandits. The reduction (any non-private bandit can be inside, SCRiBLe is theirs)
@@ -58,51 +56,24 @@ class AgarwalSingh(PrivatelyPlanned):
     name: ClassVar[str] = "agarwal-singh"
     linear_only: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        problem = Problem(
-            domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz=lipschitz, losses="linear"
-        )
-        super().__init__(
-            domain,
-            horizon=problem.horizon,
-            loss_range=loss_range,
-            privacy=privacy,
-            plan=_scrible_plan(problem) if isinstance(domain, Ball) else _explore_plan(problem),
-            losses="linear",
-            lipschitz=lipschitz,
-            seed=seed,
-            noise=noise,
-        )
+    def _planned(self, problem: Problem) -> Plan:
+        return _scrible_plan(problem) if isinstance(problem.domain, Ball) else _explore_plan(problem)
 
     @property
     def inner(self) -> str:
         """The non-private bandit inside: "scrible" or "explore"."""
         return "scrible" if isinstance(self.domain, Ball) else "explore"
 
-    def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
-        """Exchange how points and actions are found; how losses are noised and released stays `PrivateBandit`'s."""
-        epoch = super()._make_epoch(length, first, previous)
+    def _exchange(self, epoch: Epoch) -> None:
         if isinstance(self.domain, Ball):
             barrier, step = BallBarrier(self.domain), epoch.plan.step
             assert step is not None
             learner = NoisyOCO(self.domain, gradient=epoch.learner.gradient, step=step, point_map=barrier)
             epoch.exchange(Scrible(barrier, self._problem.middle), learner)
-        return epoch
 
 
 def _scrible_plan(problem: Problem) -> Plan:
-    draft = DesignDraft(problem, problem.stage("plain"), rate=1.0, probe_events=1, decay=0.0, control_variate=False)
-    plan = draft.finish()
+    plan = DesignDraft.of(problem, problem.stage("plain"), DesignOptions(1.0, 1, control_variate=False)).finish()
     d, noise, horizon = problem.domain.affine_dimension, probe_noise_of(problem).deviation, problem.horizon
     own = problem.width**2 / 4
     return replace(
@@ -120,13 +91,5 @@ def _explore_plan(problem: Problem) -> Plan:
     # Balance R_w sqrt(2 T energy/rate) and rate T B/2, the terms of the bound; losses deviate by B/2, spread by B/4.
     energy = stage.working.affine_dimension * (problem.width**2 * (1 / 4 + 1 / 16) + noise**2)
     rate = (stage.reach * math.sqrt(2 * energy / problem.horizon) / problem.width) ** (2 / 3)
-    draft = DesignDraft(
-        problem,
-        stage,
-        rate=min(0.5, max(rate, 1 / problem.horizon)),
-        probe_events=1,
-        step_multiplier=1.0,
-        decay=0.0,
-        control_variate=False,
-    )
-    return replace(draft.finish(), name=f"{AgarwalSingh.name} (explore)")
+    options = DesignOptions(min(0.5, max(rate, 1 / problem.horizon)), 1, control_variate=False)
+    return replace(DesignDraft.of(problem, stage, options).finish(), name=f"{AgarwalSingh.name} (explore)")

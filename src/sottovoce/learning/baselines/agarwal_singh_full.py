@@ -27,8 +27,8 @@ from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import CopyRefused, ForkRefused, HorizonReached, InvalidLoss
 from sottovoce.learning.baselines.planned import central
 from sottovoce.learning.baselines.plans import BaselinePlan
-from sottovoce.learning.oco.noisy_oco import MirrorStep
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.oco.noisy_oco import MirrorStep
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import (
     TREE,
     ApproxDP,

@@ -1,32 +1,34 @@
-"""Asking and telling, for algorithms that promise no privacy.
+"""Asking and telling, for algorithms that promise no privacy: they play through the same book as all others.
 
-Baselines that can be written as a `Plan` are `PrivateBandit` with that plan (planned.py); private ones all are: one
-keeper of private losses is enough. (What sees gradients, agarwal_singh_full.py, has none to keep.)
+Baselines that can be written as a `Plan` are `PrivateBandit` with that plan (planned.py); private ones all are. (What
+sees gradients, agarwal_singh_full.py, has no losses to keep.) The others keep losses as they are, clipped to their
+range, and learn from each round once at most, even if learning is cut short.
 """
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self, overload
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple, Self, cast, overload
 
 import numpy as np
 
-from sottovoce._arrays import Floats
+from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array, as_float
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
-from sottovoce.errors import HorizonReached
-from sottovoce.exploration import Sphere
-from sottovoce.learning.bandit.actions import Action, Actions, speaking
-from sottovoce.learning.bandit.open_losses import FORGOTTEN, TOLD
-from sottovoce.learning.bandit.open_rounds import Filling, OpenRounds, as_ids
-from sottovoce.learning.bandit.outstanding import Outstanding
-from sottovoce.learning.baselines._rounds import BaselineRound, Clipping
+from sottovoce.errors import InvalidLoss
+from sottovoce.learning.bandit.actions import Action, Actions, as_ids, speaking
+from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
 from sottovoce.learning.baselines.plans import BaselinePlan
-from sottovoce.learning.planning.checking import check_costs
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.checking import check_costs
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sphere import Sphere
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
 from sottovoce.privacy.statement import NO_NOISE
+from sottovoce.rounds.book import Book
+from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.round import MISSING, UNUSED, Draft, Draw, Release, Round
+from sottovoce.rounds.stores.memory import MemoryStore
 
 __all__ = ["COMPARISON", "EVENTS", "Baseline", "OnePoint"]
 
@@ -34,11 +36,34 @@ EVENTS = 4096  # of a round where nothing is learned: rounds are only there to b
 _STREAM = 0x636F696E73  # of public coins, as for `PrivateBandit`
 _AHEAD = 512  # directions drawn at once
 COMPARISON = "a comparison for simulations; no promise is made"  # of what reads no loss
-_WANTED = np.ones(1, dtype=bool)
-_WANTED.setflags(write=False)
 
 
-class Baseline(ABC):
+class _Clipped(NamedTuple):
+    """Losses as they are, clipped to their range: the integer of a loss is the bits of its float."""
+
+    low: float
+    high: float
+    middle: float
+
+    def quantise(self, losses: Any) -> Integers:
+        """Return losses, clipped; refuse those that are not finite, without showing them."""
+        if not np.isfinite(losses).all():
+            raise InvalidLoss(
+                "a loss is not a finite number; nothing of this block was recorded. Fix it, and tell again"
+            )
+        bits = (np.clip(losses, self.low, self.high) + 0.0).view(np.int64)
+        return np.where(bits <= UNUSED, 0, bits)  # -1e-323 is as good as 0, and no mark
+
+    def quantiser(self) -> Callable[[Any], int]:
+        """Return the same for one loss."""
+        return lambda loss: int(self.quantise(np.array([as_float(loss)]))[0])
+
+    def losses(self, slots: Integers) -> Floats:
+        """Return the losses of slots."""
+        return np.where(slots == MISSING, self.middle, slots.view(np.float64))
+
+
+class Baseline(Book, ABC):
     """Base of the algorithms without privacy. A subclass says how a round begins, and what is learned from it.
 
     Parameters
@@ -52,6 +77,7 @@ class Baseline(ABC):
     linear_only: ClassVar[bool] = False
     full_information: ClassVar[bool] = False
     plan: BaselinePlan
+    horizon: int
     _why: ClassVar[str] = NO_NOISE  # nothing is promised
 
     def __init__(
@@ -66,19 +92,20 @@ class Baseline(ABC):
         self._problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
         check_costs(self._problem, f"the baseline {self.name}", [])
         self.domain = domain
-        self.horizon = self._problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)
         self._coins = np.random.Generator(np.random.SFC64(np.random.SeedSequence(self.seed, spawn_key=(_STREAM,))))
-        self._clipping = Clipping(*self._problem.loss_range, self._problem.middle)
-        self._rounds: OpenRounds[BaselineRound, BaselineRound] = OpenRounds()  # begun, and not learned from
-        self._newest: BaselineRound | None = None  # that was drawn
-        self._asked = 0
         self.round = 0  # rounds that were learned from
-        self._settled = True  # or else a call was cut short, and the next one finishes it
         self.oracle_calls = 0
+        super().__init__(MemoryStore(forks=True), _BaselinePolicy(self), horizon=self._problem.horizon)
+        self._store.stream("")
+        self._refresh()
+        self._set_up()
+
+    def _set_up(self) -> None:
+        """Make the plan, and what is known before any loss."""
 
     @abstractmethod
-    def _begin(self, most: int) -> tuple[Floats, Any]:
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
         """Return the actions of the next round, `most` of them at most, and what learning from it will need."""
 
     @abstractmethod
@@ -96,8 +123,6 @@ class Baseline(ABC):
         domains = (Ball(3), Simplex(4), Hypersimplex(6, 2))
         return [cls(domain, horizon=60, loss_range=(0.0, 1.0), seed=1) for domain in domains]
 
-    # ------------------------------------------------------------------ asking
-
     @overload
     def ask(self, size: None = None) -> Action: ...
 
@@ -109,51 +134,19 @@ class Baseline(ABC):
 
         Never blocks: while losses are outstanding, later rounds play the newest point there is.
         """
-        if size is not None:
-            return self._take(whole("size", size))
-        one = self._take(1)
-        return speaking(self.domain)(int(one.ids[0]), one.x[0])
+        if size is None:
+            with self._lock: return cast(Action, self._ask_one(0))  # noqa: E701  # fmt: skip
+        count = whole("size", size)
+        with self._lock: handed = self._ask_block(count, 0)  # noqa: E701  # fmt: skip
+        x = np.concatenate([actions[piece] for actions, piece in handed.actions])
+        return Actions(handed.ids, x, handed.wanted, self.domain)
 
     def ask_round(self, most: int | None = None) -> Actions:
         """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it."""
-        limit = self.horizon if most is None else whole("most", most)
+        limit = None if most is None else whole("most", most)
+        self._store.check()
         self._check_remaining(1)
-        (current,) = self._blocks_from(self._asked, self._asked + 1)
-        return self._take(min(limit, current.end - self._asked))
-
-    def _take(self, size: int) -> Actions:
-        """Hand out the next actions: all of them, by one assignment after everything that can fail."""
-        self._check_remaining(size)
-        start, end = self._asked, self._asked + size
-        pieces = [
-            begun.actions[max(0, start - begun.first) : end - begun.first] for begun in self._blocks_from(start, end)
-        ]
-        x = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        actions = Actions(np.arange(start, end), x, _WANTED if size == 1 else np.ones(size, dtype=bool), self.domain)
-        self._asked = end
-        return actions
-
-    def _blocks_from(self, start: int, end: int) -> list[BaselineRound]:
-        """Return the rounds that hold the ids from `start` to before `end`, begun if need be."""
-        if not self._settled:
-            self._settle()
-        while (opened := self._rounds.end) < end:
-            drawn = self._newest
-            if drawn is None or drawn.first < opened:  # else it was drawn by a call that was cut short
-                number = 0 if drawn is None else drawn.number + 1
-                drawn = BaselineRound(number, opened, *self._begin(self.horizon - opened), self._clipping)
-                self._newest = drawn
-            self._rounds.append(drawn)
-        return self._rounds.blocks_from(start, end)
-
-    def _check_remaining(self, size: int) -> None:
-        if size > self.horizon - self._asked:
-            raise HorizonReached(
-                f"size={size} actions were asked for, and {self.remaining} of horizon={self.horizon} are left; "
-                "make a new one with a longer horizon"
-            )
-
-    # ------------------------------------------------------------------ telling
+        return self.ask(self._rest_of_round(0, limit))
 
     def tell(self, ids: Any, losses: Any, *, late: str = "error") -> None:
         """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
@@ -161,61 +154,30 @@ class Baseline(ABC):
         Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. A loss
         that comes after its action was forgotten is refused (`RoundClosed`); `late="drop"` drops it.
         """
-        if late != "error":
-            choice("late", late, ("error", "drop"))
-        if not self._settled:
-            self._settle()
+        choice("late", late, ("error", "drop"))
         if type(ids) is int:
-            located = self._rounds.locate_one(ids, asked=self._asked, late=late)
-            if located is not None:
-                begun, slot = located
-                self._fill([(begun, np.array([slot]), self._clipping.quantise_one(as_float(losses)))], TOLD)
+            self._tell_one(ids, losses, late)
             return
-        self._fill(self._rounds.losses(as_ids(ids), as_array(losses), asked=self._asked, late=late), TOLD)
+        given, values = as_ids(ids), as_array(losses)
+        if values.shape != given.shape:
+            raise ValueError(f"losses must have the shape of ids, {given.shape}, got {values.shape}")
+        self._tell_block(given.ravel(), values.ravel(), late)
 
     def forget(self, ids: Any) -> int:
         """Close actions whose loss will never come: each counts as the middle of the range.
 
         What is told or forgotten already is skipped. Returns how many were closed.
         """
-        if not self._settled:
-            self._settle()
-        fillings = self._rounds.waiting(as_ids(ids).ravel(), asked=self._asked)
-        self._fill(fillings, FORGOTTEN)
-        return sum(len(slots) for _, slots, _ in fillings)
+        return super().forget(as_ids(ids).ravel())
 
-    def _fill(self, fillings: list[Filling[BaselineRound]], state: int) -> None:
-        self._settled = False
-        self._rounds.fill(fillings, state)
-        self._learn_from_complete()
-
-    def _learn_from_complete(self) -> None:
-        """Learn from complete rounds, in order: from each once at most, even if learning is cut short."""
-        self._rounds.drop_finished(self._asked)
-        while (complete := self._rounds.complete(self._asked)) is not None:
-            self.round, lesson = complete.number, (complete.memo, complete.losses)
-            self._rounds.close(complete)
-            self._learn(*lesson)
-            self.round = complete.number + 1
-        self._settled = True
-
-    def _settle(self) -> None:
-        """Finish what an exception has cut short."""
-        self._rounds.settle(self._asked)
-        self._learn_from_complete()
-
-    # ------------------------------------------------------------------ looking
-
-    @property
-    def remaining(self) -> int:
-        """Events that are left to ask."""
-        return self.horizon - self._asked
+    def _release(self, streams: set[int]) -> None:
+        super()._release(streams)
+        self._catch_up()
 
     def outstanding(self, limit: int | None = None) -> Outstanding:
         """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit`."""
-        if not self._settled:
-            self._settle()
-        return self._rounds.outstanding(self._asked, None, None if limit is None else whole("limit", limit, least=0))
+        most = None if limit is None else whole("limit", limit, least=0)
+        return outstanding_of(self._store, None, self.asked, most)
 
     @property
     def privacy(self) -> PrivacyStatement:
@@ -223,10 +185,68 @@ class Baseline(ABC):
         return state(NoPrivacy(), mechanism="none", why=self._why, noise=None, simulated=False)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.domain!r}, horizon={self.horizon}, asked={self._asked})"
+        return f"{type(self).__name__}({self.domain!r}, horizon={self.horizon}, asked={self.asked})"
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # open rounds are not to be shared
+
+
+class _BaselinePolicy:
+    """What rounds of a baseline play, and how it learns: see `Policy`."""
+
+    def __init__(self, baseline: Baseline) -> None:
+        problem = baseline._problem
+        self._baseline = baseline
+        self.grid = _Clipped(*problem.loss_range, problem.middle)
+        self._played: dict[int, tuple[Floats, Any]] = {}  # by the numbers of rounds that are not learned from
+
+    @property
+    def kind(self) -> type[Action]:
+        """What asking one by one hands out."""
+        return speaking(self._baseline.domain)
+
+    def join(self, stream: int, name: str) -> None:
+        """There is one stream."""
+
+    def start_over(self) -> None:
+        """Go on: memory is never restored."""
+
+    def begin(self, stream: int, number: int, position: int) -> Draft:
+        """Return the next round; the one that was drawn, if that was cut short."""
+        if number not in self._played:
+            actions, memo = self._baseline._begin_round(self._baseline._problem.horizon - position)
+            actions.setflags(write=False)
+            self._played[number] = actions, memo
+        return Draft(len(self._played[number][0]), {})
+
+    def draw(self, one: Round, start: int, count: int) -> Draw:
+        """Return the actions of slots."""
+        return Draw(self._played[one.number][0][start : start + count])
+
+    def compute(self, one: Round, slots: Integers) -> Floats:
+        """Return the losses."""
+        return self.grid.losses(slots)
+
+    def learn(self, release: Release) -> None:
+        """Let the baseline learn from a round, once at most."""
+        number, baseline = release.round.number, self._baseline
+        if number >= baseline.round:
+            assert release.numbers is not None
+            memo = self._played[number][1]
+            baseline.round = number + 1  # from here on it is learned from
+            baseline._learn(memo, release.numbers)
+        self._played.pop(number, None)
+
+    def to_record(self, stream: int) -> dict[str, Any]:
+        """Return nothing: nobody else learns."""
+        return {}
+
+    def adopt(self, stream: int, record: dict[str, Any]) -> None:
+        """Take over nothing."""
+
+    def ready(self, lease: Lease) -> Sequence[Any]:
+        """Return the actions of a lease."""
+        return list(lease.draw.actions)
 
 
 class OnePoint(Baseline):
@@ -235,22 +255,41 @@ class OnePoint(Baseline):
     The direction of an event is what learning from its loss needs: (d/radius) (f - middle) u estimates a gradient.
     """
 
+    def __init__(
+        self,
+        domain: Domain,
+        *,
+        horizon: int,
+        loss_range: tuple[float, float],
+        lipschitz: float | None = None,
+        seed: int | None = None,
+        radius_factor: float = 1.0,
+    ) -> None:
+        self._radius_factor = radius_factor
+        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
+
+    @property
+    def point(self) -> Floats:
+        """The centre of the sphere that is played, before it is pulled inwards."""
+        return self._point
+
     def _explore(self, radius: float) -> None:
         self._sphere = Sphere(self.domain, radius)
         self._middle = self._problem.middle
         self._directions: Floats = np.empty((0, self.domain.dimension))
-        self._next = 0
-        self._inside: Floats = self.domain.center
+        self._place = 0
+        self._point = self._inside = self.domain.center
 
-    def _begin(self, most: int) -> tuple[Floats, Any]:
-        if self._next == len(self._directions):
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
+        if self._place == len(self._directions):
             self._directions = self._sphere.directions(self._coins, _AHEAD)
-            self._next = 0
-        direction = self._directions[self._next]
-        self._next += 1
+            self._place = 0
+        direction = self._directions[self._place]
+        self._place += 1
         return (self._inside + self._sphere.radius * direction)[None, :], direction
 
     def _move(self, point: Floats) -> None:
         """Take actions around a point of the set from now on, pulled inwards so that the sphere fits."""
         center = self._sphere.domain.center
+        self._point = point
         self._inside = center + self._sphere.shrink * (point - center)

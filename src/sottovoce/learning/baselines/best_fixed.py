@@ -65,7 +65,7 @@ class BestFixed(Baseline):
             for domain, corner in zip(domains, corners, strict=True)
         ]
 
-    def _begin(self, most: int) -> tuple[Floats, Any]:
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
         return np.tile(self._point, (min(most, EVENTS), 1)), None
 
     def _learn(self, memo: Any, losses: Floats) -> None:

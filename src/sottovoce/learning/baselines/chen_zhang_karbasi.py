@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
 from sottovoce.learning.baselines.base import OnePoint
 from sottovoce.learning.baselines.plans import BaselinePlan, fitting_radius
 
@@ -55,27 +54,16 @@ class ChenZhangKarbasi(OnePoint):
 
     name: ClassVar[str] = "chen-zhang-karbasi"
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        radius_factor: float = 1.0,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
-        fifth = self.horizon**0.2
+    def _set_up(self) -> None:
+        domain, fifth = self.domain, self.horizon**0.2
         walk, explore, rest = self._costs()
-        radius = fitting_radius(self._problem, math.sqrt(walk / explore) / fifth, radius_factor)
+        radius = fitting_radius(self._problem, math.sqrt(walk / explore) / fifth, self._radius_factor)
         constant = radius * fifth  # c
         self._explore(radius)
         worst = math.sqrt(2) * domain.affine_dimension * self._problem.width / 2
         self._eta = constant * domain.diameter / worst * self.horizon**-0.8
         self._pull = self._eta * self._sphere.scale / self._sphere.shrink
         self._sum: Floats = np.zeros(domain.dimension)  # of (f - middle) u
-        self._point: Floats = domain.center
         self.plan = BaselinePlan(
             self.name,
             "Chen, Zhang & Karbasi 2019",
@@ -83,7 +71,7 @@ class ChenZhangKarbasi(OnePoint):
             self.horizon**0.8 * (walk / constant + explore * constant + rest),
             "T^(4/5)",
             {"radius": self._sphere.radius, "step": self._eta},
-            order_only=lipschitz is None,
+            order_only=self._problem.lipschitz is None,
         )
 
     def _costs(self) -> tuple[float, float, float]:
@@ -100,12 +88,6 @@ class ChenZhangKarbasi(OnePoint):
         slope = self._pull * self._sum + 2 * (self._point - self.domain.center)
         vertex = self.domain.extreme_point(slope)
         self.oracle_calls += 1
-        share = (self.round + 1) ** -0.4
-        self._point = self._point + share * (vertex - self._point)
+        share = self.round**-0.4
         self._sum = self._sum + (float(losses[0]) - self._middle) * memo
-        self._move(self._point)
-
-    @property
-    def point(self) -> Floats:
-        """The point of the set, before it is pulled inwards."""
-        return self._point
+        self._move(self._point + share * (vertex - self._point))

@@ -4,10 +4,9 @@ import math
 from typing import Any, ClassVar
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
 from sottovoce.learning.baselines.base import OnePoint
 from sottovoce.learning.baselines.plans import BaselinePlan, one_point_radius
-from sottovoce.learning.oco.noisy_oco import MirrorStep
+from sottovoce.oco.noisy_oco import MirrorStep
 
 __all__ = ["FKM"]
 
@@ -47,24 +46,13 @@ class FKM(OnePoint):
 
     name: ClassVar[str] = "fkm"
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        radius_factor: float = 1.0,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
-        problem, size = self._problem, self._problem.width / 2
-        self._explore(one_point_radius(problem, radius_factor))
+    def _set_up(self) -> None:
+        domain, size = self.domain, self._problem.width / 2
+        self._explore(one_point_radius(self._problem, self._radius_factor))
         self._step = domain.outer_radius / (size * math.sqrt(self.horizon))
         # Projecting on the shrunk set is projecting on the set itself in coordinates that are stretched accordingly.
         self._stretched = self._step / self._sphere.shrink
         self._project = MirrorStep(domain)
-        self._point: Floats = domain.center
         self.plan = BaselinePlan(
             self.name,
             "Flaxman, Kalai & McMahan 2005",
@@ -72,7 +60,7 @@ class FKM(OnePoint):
             self._bound(),
             "T^(3/4)",
             {"radius": self._sphere.radius, "step": self._step},
-            order_only=lipschitz is None,
+            order_only=self._problem.lipschitz is None,
         )
 
     def _bound(self) -> float:
@@ -83,11 +71,5 @@ class FKM(OnePoint):
 
     def _learn(self, memo: Any, losses: Floats) -> None:
         moved = self._point - self._stretched * (float(losses[0]) - self._middle) * memo
-        self._point = self._project(moved - self._project.center)
+        self._move(self._project(moved - self._project.center))
         self.oracle_calls = self._project.calls
-        self._move(self._point)
-
-    @property
-    def point(self) -> Floats:
-        """The point of the set, before it is pulled inwards."""
-        return self._point

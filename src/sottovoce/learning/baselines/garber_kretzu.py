@@ -5,14 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar, Self
 
-from sottovoce._checks import whole
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.learning.baselines.planned import Planned
 from sottovoce.learning.baselines.plans import least_bound_radius
-from sottovoce.learning.explorations._common import smoothing
-from sottovoce.learning.explorations.sphere import SphereBound, SphereDraft
-from sottovoce.learning.planning.plan import Plan
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sphere import SphereBound, SphereDraft
 from sottovoce.privacy import NoPrivacy
 
 __all__ = ["GarberKretzu"]
@@ -28,7 +26,7 @@ class GarberKretzu(Planned):
     Source: "Improved regret bounds for projection-free bandit convex optimization" (AISTATS 2020). Verified against its
     abstract: the order T^(3/4), and O(T) calls of the linear oracle. The constants of its theorem are not reproduced:
     radius and step minimise the explicit bound that `plan.bound` holds (that of
-    sottovoce.learning.explorations.sphere, with a delay of one block and no noise).
+    sottovoce.plans.sphere, with a delay of one block and no noise).
 
     Differences: this is `PrivateBandit` with a plan of its own and no noise, which is the same algorithm with the
     objective divided by 2; losses are shifted so that their middle is 0, and rounded to the grid that private ones
@@ -61,16 +59,8 @@ class GarberKretzu(Planned):
         seed: int | None = None,
         radius_factor: float = 1.0,
     ) -> None:
-        problem = Problem(domain, whole("horizon", horizon), loss_range, NoPrivacy(), lipschitz=lipschitz)
-        super().__init__(
-            domain,
-            horizon=problem.horizon,
-            loss_range=loss_range,
-            privacy=problem.privacy,
-            plan=_plan(problem, radius_factor),
-            lipschitz=lipschitz,
-            seed=seed,
-        )
+        problem = Problem(domain, horizon, loss_range, NoPrivacy(), lipschitz=lipschitz)
+        self._play(problem, _plan(problem, radius_factor), seed=seed)
 
     @classmethod
     def examples(cls) -> Sequence[Self]:
@@ -82,34 +72,21 @@ class GarberKretzu(Planned):
 def _plan(problem: Problem, factor: float) -> Plan:
     stage = problem.stage("plain")
     batch = math.ceil(problem.horizon / math.ceil(math.sqrt(problem.horizon)))
-    gap = problem.domain.outer_radius**2 / math.sqrt(problem.horizon)
+    draft = replace(
+        SphereDraft(problem, stage, batch, problem.domain.inner_radius / 2),
+        name=GarberKretzu.name,
+        delay=1,
+        method="conditional-gradient",
+        gap=problem.domain.outer_radius**2 / math.sqrt(problem.horizon),
+        max_calls=40 * batch + 100,  # Frank-Wolfe reaches the gap within 28 sqrt(T) steps from anywhere
+    )
 
     def bound_at(radius: float) -> SphereBound:
-        return SphereBound(
-            events=problem.horizon,
-            batch_size=batch,
-            outer_radius=problem.domain.outer_radius,
-            estimate_scale=problem.domain.affine_dimension / radius,
-            loss_deviation=problem.width / 2,
-            lipschitz=problem.lipschitz_in(stage),
-            sum_noise=0.0,
-            delay=1,
-            point_error=math.sqrt(gap),
-            smoothing=smoothing(problem, stage, radius),
-        )
+        return replace(draft, radius=radius).bound_with(None, 0.0, 0)
 
     def least(radius: float) -> float:
         bound = bound_at(radius)
         return bound.value(bound.best_step())
 
     radius = least_bound_radius(problem, least, factor)
-    draft = replace(
-        SphereDraft.of(problem, stage, batch, radius),
-        name=GarberKretzu.name,
-        step=bound_at(radius).best_step(),
-        delay=1,
-        method="conditional-gradient",
-        gap=gap,
-        max_calls=40 * batch + 100,  # Frank-Wolfe reaches the gap within 28 sqrt(T) steps from anywhere
-    )
-    return draft.finish()
+    return replace(draft, radius=radius, step=bound_at(radius).best_step()).finish()

@@ -6,15 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
-from sottovoce.learning.baselines._linear import Features, most_hopeful
+from sottovoce.learning.baselines._linear import Features, optimistic
 from sottovoce.learning.baselines._vertices import few_vertices
 from sottovoce.learning.baselines.base import Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
 
 __all__ = ["LinUCB"]
 
-_STARTS = 8  # of climbs, where vertices are not listed
 _NUMBERS = 2**20  # of a round's actions: what bounds the memory
 
 
@@ -58,17 +56,8 @@ class LinUCB(Baseline):
     name: ClassVar[str] = "linucb"
     linear_only: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        lipschitz: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
-        problem = self._problem
+    def _set_up(self) -> None:
+        domain, problem = self.domain, self._problem
         slope = problem.lipschitz_in(problem.stage("plain")) * domain.outer_radius
         self._size = math.hypot(slope, problem.width / 2)
         self._ridge = (problem.width / 2 / self._size) ** 2
@@ -89,7 +78,7 @@ class LinUCB(Baseline):
                 "switch": "when det V has doubled",
                 "vertices": "climbed to" if self._vertices is None else f"all {len(self._vertices)} compared",
             },
-            order_only=lipschitz is None,
+            order_only=problem.lipschitz is None,
         )
 
     def _width(self, growth: float) -> float:
@@ -99,21 +88,15 @@ class LinUCB(Baseline):
 
     def _choose(self) -> tuple[Floats, Floats, float]:
         """Return the most hopeful vertex, its features, and their squared length in the inverse of V."""
-        inverse = np.linalg.inv(self._gram)
-        inverse = (inverse + inverse.T) / 2
-        growth = float(np.linalg.slogdet(self._gram / self._ridge)[1])
-        theta, width = inverse @ self._moment, self._width(growth)
-        starts: Floats = np.empty((0, len(theta)))
-        if self._vertices is None:
-            around = self._coins.standard_normal((_STARTS, len(theta)))
-            around /= np.linalg.norm(around, axis=1, keepdims=True)
-            starts = theta + width * around @ np.linalg.cholesky(inverse).T
-        vertex, calls = most_hopeful(self._features, self._vertices, theta, inverse, width, starts)
+        width = self._width(float(np.linalg.slogdet(self._gram / self._ridge)[1]))
+        vertex, inverse, calls = optimistic(
+            self._features, self._vertices, self._gram, self._moment, width, self._coins
+        )
         self.oracle_calls += calls
         row = self._features(vertex[None])[0]
         return vertex, row, float(row @ inverse @ row)
 
-    def _begin(self, most: int) -> tuple[Floats, Any]:
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
         vertex, row, square = self._choose()
         self._point = vertex
         size = min(most, math.ceil(1 / square), max(1, _NUMBERS // len(vertex)))

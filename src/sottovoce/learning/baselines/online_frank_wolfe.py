@@ -11,7 +11,7 @@ from sottovoce._checks import vector, whole
 from sottovoce.domains import Ball, Domain, Hypersimplex, Simplex
 from sottovoce.errors import HorizonReached
 from sottovoce.learning.baselines.plans import BaselinePlan
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.problem import Problem
 from sottovoce.privacy import NoPrivacy, PrivacyStatement, state
 from sottovoce.privacy.statement import NO_NOISE
 

@@ -1,27 +1,17 @@
 """Hanna, Girgis, Fragouli & Diggavi: private phased elimination, for linear losses on small sets."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import whole
-from sottovoce.domains import Domain
 from sottovoce.domains.design import optimal_weights
-from sottovoce.learning.baselines._phases import (
-    Belief,
-    Phase,
-    PhasedAlgorithm,
-    PrivatelyPhased,
-    phased_plan,
-    pure,
-)
+from sottovoce.learning.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
 from sottovoce.learning.baselines._vertices import vertices_of
-from sottovoce.learning.explorations._probe_noise import probe_noise_of
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import Guarantee, NoiseSource
+from sottovoce.plans.problem import Problem
 
 __all__ = ["DesignElimination", "PhasedElimination"]
 
@@ -108,7 +98,12 @@ class DesignElimination(PhasedAlgorithm):
         counts = np.ceil(design[played] * events).astype(np.int64)
         return Belief(Phase(vertices[played], counts), _Left(number, active, rows, played))
 
-    def bound(self) -> float:
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What the plan says."""
+        return {"vertices": len(self.vertices), "growth": self.growth}
+
+    def bound(self, horizon: int) -> float:
         """Bound the expected regret for every sequence of independent losses.
 
         With probability 1 - 1/T no estimate errs by more than it may, in any phase: each of 4 m events of phase i fails
@@ -117,7 +112,7 @@ class DesignElimination(PhasedAlgorithm):
         """
         rank = _spanned(self.vertices).shape[1]
         most_played = min(len(self.vertices), rank * (rank + 1) // 2)
-        left, cost, number, each = float(self.horizon), 0.0, 1, self.width
+        left, cost, number, each = float(horizon), 0.0, 1, self.width
         while left > 0:
             events = min(left, self.growth**number + most_played)
             cost, left = cost + events * min(each, self.width), left - events
@@ -177,35 +172,9 @@ class PhasedElimination(PrivatelyPhased):
     """
 
     name: ClassVar[str] = "phased-elimination"
-    linear_only: ClassVar[bool] = True
+    source: ClassVar[str] = "Hanna, Girgis, Fragouli & Diggavi 2022"
+    order: ClassVar[str] = "sqrt(d T log T) + d^2 log(T)^2/epsilon"
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        guarantee = pure(privacy, self.name)
-        problem = Problem(
-            domain, whole("horizon", horizon), loss_range, guarantee, lipschitz=lipschitz, losses="linear"
-        )
-        vertices = vertices_of(domain, self.name)
-        algorithm, without_noise = (
-            DesignElimination(vertices, problem.horizon, problem.middle, problem.width, scale)
-            for scale in (probe_noise_of(problem).in_loss_units, 0.0)
-        )
-        plan = phased_plan(
-            problem,
-            phase=algorithm.start().phase,
-            bounds=(algorithm.bound(), without_noise.bound()),
-            name=self.name,
-            source="Hanna, Girgis, Fragouli & Diggavi 2022",
-            order="sqrt(d T log T) + d^2 log(T)^2/epsilon",
-            parameters={"vertices": len(vertices), "growth": algorithm.growth},
-        )
-        super().__init__(problem, algorithm, plan, seed=seed, noise=noise)
+    def _algorithm_for(self, problem: Problem, scale: float) -> DesignElimination:
+        vertices = vertices_of(problem.domain, self.name)
+        return DesignElimination(vertices, problem.horizon, problem.middle, problem.width, scale)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from sottovoce._checks import number
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.problem import Problem
 
-__all__ = ["BaselinePlan", "fitting_radius", "least_bound_radius", "one_point_radius"]
+__all__ = ["BaselinePlan", "fitting_radius", "least_bound_radius", "one_point_radius", "shown"]
 
 _DECADES, _PER_DECADE = 6, 64  # of radii to try: neighbours are 3.7% apart, and bounds are flat where they are least
 
@@ -50,15 +50,18 @@ class BaselinePlan:
     @property
     def rows(self) -> tuple[tuple[str, str], ...]:
         """What it says: names and texts."""
-        named = self.parameters.items()
-        shown = [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in named]
         known = "no explicit bound"
         if math.isfinite(self.bound):
             known = f"{'of the order of' if self.order_only else 'at most'} {self.bound / self.horizon:.4g} per event"
-        return (*shown, ("regret", f"{known} over {self.horizon:,} events; grows as {self.order}"))
+        return (*shown(self.parameters), ("regret", f"{known} over {self.horizon:,} events; grows as {self.order}"))
 
     def __str__(self) -> str:
         return "\n".join([f"Plan: {self.name} ({self.source})", *(f"  {name:<8} {text}" for name, text in self.rows)])
+
+
+def shown(parameters: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Return parameters as rows of a plan: names and texts."""
+    return [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in parameters.items()]
 
 
 def one_point_radius(problem: Problem, factor: float = 1.0) -> float:

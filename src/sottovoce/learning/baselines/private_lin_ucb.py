@@ -10,30 +10,28 @@ Tests: tests/learning/baselines/test_private_lin_ucb.py.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar, NamedTuple, NoReturn
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.errors import StateRefused
-from sottovoce.exploration import Draw, Exploration, Explorer, Record, Weighted
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import CompleteRound, ReleasedRound, RunningTotal
-from sottovoce.learning.baselines._linear import Features, most_hopeful
-from sottovoce.learning.baselines._phases import OwnPlan
+from sottovoce.learning.baselines._linear import Features, optimistic
+from sottovoce.learning.baselines._phases import OwnPlan, own_plan
 from sottovoce.learning.baselines._vertices import few_vertices
-from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
-from sottovoce.learning.explorations.sphere import SphereOptions
-from sottovoce.learning.oco.noisy_oco import NoisyOCO
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.learning.planning.sensitivity import finest_bits, needed_noise
-from sottovoce.privacy import TREE, DirectionGrid, Guarantee, LossGrid, Noise, NoiseSource
+from sottovoce.learning.baselines.planned import PrivatelyPlanned, Stateless
+from sottovoce.oco.noisy_oco import NoisyOCO
+from sottovoce.plans.draft import ProbeNoise
+from sottovoce.plans.explorer import Draw, Exploration, Record, Weighted
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sensitivity import finest
+from sottovoce.plans.sphere import SphereOptions
+from sottovoce.privacy import TREE, DirectionGrid, LossGrid, Noise
 
 __all__ = ["ConfidencePlan", "PrivateLinUCB", "UnitFeatures"]
-
-_STARTS = 8  # of climbs, where vertices are not listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +143,7 @@ def confidence(problem: Problem, features: UnitFeatures) -> ConfidencePlan:
 
 def _with_levels(problem: Problem, features: UnitFeatures, largest: float, levels: int) -> ConfidencePlan:
     size, rounds = features.size, 2**levels
-    bits = finest_bits(problem, TREE, rounds=rounds, dimension=size)
-    noise = needed_noise(problem, TREE, bits=bits, rounds=rounds, dimension=size)
+    bits, noise = finest(problem, TREE, rounds=rounds, dimension=size)
     assert noise is not None
     scale = noise.scale * LossGrid(*problem.loss_range, bits=bits).step * DirectionGrid(bits=bits).step
     length = scale * _length_of_noise(noise.family, size, levels, rounds * problem.horizon)
@@ -217,38 +214,12 @@ class PrivateLinUCB(PrivatelyPlanned):
     name: ClassVar[str] = "private-linucb"
     linear_only: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        guarantee = central(privacy)
-        problem = Problem(
-            domain, whole("horizon", horizon), loss_range, guarantee, lipschitz=lipschitz, losses="linear"
-        )
-        self._features = UnitFeatures.of(domain)
+    def _planned(self, problem: Problem) -> Plan:
+        self._features = UnitFeatures.of(problem.domain)
         self._confidence = confidence(problem, self._features)
-        super().__init__(
-            domain,
-            horizon=problem.horizon,
-            loss_range=loss_range,
-            privacy=guarantee,
-            plan=_plan(problem, self._confidence),
-            losses="linear",
-            lipschitz=lipschitz,
-            seed=seed,
-            noise=noise,
-        )
+        return _plan(problem, self._confidence)
 
-    def _make_epoch(self, length: int, first: int, previous: Epoch | None) -> Epoch:
-        """Exchange how actions are found; how losses are noised and released stays `PrivateBandit`'s."""
-        epoch = super()._make_epoch(length, first, previous)
+    def _exchange(self, epoch: Epoch) -> None:
         assert isinstance(epoch.learner, NoisyOCO)
         total = epoch.learner.total
         assert isinstance(total, RunningTotal)
@@ -261,31 +232,19 @@ class PrivateLinUCB(PrivatelyPlanned):
             total=total.read_by(explorer.gradient),
         )
         epoch.exchange(explorer, explorer.learner)
-        return epoch
 
 
 def _plan(problem: Problem, found: ConfidencePlan) -> OwnPlan:
-    ceiling = problem.horizon * problem.width
     free = replace(found, length=0.0, ridge=(found.deviation / found.largest) ** 2)
     step = LossGrid(*problem.loss_range, bits=found.bits).step * DirectionGrid(bits=found.bits).step
-    return OwnPlan(
+    noise = ProbeNoise(found.bits, found.noise, found.noise.scale * step, found.noise.standard_deviation * step)
+    return own_plan(
+        problem,
+        TREE,
+        noise,
+        bounds=(found.bound, free.bound),
         name=PrivateLinUCB.name,
-        mechanism=TREE.name,
-        position="plain",
-        horizon=problem.horizon,
         batch_size=1,
-        step=1.0,
-        delay=0,
-        method="auto",
-        gap=1e-6 * problem.domain.diameter**2,
-        max_calls=10_000,
-        baseline=problem.middle,
-        bits=found.bits,
-        noise=found.noise,
-        noise_in_loss_units=found.noise.scale * step,
-        bound=min(found.bound, ceiling),
-        bound_without_privacy=min(free.bound, ceiling),
-        no_learning=ceiling,
         options=SphereOptions(radius=problem.domain.inner_radius / 2),  # to the planner: rounds that are vectors
         source="Shariff & Sheffet 2018",
         order="d sqrt(T) log(T) (1 + (d^(1/4)/sqrt(epsilon)))",
@@ -303,7 +262,7 @@ class _Counted(NamedTuple):
     rounds: int
 
 
-class Hopeful(Explorer):
+class Hopeful(Stateless):
     """Plays the most hopeful vertex, as many events as double det V; what it knows beside released sums is public."""
 
     learner: NoisyOCO
@@ -329,15 +288,9 @@ class Hopeful(Explorer):
         """Return the most hopeful vertex; the dual vector is -u."""
         plan = self._plan
         gram = self._counted.gram + plan.ridge * np.eye(len(dual))
-        inverse = np.linalg.inv(gram)
-        inverse = (inverse + inverse.T) / 2
-        theta, width = -inverse @ dual, plan.width(float(np.linalg.slogdet(gram / plan.ridge)[1]))
-        starts: Floats = np.empty((0, len(dual)))
-        if self._vertices is None:  # drawn from coins that everybody can draw again
-            around = np.random.default_rng(self._counted.events).standard_normal((_STARTS, len(dual)))
-            around /= np.linalg.norm(around, axis=1, keepdims=True)
-            starts = theta + width * around @ np.linalg.cholesky(inverse).T
-        return most_hopeful(self._features, self._vertices, theta, inverse, width, starts)[0]
+        width = plan.width(float(np.linalg.slogdet(gram / plan.ridge)[1]))
+        coins = np.random.default_rng(self._counted.events)  # which everybody can toss again
+        return optimistic(self._features, self._vertices, gram, -dual, width, coins)[0]
 
     def _before(self, passed: int) -> Iterator["VertexRound"]:
         """Yield the rounds that are begun, and not taken in, before the one after `passed` events."""
@@ -371,10 +324,6 @@ class Hopeful(Explorer):
         """Know no more than what `knowledge` returned."""
         self._counted = knowledge
 
-    def resume(self, point: Floats, record: Record) -> NoReturn:
-        """Refuse: baselines save no state."""
-        raise StateRefused("a baseline is for comparisons: it has no state to save")
-
 
 class VertexRound(Exploration):
     """One vertex for all events of a round."""
@@ -384,14 +333,14 @@ class VertexRound(Exploration):
         self.numbers, self.size = len(row), size
         self.gram: Floats = size * step**2 * np.outer(row, row).astype(np.float64)
 
-    def draw(self, coins: np.random.Generator, size: int) -> Draw:
-        """Return the next events."""
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events."""
         return Draw(np.tile(self._vertex, (size, 1)), None, Weighted(np.tile(self._row, (size, 1))))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
         """Return the round's own part of u."""
         return self._explorer.gradient(sums, weights)
 
-    def record(self) -> NoReturn:
-        """Refuse: baselines save no state."""
-        raise StateRefused("a baseline is for comparisons: it has no state to save")
+    def record(self) -> Record:
+        """Return nothing: baselines save no state."""
+        return {}

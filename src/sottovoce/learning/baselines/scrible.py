@@ -21,7 +21,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.domains import Ball
-from sottovoce.exploration import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
 
 __all__ = ["BallBarrier", "Scrible", "scrible_bound", "scrible_step"]
 
@@ -65,7 +65,7 @@ class Scrible(Explorer):
     --------
     >>> coins = np.random.default_rng(0)
     >>> rounds = Scrible(BallBarrier(Ball(3)), middle=0.5)
-    >>> draw = rounds.begin(np.array([0.0, 0.0, 0.9]), 0, 1, coins).draw(coins, 1)
+    >>> draw = rounds.begin(np.array([0.0, 0.0, 0.9]), 0, 1, coins).draw(coins, 0, 1)
     >>> Ball(3).contains(draw.actions[0])
     True
     """
@@ -96,7 +96,7 @@ class ScribleExploration(Exploration):
         self._rounds, self._point, self._direction = rounds, point, direction
         self._offset, self._weight = rounds.barrier.roots(point, direction)
 
-    def draw(self, coins: np.random.Generator, size: int) -> Draw:
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return the event."""
         action = self._point + self._rounds.barrier.domain.radius * self._offset
         one = np.ones(1, dtype=np.int64)

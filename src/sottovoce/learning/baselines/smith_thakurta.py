@@ -3,12 +3,12 @@
 from dataclasses import replace
 from typing import ClassVar
 
-from sottovoce._checks import whole
 from sottovoce.domains import Domain
-from sottovoce.learning.baselines.planned import PrivatelyPlanned, central
+from sottovoce.learning.baselines.planned import PrivatelyPlanned
 from sottovoce.learning.baselines.plans import least_bound_radius
-from sottovoce.learning.explorations.sphere import SphereDraft
-from sottovoce.learning.planning.problem import Problem
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sphere import SphereDraft
 from sottovoce.privacy import TREE, Guarantee, NoiseSource
 
 __all__ = ["SmithThakurta"]
@@ -62,17 +62,13 @@ class SmithThakurta(PrivatelyPlanned):
         noise: NoiseSource | None = None,
         radius_factor: float = 1.0,
     ) -> None:
-        problem = Problem(domain, whole("horizon", horizon), loss_range, central(privacy), lipschitz=lipschitz)
-        draft = SphereDraft.of(problem, problem.stage("plain"), 1, problem.domain.inner_radius / 2, TREE)
-        draft = replace(draft, noised=draft.finest())  # the same at every radius
-        radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound, radius_factor)
+        self._radius_factor = radius_factor
         super().__init__(
-            domain,
-            horizon=problem.horizon,
-            loss_range=loss_range,
-            privacy=privacy,
-            plan=replace(draft, name=self.name, radius=radius).finish(),
-            lipschitz=lipschitz,
-            seed=seed,
-            noise=noise,
+            domain, horizon=horizon, loss_range=loss_range, privacy=privacy, lipschitz=lipschitz, seed=seed, noise=noise
         )
+
+    def _planned(self, problem: Problem) -> Plan:
+        draft = SphereDraft(problem, problem.stage("plain"), 1, problem.domain.inner_radius / 2, TREE)
+        draft = replace(draft, noised=draft.finest())  # the same at every radius
+        radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound, self._radius_factor)
+        return replace(draft, name=self.name, radius=radius).finish()

@@ -1,26 +1,16 @@
 """Sajed & Sheffet: private successive elimination, for arms."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import whole
-from sottovoce.domains import Domain
-from sottovoce.learning.baselines._phases import (
-    Belief,
-    Phase,
-    PhasedAlgorithm,
-    PrivatelyPhased,
-    phased_plan,
-    pure,
-)
+from sottovoce.learning.baselines._phases import Belief, Phase, PhasedAlgorithm, PrivatelyPhased
 from sottovoce.learning.baselines._vertices import vertices_of
-from sottovoce.learning.explorations._probe_noise import probe_noise_of
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.privacy import Guarantee, NoiseSource
+from sottovoce.plans.problem import Problem
 
 __all__ = ["Elimination", "SuccessiveElimination"]
 
@@ -76,14 +66,19 @@ class Elimination(PhasedAlgorithm):
         pulls = min(self.epoch(number, len(active))[0], self.horizon)  # more than that is cut anyway
         return Belief(Phase(self.arms[active], np.full(len(active), pulls)), (number, active))
 
-    def bound(self) -> float:
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """What the plan says."""
+        return {"arms": len(self.arms), "first": f"{int(self.start().phase.counts[0]):,} pulls of each arm"}
+
+    def bound(self, horizon: int) -> float:
         """Bound the expected regret for every sequence of independent losses.
 
         With probability 1 - beta no estimate errs by more than h + c, at most D/4, so that the best arm stays and an
         arm that outlives epoch e is worse by less than 2^-e. While all |S| = K arms are left, the clock runs slowest
         and most events play other arms than the best: a share (K - 1)/K, at a cost of at most 2^(1-e) each.
         """
-        arms, left, cost, number = len(self.arms), self.horizon, 0.0, 1
+        arms, left, cost, number = len(self.arms), horizon, 0.0, 1
         while left:
             events = min(left, arms * self.epoch(number, arms)[0])
             cost += events * (arms - 1) / arms * 2.0 ** (1 - number)
@@ -126,33 +121,8 @@ class SuccessiveElimination(PrivatelyPhased):
     """
 
     name: ClassVar[str] = "successive-elimination"
-    linear_only: ClassVar[bool] = True
+    source: ClassVar[str] = "Sajed & Sheffet 2019"
+    order: ClassVar[str] = "sqrt(K T log T) + K log(T)/epsilon"
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        privacy: Guarantee,
-        lipschitz: float | None = None,
-        seed: int | None = None,
-        noise: NoiseSource | None = None,
-    ) -> None:
-        guarantee = pure(privacy, self.name)
-        problem = Problem(
-            domain, whole("horizon", horizon), loss_range, guarantee, lipschitz=lipschitz, losses="linear"
-        )
-        arms, scale = vertices_of(domain, self.name), probe_noise_of(problem).in_loss_units
-        algorithm = Elimination(arms, problem.horizon, problem.width, scale)
-        phase = algorithm.start().phase
-        plan = phased_plan(
-            problem,
-            phase=phase,
-            bounds=(algorithm.bound(), Elimination(arms, problem.horizon, problem.width, 0.0).bound()),
-            name=self.name,
-            source="Sajed & Sheffet 2019",
-            order="sqrt(K T log T) + K log(T)/epsilon",
-            parameters={"arms": len(arms), "first": f"{int(phase.counts[0]):,} pulls of each arm"},
-        )
-        super().__init__(problem, algorithm, plan, seed=seed, noise=noise)
+    def _algorithm_for(self, problem: Problem, scale: float) -> Elimination:
+        return Elimination(vertices_of(problem.domain, self.name), problem.horizon, problem.width, scale)

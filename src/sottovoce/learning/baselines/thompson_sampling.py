@@ -6,7 +6,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
 from sottovoce.learning.baselines._linear import Features
 from sottovoce.learning.baselines.base import Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
@@ -66,16 +65,8 @@ class ThompsonSampling(Baseline):
     name: ClassVar[str] = "thompson-sampling"
     linear_only: ClassVar[bool] = True
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        lipschitz: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
+    def _set_up(self) -> None:
+        domain = self.domain
         self._features, spread = Features(domain), self._problem.width / 4
         costs = np.random.default_rng(0).standard_normal((_DIRECTIONS, domain.dimension))
         rows = self._features(np.array([domain.extreme_point(cost) for cost in costs]))[:, :-1]
@@ -100,7 +91,7 @@ class ThompsonSampling(Baseline):
         half = np.linalg.solve(root, self._moment / variance)
         return np.asarray(np.linalg.solve(root.T, half), dtype=np.float64), np.asarray(root, dtype=np.float64)
 
-    def _begin(self, most: int) -> tuple[Floats, Any]:
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
         mean, root = self._posterior()
         largest = max(SAMPLES, _NUMBERS // self.domain.dimension)
         size = min(most, max(SAMPLES, math.ceil(GROWTH * self._learned)), largest)

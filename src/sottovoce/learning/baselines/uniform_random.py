@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
 from sottovoce.learning.baselines.base import COMPARISON, EVENTS, Baseline
 from sottovoce.learning.baselines.plans import BaselinePlan
 
@@ -34,19 +33,10 @@ class UniformRandom(Baseline):
     name: ClassVar[str] = "uniform-random"
     _why: ClassVar[str] = COMPARISON
 
-    def __init__(
-        self,
-        domain: Domain,
-        *,
-        horizon: int,
-        loss_range: tuple[float, float],
-        lipschitz: float | None = None,
-        seed: int | None = None,
-    ) -> None:
-        super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed)
+    def _set_up(self) -> None:
         self.plan = BaselinePlan(self.name, "never learns", self.horizon, self.horizon * self._problem.width, "T")
 
-    def _begin(self, most: int) -> tuple[Floats, Any]:
+    def _begin_round(self, most: int) -> tuple[Floats, Any]:
         costs = self._coins.standard_normal((min(most, EVENTS), self.domain.dimension))
         self.oracle_calls += len(costs)
         return np.stack([self.domain.extreme_point(cost) for cost in costs]), None

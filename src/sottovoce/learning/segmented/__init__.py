@@ -1,6 +1,5 @@
 """Decisions for several segments that learn from each other."""
 
-from sottovoce.learning.segmented.bandit import SegmentedBandit
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, SegmentGain
 
-__all__ = ["SegmentGain", "SegmentedBandit", "SegmentedRecommendation"]
+__all__ = ["SegmentGain", "SegmentedRecommendation"]

@@ -8,8 +8,8 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
-from sottovoce.exploration.posterior import Belief, Kinship, Segment, segment_text
 from sottovoce.learning.bandit.recommendation import Recommendation, in_names, recommended_by
+from sottovoce.models import Belief, Kinship, Segment, segment_text
 
 __all__ = ["SegmentGain", "SegmentedRecommendation", "for_all", "for_segment"]
 

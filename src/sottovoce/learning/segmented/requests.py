@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Integers
-from sottovoce.exploration.posterior import Segment, Segments
+from sottovoce.models import Segment, Segments
 
 __all__ = [
     "are_several",

@@ -64,6 +64,7 @@ NONE = Mechanism(
     noise=lambda guarantee, moves: None,
     open=lambda moves, sampler: ExactSum(moves.dimension),
     noised=False,
+    unasked=True,
 )
 
 LOCAL = Mechanism(
@@ -74,4 +75,5 @@ LOCAL = Mechanism(
     noise=lambda guarantee, moves: None,
     open=lambda moves, sampler: ExactSum(moves.dimension),
     noised=False,
+    unasked=True,
 )

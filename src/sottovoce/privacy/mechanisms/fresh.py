@@ -116,4 +116,5 @@ FRESH = Mechanism(
     noise=_noise,
     open=lambda moves, sampler: FreshSums(moves.dimension, sampler),
     variances=lambda length: (float, (length + 1) / 2, float(length)),
+    unasked=True,
 )

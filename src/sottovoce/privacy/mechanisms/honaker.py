@@ -164,4 +164,5 @@ HONAKER = Mechanism(
     open=lambda moves, sampler: HonakerSums(moves.length, moves.dimension, sampler),
     variances=lambda length: node_variances(length, node_variance),
     reach=honaker_levels,
+    unasked=True,
 )

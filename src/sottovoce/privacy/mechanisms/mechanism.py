@@ -79,6 +79,8 @@ class Mechanism:
         Whether it adds noise at all.
     options
         Names of the choices of a plan that are its own.
+    unasked
+        Whether plans may take it though nobody asked for it by name. One that does not say so is never taken.
     """
 
     name: str
@@ -94,6 +96,7 @@ class Mechanism:
     headroom: int = 1
     noised: bool = True
     options: tuple[str, ...] = ()
+    unasked: bool = False
 
     def serves(self, guarantee: Guarantee) -> bool:
         """Whether it keeps guarantees of this kind.

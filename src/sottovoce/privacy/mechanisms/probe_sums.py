@@ -129,4 +129,5 @@ PROBE_SUMS = Mechanism(
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=_noise,  # by what one loss moves its number: all else about a round does not matter
     open=lambda moves, sampler: ProbeSums(sampler),
+    unasked=True,
 )

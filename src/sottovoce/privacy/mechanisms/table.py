@@ -72,7 +72,7 @@ def mechanism_for(guarantee: Guarantee, wanted: Mechanism) -> Mechanism:
     >>> mechanism_for(PureDP(1.0), TREE), mechanism_for(LocalDP(1.0), TREE)
     (Mechanism('tree'), Mechanism('local'))
     """
-    plain = (one for one in MECHANISMS.values() if not one.noised and one.serves(guarantee))
+    plain = (one for one in MECHANISMS.values() if one.unasked and not one.noised and one.serves(guarantee))
     return next(plain, wanted)
 
 

@@ -198,4 +198,5 @@ TOEPLITZ = Mechanism(
     moved_in_all=_moved_in_all,
     scale_bits=_bits,
     headroom=4,  # its buffers hold up to 2^60, where trees hold 2^61
+    unasked=True,
 )

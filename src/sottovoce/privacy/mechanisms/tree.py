@@ -238,4 +238,5 @@ TREE = Mechanism(
     variances=_variances,
     reach=lambda length: max(1, levels(length + 1)),
     options=("padding",),
+    unasked=True,
 )

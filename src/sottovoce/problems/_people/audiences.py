@@ -7,7 +7,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import number
 from sottovoce.domains import Hypersimplex
-from sottovoce.exploration.posterior import Segments
+from sottovoce.models import Segments
 from sottovoce.simulation import LinearLosses, SegmentedEnvironment, power_law
 
 __all__ = ["Audiences"]

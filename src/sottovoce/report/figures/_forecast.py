@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from sottovoce._arrays import Floats
-from sottovoce.learning.planning.forecast import Curve, Forecast, Spread, percent
-from sottovoce.learning.planning.outlook import Outlook
+from sottovoce.plans.forecast import Curve, Forecast, Spread, percent
+from sottovoce.plans.outlook import Outlook
 from sottovoce.rehearsal import Prices
 from sottovoce.report import _palette
 from sottovoce.report.figures._canvas import GREY, canvas, plain, short_ticks

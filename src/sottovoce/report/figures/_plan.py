@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from sottovoce._arrays import Floats
-from sottovoce.learning.planning.outlook import Outlook
+from sottovoce.plans.outlook import Outlook
 from sottovoce.rehearsal import Prices
 from sottovoce.report import _palette
 from sottovoce.report.figures._canvas import GREY, NEVER, canvas, plain, short_ticks
@@ -32,7 +32,7 @@ def plan_figure(
     Parameters
     ----------
     outlook
-        What to draw (see `sottovoce.learning.planning.outlook.outlook`).
+        What to draw (see `sottovoce.plans.outlook.outlook`).
     path
         The kind of image follows from its ending, such as ``.png``.
     title
@@ -48,8 +48,8 @@ def plan_figure(
     Examples
     --------
     >>> import pathlib, tempfile, sottovoce as sv
-    >>> from sottovoce.learning.planning.outlook import outlook
-    >>> from sottovoce.learning.planning.problem import Problem
+    >>> from sottovoce.plans.outlook import outlook
+    >>> from sottovoce.plans.problem import Problem
     >>> found = outlook(Problem(sv.domains.Ball(3), 100_000, (0.0, 1.0), sv.PureDP(epsilon=1.0)), points=3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     plan_figure(found, pathlib.Path(folder) / "plan.png").name

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
 from sottovoce.domains.naming import in_words, label_text
-from sottovoce.exploration.posterior import Posterior
+from sottovoce.models import Posterior
 from sottovoce.report._numbers import significant
 from sottovoce.report.html._charts import shortened
 from sottovoce.report.html._layout import laid_out

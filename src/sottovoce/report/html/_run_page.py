@@ -7,9 +7,9 @@ from typing import Any
 
 from sottovoce._arrays import Vector
 from sottovoce.experiments.grouping import gather
-from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.models import Posterior
 from sottovoce.problems import DecisionProblem
 from sottovoce.report._numbers import significant
 from sottovoce.report._promises import Promise, Rows, plan_rows, promise_of_run, statement_rows

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Vector
-from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.models import Posterior
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
@@ -79,7 +79,7 @@ def tiles_of(entries: list[ShownRun]) -> list[Tile]:
                     "the regret without privacy, in one run each",
                 ),
             )
-    if first.plan is not None and not math.isnan(first.predicted):
+    if first.plan is not None and math.isfinite(first.predicted):
         tiles.append(_bound_tile(first, first.plan.order_only))
     return tiles
 
@@ -190,7 +190,7 @@ def table_of(entries: list[ShownRun]) -> Table:
 
 def predictions_of(entries: list[ShownRun]) -> Any:
     """Return what plans said against what happened; None if none said anything."""
-    told = [one for one in entries if one.plan is not None and not math.isnan(one.predicted)]
+    told = [one for one in entries if one.plan is not None and math.isfinite(one.predicted)]
     if not told:
         return None
     rows = tuple(

@@ -11,8 +11,8 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers, Mask
 from sottovoce.domains.naming import label_text
-from sottovoce.exploration.posterior import Segment, segment_text
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
+from sottovoce.models import Segment, segment_text
 from sottovoce.report._numbers import joined, significant
 from sottovoce.report.html._forest import Interval, forest
 from sottovoce.report.html._pieces import Chart, Table, TableCell, heads, number, text

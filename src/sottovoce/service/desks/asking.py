@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +33,8 @@ class AskOrder:
         If it may be repeated: under which key.
     segment, segments
         Whom all of it is for; or, of a block, one for each action. None where there are no segments.
+    round
+        Whether no more than the rest of the current round is wanted.
     """
 
     size: int | None = None
@@ -39,11 +42,12 @@ class AskOrder:
     request: Request | None = None
     segment: Any = None
     segments: Any = None
+    round: bool = False
 
     @property
     def asks(self) -> str:
         """What a repetition has to ask for again."""
-        asked = f"{'one' if self.size is None else self.size} {self.layout}"
+        asked = f"{'one' if self.size is None else self.size} {self.layout}{' of a round' if self.round else ''}"
         if self.whom is None:
             return asked
         whom = json.dumps([self.segment, self.segments], sort_keys=True).encode()
@@ -117,31 +121,16 @@ def _kept(
 
 def _made(study: Study, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
     """Ask for actions: a block for all who want a single one, and one for each who wants a block."""
-    refused = [_refusal(study, order) for order in orders]
-    singles = [one for one, problem in zip(orders, refused, strict=True) if one.size is None and problem is None]
-    shared = iter(_singles(study, [order.whom for order in singles]))
-    return [
-        _answer(study, order, shared) if problem is None else problem
-        for order, problem in zip(orders, refused, strict=True)
-    ]
-
-
-def _refusal(study: Study, order: AskOrder) -> Problem | None:
-    """Refuse an order that says whom it is for where there are no segments, or does not where there are."""
-    has_segments = study.segments is not None
-    if has_segments == (order.whom is not None):
-        return None
-    if has_segments:
-        return Problem("malformed", "The study has segments: segment must say whom the action is for.")
-    return Problem("malformed", "The study has no segments: leave out segment and segments.")
+    shared = iter(_singles(study, [order.whom for order in orders if order.size is None]))
+    return [_answer(study, order, shared) for order in orders]
 
 
 def _singles(study: Study, whom: list[Any]) -> list[Action | Exception]:
     if len(whom) > 1:
-        try:
-            return list(study.ask(len(whom)) if study.segments is None else study.ask(len(whom), segment=whom))
-        except (HorizonReached, UnknownSegment):  # there may be enough for some, and others may name theirs
-            pass
+        anybody = all(one is None for one in whom)
+        # There may be enough for some; others may name theirs, or should not have.
+        with suppress(HorizonReached, UnknownSegment, TypeError, ValueError):
+            return list(study.ask(len(whom), segment=None if anybody else whom))
     return [_attempt(study, segment) for segment in whom]
 
 
@@ -159,9 +148,13 @@ def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
             if isinstance(action, Exception):
                 return action
             return Answer(single_answer(action, order.layout), ids=(action.id,))
-        if order.layout == "dense" and order.size * study.domain.dimension > _MOST_NUMBERS:
+        most = _MOST_NUMBERS // study.domain.dimension if order.layout == "dense" else order.size
+        if order.round:
+            actions = study.ask_round(max(1, min(order.size, most)), segment=order.whom)
+        elif order.size > most:
             return Problem("too-large", 'Ask for fewer actions, or for their numbers as "x": "sparse" or "none".')
-        actions = study.ask(order.size, segment=order.whom)
+        else:
+            actions = study.ask(order.size, segment=order.whom)
         return Answer(block_answer(actions, order.layout), ids=tuple(actions.ids.tolist()))
     except Exception as problem:
         return problem

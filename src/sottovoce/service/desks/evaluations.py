@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
-from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
+from sottovoce.evaluations import PrivateEvaluations
+from sottovoce.rounds.stored import book_name
 from sottovoce.service.settings import Settings
-from sottovoce.studies.opening.names import study_name
 
 __all__ = ["OpenEvaluations"]
 
@@ -22,7 +22,7 @@ Found = TypeVar("Found")
 
 @dataclass(eq=False)
 class _Opened:
-    evaluations: StoredEvaluations
+    evaluations: PrivateEvaluations
     users: int = 0
 
 
@@ -41,7 +41,7 @@ class OpenEvaluations:
         self._opening: dict[str, asyncio.Task[_Opened]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    async def use(self, name: str, function: Callable[[StoredEvaluations], Found]) -> Found:
+    async def use(self, name: str, function: Callable[[PrivateEvaluations], Found]) -> Found:
         """Return what a function says of evaluations, which are opened if need be; it runs in a thread."""
         mine = await self._opened(name)
         mine.users += 1
@@ -80,13 +80,13 @@ class OpenEvaluations:
         await asyncio.gather(*(asyncio.to_thread(one.evaluations.close) for one in opened), *self._closing)
 
 
-def _open(settings: Settings, name: str) -> StoredEvaluations:
+def _open(settings: Settings, name: str) -> PrivateEvaluations:
     """Open evaluations, to whom repeating a call does no harm."""
     with suppress(ValueError):  # which repeats the name
-        study_name(name)
+        book_name(name)
         if settings.simulated is not None:
             with suppress(ConfigurationMismatch):  # their noise is real, or it is a study
-                return open_evaluations(settings.storage, name=name, repeat="ignore", noise=settings.noise)
+                return PrivateEvaluations(storage=settings.storage, name=name, repeat="ignore", noise=settings.noise)
         with suppress(ConfigurationMismatch):  # it is the name of a study
-            return open_evaluations(settings.storage, name=name, repeat="ignore")
+            return PrivateEvaluations(storage=settings.storage, name=name, repeat="ignore")
     raise StudyNotFound("there are no evaluations of this name")

@@ -5,13 +5,13 @@ from collections import OrderedDict
 from contextlib import suppress
 
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
+from sottovoce.privacy.noise import WithheldNoise
+from sottovoce.rounds.stored import book_name
 from sottovoce.service.desks.desk import Desk
 from sottovoce.service.desks.requests import Requests
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
 from sottovoce.studies import Study
-from sottovoce.studies.opening.names import study_name
-from sottovoce.studies.opening.withheld import WithheldNoise
 
 __all__ = ["Desks"]
 
@@ -86,7 +86,7 @@ def open_study(settings: Settings, name: str) -> tuple[Study, StateRefused | Non
     Return it, and why it can only be looked at.
     """
     try:
-        study_name(name)
+        book_name(name)
     except ValueError:  # which repeats the name, and is not what a loss is refused for
         name = ""
     if not name:

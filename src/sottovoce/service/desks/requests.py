@@ -4,14 +4,19 @@ import hashlib
 import time
 import zlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from sottovoce.service.store import ServiceStore
+from sottovoce.service.store import Run, ServiceStore
 
 __all__ = ["KEPT_SECONDS", "Known", "Request", "Requests"]
 
 KEPT_SECONDS = 24 * 3600.0
 _PRUNE_SECONDS = 600.0
+_FIND = "SELECT asks, answer FROM sottovoce_service_requests WHERE study = ? AND client = ? AND request = ?"
+_KEEP = (
+    "INSERT INTO sottovoce_service_requests (study, client, request, asks, answer, at)"
+    " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (study, client, request) DO NOTHING RETURNING at"
+)
 
 
 class Request(NamedTuple):
@@ -49,40 +54,28 @@ class Requests:
 
     def find(self, requests: Sequence[Request]) -> dict[Request, Known]:
         """Return the answers of those that were made before."""
-        statement = self._store.sql(
-            "SELECT asks, answer FROM sottovoce_service_requests WHERE study = ? AND client = ? AND request = ?"
-        )
 
-        def find(raw: Any) -> dict[Request, Known]:
+        def find(run: Run) -> dict[Request, Known]:
             found: dict[Request, Known] = {}
             for one in requests:
-                row = raw.execute(statement, (one.study, one.client, one.digest)).fetchone()
-                if row is not None:
-                    found[one] = Known(str(row[0]), zlib.decompress(bytes(row[1])))
+                for asks, answer in run(_FIND, one.study, one.client, one.digest):
+                    found[one] = Known(asks, zlib.decompress(answer))
             return found
 
         return self._store.transaction(find)
 
     def keep(self, answers: Sequence[tuple[Request, bytes]]) -> dict[Request, Known]:
         """Put answers on record; return those that another process has answered first, and how."""
-        statement = self._store.sql(
-            "INSERT INTO sottovoce_service_requests (study, client, request, asks, answer, at)"
-            " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (study, client, request) DO NOTHING"
-        )
         now = time.time()
 
-        def keep(raw: Any) -> list[Request]:
+        def keep(run: Run) -> list[Request]:
             beaten: list[Request] = []
             # In one order for all: workers that answer the same requests would else wait for each other in a circle.
             for one, body in sorted(answers):
-                made = raw.execute(
-                    statement, (one.study, one.client, one.digest, one.asks, zlib.compress(body, 1), now)
-                )
-                if not made.rowcount:
+                if not run(_KEEP, one.study, one.client, one.digest, one.asks, zlib.compress(body, 1), now):
                     beaten.append(one)
             if now - self._pruned > _PRUNE_SECONDS:
-                old = self._store.sql("DELETE FROM sottovoce_service_requests WHERE at < ?")
-                raw.execute(old, (now - KEPT_SECONDS,))
+                run("DELETE FROM sottovoce_service_requests WHERE at < ?", now - KEPT_SECONDS)
                 self._pruned = now
             return beaten
 

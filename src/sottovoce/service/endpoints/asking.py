@@ -41,14 +41,17 @@ Segment = Named | Annotated[list[Named], Field(max_length=_MOST_FACTORS)] | dict
 class Ask(Body):
     """What is asked for: one action, or a block of `size`; `x` says how their numbers are written.
 
+    With `round`: the rest of the current round, or `size` of it at most.
+
     Of a study with segments: `segment`, whom all of it is for, a name or a level of each factor; or `segments`, one for
     each action of a block.
     """
 
     size: Annotated[int, Field(ge=1)] | None = None
     x: Layout = "dense"
+    round: bool = False
     segment: Segment | None = None
-    segments: Annotated[list[Segment], Field(min_length=1)] | None = None
+    segments: list[Segment] | None = None
 
 
 _ASK: TypeAdapter[Ask] = TypeAdapter(Ask)
@@ -75,7 +78,7 @@ def asking_routes(context: Context) -> APIRouter:
     """Return the route by which actions are asked for."""
     router = APIRouter()
     about: dict[str, Any] = documented(
-        "Hand out the next action, or a block of them.",
+        "Hand out the next action, a block of them, or the rest of a round.",
         reads={"application/json": Ask.model_json_schema()},
         needed=False,
         answers=_ANSWERS,
@@ -100,7 +103,7 @@ def asking_routes(context: Context) -> APIRouter:
             order = replace(order, request=repeatable(name, client, key, order.asks))
         desk = await context.desks.desk(name)
         answer = await desk.ask(order)
-        context.metrics.count_events("asked", 0 if answer.replayed else order.size or 1)
+        context.metrics.count_events("asked", len(answer.ids))
         headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
         return Response(answer.body, headers=headers, media_type="application/json")
 
@@ -111,14 +114,14 @@ def _order(wanted: Ask, largest: int) -> AskOrder:
     """Return what is asked for; refuse what contradicts itself, and what is too much."""
     size, several = wanted.size, wanted.segments
     if several is not None:
-        if wanted.segment is not None or size not in (None, len(several)):
-            raise Problem(
-                "malformed", "segments are one for each action: without segment, and size as many, if at all."
-            )
-        size = len(several)
-    if size is not None and size > largest:
+        if wanted.segment is not None:
+            raise Problem("malformed", "segments are one for each action: without segment.")
+        size = size if wanted.round else size or len(several) or None
+    if (size or len(several or ())) > largest:
         raise Problem("too-large", f"size must be at most {largest}.")
-    return AskOrder(size, wanted.x, segment=wanted.segment, segments=several)
+    if wanted.round:
+        size = size or largest
+    return AskOrder(size, wanted.x, segment=wanted.segment, segments=several, round=wanted.round)
 
 
 def repeatable(name: str, client: Any, key: str, asks: str) -> Repeatable:

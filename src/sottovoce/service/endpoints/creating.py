@@ -15,8 +15,8 @@ from starlette.responses import Response
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.experiments.wishes import guarantee_of, labelled, written_domain
-from sottovoce.exploration.posterior import Segments
-from sottovoce.learning.options import DecisionFacts
+from sottovoce.models import Segments
+from sottovoce.plans.options import DecisionFacts
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._documented import documented
 from sottovoce.service.endpoints._reading import Body, let_in, read_body

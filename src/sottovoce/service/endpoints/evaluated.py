@@ -11,8 +11,8 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.evaluations.evaluation import Evaluation
-from sottovoce.evaluations.stored import StoredEvaluations
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints._documented import NAME, documented, parameter
 from sottovoce.service.endpoints._reading import let_in, read_body, study_of
@@ -83,7 +83,7 @@ def _tell(router: APIRouter, context: Context) -> None:
 
 
 def _look(router: APIRouter, context: Context) -> None:
-    looks: dict[str, tuple[str, tuple[str, ...], Callable[[StoredEvaluations], Any]]] = {
+    looks: dict[str, tuple[str, tuple[str, ...], Callable[[PrivateEvaluations], Any]]] = {
         "status": ("Where evaluations stand: what they were created with, and which are open.", ("read",), _status),
         "results": ("All that was released, in the order in which it was.", ("read",), _results),
         "channel": ("The channel by which owners privatise their losses.", ("ask", "tell", "read"), _channel),
@@ -121,7 +121,7 @@ def _add_look(
     what: str,
     words: str,
     roles: tuple[str, ...],
-    look: Callable[[StoredEvaluations], Any],
+    look: Callable[[PrivateEvaluations], Any],
 ) -> None:
     about = documented(words, answers=_OBJECT, problems=(*WRONG, "no-channel"), parameters=(NAME,))
 
@@ -132,16 +132,16 @@ def _add_look(
         return json_response(await context.evaluations.use(name, look))
 
 
-def _status(evaluations: StoredEvaluations) -> dict[str, Any]:
+def _status(evaluations: PrivateEvaluations) -> dict[str, Any]:
     found = evaluations.export()
     return {name: found[name] for name in _SHOWN}
 
 
-def _results(evaluations: StoredEvaluations) -> dict[str, Any]:
+def _results(evaluations: PrivateEvaluations) -> dict[str, Any]:
     return {"results": [one.to_dict() for one in evaluations.results]}
 
 
-def _channel(evaluations: StoredEvaluations) -> dict[str, Any]:
+def _channel(evaluations: PrivateEvaluations) -> dict[str, Any]:
     if evaluations.channel is None:
         raise Problem("no-channel")
     found: dict[str, Any] = evaluations.channel.to_dict()

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from sottovoce.errors import HorizonReached
-from sottovoce.evaluations.stored import StoredEvaluations, open_evaluations
+from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.service.context import Context
 from sottovoce.service.desks.requests import Request as Repeatable
 from sottovoce.service.endpoints._documented import NAME, documented
@@ -29,13 +29,14 @@ _MOST = 2**53
 
 
 class CreateEvaluations(Body):
-    """What `open_evaluations` takes to create evaluations."""
+    """What `PrivateEvaluations` takes to create evaluations."""
 
     name: str
     privacy: Privacy
     loss_range: Annotated[list[float], Field(min_length=2, max_length=2, default_factory=lambda: [0.0, 1.0])]
     channel: Literal["one-bit", "laplace"] = "one-bit"
     patience: int | Literal["auto"] | None = "auto"
+    variance: bool = False
     seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
 
 
@@ -103,13 +104,14 @@ def _create(router: APIRouter, context: Context) -> None:
 
 
 def _created(settings: Settings, wish: CreateEvaluations) -> dict[str, Any]:
-    with open_evaluations(
-        settings.storage,
+    with PrivateEvaluations(
+        storage=settings.storage,
         name=wish.name,
         loss_range=(wish.loss_range[0], wish.loss_range[1]),
         privacy=guarantee_in(wish.privacy),
         channel=wish.channel,
         patience=wish.patience,
+        variance=wish.variance,
         seed=wish.seed,
         noise=settings.noise,
     ) as made:
@@ -131,7 +133,7 @@ def _open(router: APIRouter, context: Context) -> None:
         client = await let_in(context, request, "admin", name)
         wish = await read_body(request, _OPEN)
 
-        def begin(evaluations: StoredEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
+        def begin(evaluations: PrivateEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
             one = evaluations.open(events=wish.events)
             return {"number": one.number, "events": one.events}, one.abandon
 
@@ -156,7 +158,7 @@ def _assign(router: APIRouter, context: Context) -> None:
         if wish.size is not None and wish.size > context.settings.largest_block:
             raise Problem("too-large", f"size must be at most {context.settings.largest_block}.")
 
-        def hand_out(evaluations: StoredEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
+        def hand_out(evaluations: PrivateEvaluations) -> tuple[dict[str, Any], Callable[[], Any]]:
             people = _assigned(evaluations, wish)
             answer = people[0] if wish.size is None else {"assigned": people}
             return answer, lambda: evaluations.forget([one["id"] for one in people])
@@ -166,7 +168,7 @@ def _assign(router: APIRouter, context: Context) -> None:
         return answer
 
 
-def _assigned(evaluations: StoredEvaluations, wish: Assign) -> list[dict[str, Any]]:
+def _assigned(evaluations: PrivateEvaluations, wish: Assign) -> list[dict[str, Any]]:
     count = wish.size or 1
     with suppress(HorizonReached):  # whose words repeat what was asked for
         if wish.number is None:
@@ -182,13 +184,13 @@ async def _once(
     name: str,
     client: Any,
     asks: str,
-    make: Callable[[StoredEvaluations], tuple[dict[str, Any], Callable[[], Any]]],
+    make: Callable[[PrivateEvaluations], tuple[dict[str, Any], Callable[[], Any]]],
 ) -> Response:
     """Answer a request, and a repetition of it as it was answered before; what was made in vain is undone."""
     key = request.headers.get(KEY)
     again = None if key is None else repeatable(name, client, key, asks)
 
-    def answer(evaluations: StoredEvaluations) -> tuple[bytes, bool]:
+    def answer(evaluations: PrivateEvaluations) -> tuple[bytes, bool]:
         known = {} if again is None else context.requests.find([again])
         if again is None or again not in known:
             made, undo = make(evaluations)
@@ -230,7 +232,7 @@ def _end(router: APIRouter, context: Context, what: str, end: Callable[[Any], No
         await let_in(context, request, "admin", name)
         wish = await read_body(request, _WHICH)
 
-        def carry_out(evaluations: StoredEvaluations) -> dict[str, Any]:
+        def carry_out(evaluations: PrivateEvaluations) -> dict[str, Any]:
             one = evaluations.evaluation(wish.number)
             try:
                 end(one)

@@ -1,5 +1,6 @@
 """What a study shows of itself over HTTP: counts, plans, and released values; never a loss."""
 
+import base64
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
@@ -9,14 +10,17 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from sottovoce._records import pack
 from sottovoce.domains.naming import as_plain
+from sottovoce.domains.specification import specify
 from sottovoce.errors import StateRefused
 from sottovoce.learning.segmented.requests import segment_in_words
+from sottovoce.models import Posterior
 from sottovoce.service.context import ANY, Context
 from sottovoce.service.endpoints._documented import NAME, documented, parameter
 from sottovoce.service.endpoints._reading import study_of
 from sottovoce.service.problem_documents import Problem
-from sottovoce.studies import SegmentedStudy, Study, export_lines
+from sottovoce.studies import Study, export_lines
 
 __all__ = ["looking_routes"]
 
@@ -36,7 +40,7 @@ def looking_routes(context: Context) -> APIRouter:
     router = APIRouter()
     _list(router, context)
     for name, (words, look) in _LOOKS.items():
-        _look(router, context, name, words, look)
+        _look(router, context, name, words, look, by_segment=name in _BY_SEGMENT)
     _channel(router, context)
     _outstanding(router, context)
     _export(router, context)
@@ -53,8 +57,9 @@ def _list(router: APIRouter, context: Context) -> None:
         return _json({"studies": [one.to_dict() for one in entries if key.study in (None, one.name)]})
 
 
-def _look(router: APIRouter, context: Context, what: str, words: str, look: Callable[[Study], Any]) -> None:
-    by_segment = what in _BY_SEGMENT
+def _look(
+    router: APIRouter, context: Context, what: str, words: str, look: Callable[..., Any], *, by_segment: bool
+) -> None:
     problems = ("study-not-found", "state-refused", "malformed", *(("unknown-segment",) if by_segment else ()))
     parameters = (NAME, *((_SEGMENT,) if by_segment else ()))
     about = documented(words, answers=_OBJECT, problems=problems, parameters=parameters)
@@ -64,16 +69,14 @@ def _look(router: APIRouter, context: Context, what: str, words: str, look: Call
         name = study_of(request)
         await context.gate(request, "read", name)
         said = request.query_params.get("segment")
-        if not by_segment or said is None:
+        if not by_segment:
             return _json(await context.look(name, look))
-        return _json(await context.look(name, lambda study: _BY_SEGMENT[what](study, _segment_of(study, said))))
+        return _json(await context.look(name, lambda study: look(study, _segment_of(study, said))))
 
 
-def _segment_of(study: Study, said: str) -> Any:
-    """Return the segment that a query names."""
-    if not isinstance(study, SegmentedStudy) or study.segments is None:
-        raise Problem("malformed", "The study has no segments: leave out segment.")
-    return segment_in_words(study.segments, said, study.sizes)
+def _segment_of(study: Study, said: str | None) -> Any:
+    """Return the segment that a query names; a study without segments refuses any itself."""
+    return said if said is None or study.segments is None else segment_in_words(study.segments, said, study.sizes)
 
 
 def _channel(router: APIRouter, context: Context) -> None:
@@ -129,14 +132,20 @@ def _export(router: APIRouter, context: Context) -> None:
         return StreamingResponse(lines(), media_type="application/x-ndjson")
 
 
-def _posterior(study: Study, segment: Any = None) -> dict[str, Any]:
-    """Return what is believed of each coordinate; the whole posterior is saved where studies are stored."""
-    if segment is None and study.segments is not None:
-        raise Problem("malformed", "The study has segments: segment must say of whom.")
+def _believed(study: Study, segment: Any) -> Posterior:
     try:
-        known = study.posterior(segment=segment)
-    except ValueError as refused:  # its plan has no model, or nothing was asked
+        return study.posterior(segment=segment)
+    except ValueError as refused:  # its plan has no model
         raise StateRefused(str(refused)) from None
+
+
+def _saved_posterior(study: Study, segment: Any) -> dict[str, str]:
+    return {"record": base64.b64encode(pack(_believed(study, segment).to_record())).decode()}
+
+
+def _posterior(study: Study, segment: Any) -> dict[str, Any]:
+    """Return what is believed of each coordinate."""
+    known = _believed(study, segment)
     return {
         "model": known.model,
         "rounds": known.rounds,
@@ -150,6 +159,24 @@ def _posterior(study: Study, segment: Any = None) -> dict[str, Any]:
         "level": float(known.level),
         "curvature": float(known.curvature),
         "misfit": known.misfit.to_dict(),
+    }
+
+
+def _misfit(study: Study, segment: Any) -> dict[str, Any]:
+    found = study.misfit(segment=segment)
+    return {"misfit": None if found is None else found.to_dict()}
+
+
+def _definition(study: Study) -> dict[str, Any]:
+    """Return what a study was made with; no domain, if it holds functions that cannot be written down."""
+    segments = None if study.segments is None else study.segments.to_record()
+    if segments is not None and "features" in segments:
+        segments["features"] = segments["features"].tolist()
+    return {
+        "domain": specify(study.domain),
+        "segments": segments,
+        "horizon": study.horizon,
+        "loss_range": list(study.loss_range),
     }
 
 
@@ -178,18 +205,22 @@ def _outstanding_of(study: Study, limit: int) -> dict[str, Any]:
     }
 
 
-_LOOKS: dict[str, tuple[str, Callable[[Study], Any]]] = {
-    "status": ("Where the study stands: counts and released values.", lambda study: study.status().to_dict()),
-    "recommend": ("The decision to take home, and how sure it is.", lambda study: study.recommend().to_dict()),
-    "plan": ("The plan in force.", lambda study: study.plan.to_dict()),
+_BY_SEGMENT: dict[str, tuple[str, Callable[[Study, Any], Any]]] = {
+    "recommend": (
+        "The decision to take home, and how sure it is.",
+        lambda study, segment: study.recommend(segment=segment).to_dict(),
+    ),
     "posterior": ("What is believed of the losses, with its uncertainty.", _posterior),
-    "statement": ("What is promised, to whom, against whom, what is spent, what is not covered.", _statement),
+    "saved-posterior": ("All that is believed, in base64: a prior for another study.", _saved_posterior),
+    "misfit": ("How well what was released fits the model of the losses; null without one.", _misfit),
 }
-
-
-_BY_SEGMENT: dict[str, Callable[[Study, Any], Any]] = {
-    "recommend": lambda study, segment: study.recommend(segment=segment).to_dict(),
-    "posterior": _posterior,
+_LOOKS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "status": ("Where the study stands: counts and released values.", lambda study: study.status().to_dict()),
+    "definition": ("What the study was created with: set, segments, horizon, range of losses.", _definition),
+    "plan": ("The plan in force.", lambda study: study.plan.to_dict()),
+    "privacy": ("The promise as plain data, with its argument.", lambda study: study.privacy.to_dict()),
+    "statement": ("What is promised, to whom, against whom, what is spent, what is not covered.", _statement),
+    **_BY_SEGMENT,
 }
 
 

@@ -1,10 +1,9 @@
 """Logins of the dashboard: a cookie stands for a key, and is stored as a hash."""
 
 import secrets
-from typing import Any
 
 from sottovoce.service.keys.key import Key, secret_hash
-from sottovoce.service.store import ServiceStore
+from sottovoce.service.store import Run, ServiceStore
 
 __all__ = ["close_session", "end_sessions", "open_session", "session_owner"]
 
@@ -27,10 +26,10 @@ def open_session(store: ServiceStore, key: Key, now: float) -> str:
     cookie = secrets.token_urlsafe(32)
     end = now + SECONDS if key.expires is None else min(now + SECONDS, key.expires)
 
-    def insert(raw: Any) -> None:
-        raw.execute(store.sql(_OVER), (now,))
-        raw.execute(store.sql(_INSERT), (secret_hash(cookie), key.id, end))
-        raw.execute(store.sql(_TOO_MANY), (key.id, _OPEN_AT_ONCE))
+    def insert(run: Run) -> None:
+        run(_OVER, now)
+        run(_INSERT, secret_hash(cookie), key.id, end)
+        run(_TOO_MANY, key.id, _OPEN_AT_ONCE)
 
     store.transaction(insert)
     return cookie
@@ -38,15 +37,15 @@ def open_session(store: ServiceStore, key: Key, now: float) -> str:
 
 def session_owner(store: ServiceStore, cookie: str, now: float) -> str | None:
     """Return the id of the key that a cookie stands for."""
-    row = store.reading(lambda raw: raw.execute(store.sql(_FIND), (secret_hash(cookie),)).fetchone())
-    return row[0] if row is not None and now < row[1] else None
+    found = store.read(_FIND, secret_hash(cookie))
+    return str(found[0][0]) if found and now < found[0][1] else None
 
 
 def close_session(store: ServiceStore, cookie: str) -> None:
     """Forget a cookie."""
-    store.transaction(lambda raw: raw.execute(store.sql(_CLOSE), (secret_hash(cookie),)))
+    store.transaction(lambda run: run(_CLOSE, secret_hash(cookie)))
 
 
-def end_sessions(store: ServiceStore, raw: Any, key: str) -> None:
+def end_sessions(run: Run, key: str) -> None:
     """Forget all cookies of a key, within a transaction."""
-    raw.execute(store.sql(_OF_KEY), (key,))
+    run(_OF_KEY, key)

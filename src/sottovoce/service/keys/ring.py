@@ -7,15 +7,16 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sottovoce._checks import number
 from sottovoce.errors import StorageError
+from sottovoce.rounds.stored import book_name
+from sottovoce.rounds.stores.sql.database import Row
 from sottovoce.service.fresh_reads import FreshReads
 from sottovoce.service.keys._sessions import close_session, end_sessions, open_session, session_owner
 from sottovoce.service.keys.key import ROLES, Key, id_and_secret, new_text, secret_hash
-from sottovoce.service.store import ServiceStore
-from sottovoce.studies.opening.names import study_name
+from sottovoce.service.store import Run, ServiceStore
 
 __all__ = ["KeyRing"]
 
@@ -101,7 +102,7 @@ class KeyRing:
         """
         wanted = _checked_roles(roles)
         if study is not None:
-            study_name(study)
+            book_name(study)
         now = self._clock()
         end = None if expires is None else now + number("expires", expires, above=0)
         rate = None if rate is None else number("rate", rate, above=0)
@@ -110,16 +111,16 @@ class KeyRing:
         key = Key(public, wanted, study, now, end, None, _checked_note(note), rate)
         row = (key.id, secret_hash(secret), ",".join(sorted(wanted)), study, now, end, None, key.note, rate)
 
-        def insert(raw: Any) -> None:
-            raw.execute(self._store.sql(_INSERT), row)
-            self._raise_revision(raw)
+        def insert(run: Run) -> None:
+            run(_INSERT, *row)
+            _raise_revision(run)
 
         self._store.transaction(insert)
         return key, text
 
     def list(self) -> list[Key]:
         """Return all keys, oldest first, those that are expired or revoked as well."""
-        return [_kept(row).key for row in self._store.reading(lambda raw: raw.execute(_ALL).fetchall())]
+        return [_kept(row).key for row in self._store.read(_ALL)]
 
     def revoke(self, id: str) -> Key:
         """Refuse a key from now on, with all logins that were made with it; return it as it is then.
@@ -130,24 +131,20 @@ class KeyRing:
             The public part of the key, as `list` shows it.
         """
 
-        def revoke(raw: Any) -> Any:
-            raw.execute(self._store.sql(_REVOKE), (self._clock(), id))
-            row = raw.execute(self._store.sql(_ONE), (id,)).fetchone()
-            if row is not None:
-                end_sessions(self._store, raw, id)
-                self._raise_revision(raw)
-            return row
+        def revoke(run: Run) -> list[Row]:
+            run(_REVOKE, self._clock(), id)
+            found = run(_ONE, id)
+            if found:
+                end_sessions(run, id)
+                _raise_revision(run)
+            return found
 
-        row = self._store.transaction(revoke)
-        if row is None:
+        found = self._store.transaction(revoke)
+        if not found:
             raise ValueError(
                 "id is not that of a key: `sottovoce serve key list` shows them (the whole key is not an id)"
             )
-        return _kept(row).key
-
-    def _raise_revision(self, raw: Any) -> None:
-        """Say that keys have changed: by a random step, so that a backup that goes on otherwise is not taken for it."""
-        raw.execute(self._store.sql(_RAISE), (1 + secrets.randbelow(1 << 20),))
+        return _kept(found[0]).key
 
     # -- checking ------------------------------------------------------------------------------------------------
 
@@ -173,17 +170,16 @@ class KeyRing:
             return self._read()
 
     def _read(self) -> Mapping[str, _Kept]:
-        with self._lock:
-            return self._store.reading(self._refreshed)
+        with self._lock: return self._refreshed()  # noqa: E701  # fmt: skip
 
-    def _refreshed(self, raw: Any) -> Mapping[str, _Kept]:
-        row = raw.execute(_REVISION).fetchone()
-        if row is None:
+    def _refreshed(self) -> Mapping[str, _Kept]:
+        found = self._store.read(_REVISION)
+        if not found:
             raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
-        if row[0] != self._revision:
+        if found[0][0] != self._revision:
             # Read after the number: what changed in between is read again, since the number is another one then.
-            self._held = {kept.key.id: kept for kept in map(_kept, raw.execute(_LIVING).fetchall())}
-            self._revision = row[0]
+            self._held = {kept.key.id: kept for kept in map(_kept, self._store.read(_LIVING))}
+            self._revision = found[0][0]
         return self._held
 
     # -- logins of the dashboard ---------------------------------------------------------------------------------
@@ -226,7 +222,12 @@ class KeyRing:
         self._store.close()
 
 
-def _kept(row: Any) -> _Kept:
+def _raise_revision(run: Run) -> None:
+    """Say that keys have changed: by a random step, so that a backup that goes on otherwise is not taken for it."""
+    run(_RAISE, 1 + secrets.randbelow(1 << 20))
+
+
+def _kept(row: Row) -> _Kept:
     public, hashed, roles, study, created, expires, revoked, note, rate = row
     key = Key(public, frozenset(roles.split(",")), study, created, expires, revoked, note, rate)
     return _Kept(key, bytes(hashed))

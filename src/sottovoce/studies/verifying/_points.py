@@ -5,14 +5,12 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import BasePolytope, Permutahedron
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.oco.noisy_oco import MirrorStep
+from sottovoce.oco.noisy_oco import MirrorStep
 
 __all__ = ["Points"]
 
 _ROUNDING = 1e-7  # relative to the diameter
-_FORMULA_CAME_LATER = (Permutahedron, BasePolytope)  # studies of old hold points that their oracles found
 
 
 class Points:
@@ -26,19 +24,19 @@ class Points:
         What its points follow from after 0, 1, 2, ... rounds: dual vectors, or the points themselves.
     known
         What its explorer knew then.
+    inherited
+        How far the point that it began at may be from where it began.
     """
 
-    def __init__(self, epoch: Epoch, courses: list[Floats], known: list[Any]) -> None:
-        self._explorer, self._known = epoch.explorer, known
+    def __init__(self, epoch: Epoch, courses: list[Floats], known: list[Any], inherited: float) -> None:
+        self._explorer, self._known, self._inherited = epoch.explorer, known, inherited
         self._map, self._delay = epoch.learner.point_map, epoch.learner.delay
         self._courses, self._found = courses, dict[int, tuple[Floats, float]]()
         if isinstance(self._map, MirrorStep):
             self._rounding = _ROUNDING * epoch.stage.working.diameter
-            formula = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
-            self._exact = formula and not isinstance(self._map.domain, _FORMULA_CAME_LATER)
+            self._exact = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
         else:
             self._rounding = _ROUNDING * max(1.0, *(float(np.linalg.norm(course)) for course in courses))
-        self.count = len(courses)
         self.tolerance = self._rounding  # the largest that was granted so far
 
     def index(self, learned: int, before: int) -> int:
@@ -47,7 +45,7 @@ class Points:
 
     def distance(self, point: Floats, index: int) -> tuple[float, bool]:
         """Return how far a point is from number `index`, and whether it may be that far."""
-        right, tolerance = self._after(index)
+        right, tolerance = self.after(index)
         if right.shape != point.shape:
             return np.inf, False
         distance = float(np.linalg.norm(right - point))
@@ -62,21 +60,8 @@ class Points:
         self._explorer.go_back(self._known[-1])
         return found
 
-    def oldest(self, point: Floats, least: int, most: int) -> tuple[float, int | None]:
-        """Return how far a point is from numbers `least` to `most`, and the oldest that it may be.
-
-        Rounds do not go back. Whichever of several equal points a round has played, to suppose the oldest of them
-        leaves all that is possible open to the rounds that follow; to suppose the newest does not.
-        """
-        nearest = np.inf
-        for index in range(least, most + 1):
-            distance, fits = self.distance(point, index)
-            nearest = min(nearest, distance)
-            if fits:
-                return distance, index
-        return nearest, None
-
-    def _after(self, index: int) -> tuple[Floats, float]:
+    def after(self, index: int) -> tuple[Floats, float]:
+        """Return point number `index`, and how far it may be from the one that was played."""
         if not isinstance(self._map, MirrorStep):
             return self._courses[index], self._rounding
         if index not in self._found:
@@ -84,6 +69,6 @@ class Points:
             # By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
             # strongly convex function. One that ran out of oracle calls has a larger gap, and so had the other.
             error = 0.0 if self._exact else max(self._map.gap, self._map.reached_gap)
-            self._found[index] = point, 2 * float(np.sqrt(error)) + self._rounding
+            self._found[index] = point, 2 * float(np.sqrt(error)) + self._rounding + self._inherited
             self.tolerance = max(self.tolerance, self._found[index][1])
         return self._found[index]

@@ -1,28 +1,34 @@
-"""Verifying a study: every checksum, every invariant, and the point computed again from the released rounds."""
+"""Verifying a study: every checksum, every invariant, and the points computed again from the released rounds."""
 
+import json
 import stat
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from sottovoce._records import part
+from sottovoce._records import Record, part
 from sottovoce.domains import Domain
-from sottovoce.errors import ConfigurationMismatch, SottovoceError, StudyDamaged
-from sottovoce.exploration import Explorer
+from sottovoce.errors import ConfigurationMismatch, StudyDamaged, UnknownSegment
 from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.planning.problem import Problem
-from sottovoce.studies.database.kinds import STUDY
-from sottovoce.studies.database.snapshot import Snapshot, take_snapshot, tried
-from sottovoce.studies.database.storage import Storage
-from sottovoce.studies.opening.names import study_name
-from sottovoce.studies.verifying._examiner import MALFORMED, Examiner
-from sottovoce.studies.verifying._lanes import check_lanes
-from sottovoce.studies.verifying._replay import Replay
+from sottovoce.learning.bandit.epoch import loss_grid
+from sottovoce.learning.bandit.public_records import adopt
+from sottovoce.learning.segmented.plain import segment_of
+from sottovoce.plans.plan import Plan
+from sottovoce.rounds.stored import book_name, refuse_kind
+from sottovoce.rounds.stores.sql.database import Database, open_database
+from sottovoce.rounds.stores.sql.verify import MALFORMED, BookRows, CheckedBook, read_book
+from sottovoce.studies.opening import found_study
+from sottovoce.studies.verifying._epochs import Setting
+from sottovoce.studies.verifying._replay import StreamReplay, check_design
 
 __all__ = ["Verification", "verify_in", "verify_rows", "verify_stored"]
 
 _SHOWN = 20
 _IDENTITY = 32  # letters
+_NOT_COMPUTED = (
+    "what other segments said when a round began is not computed again: that beliefs rest on what was released is "
+    "checked segment by segment, where decisions were drawn from is not"
+)
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,8 @@ class Verification:
     ----------
     name
         Of the study.
-    rounds, released, epochs, blocks, cells
-        Rows that were looked at; `released` are the rounds that were learned from again.
+    rounds, released, epochs, cells
+        What was looked at; `released` are the rounds that were learned from again, `cells` hold losses.
     point_distance, point_tolerance
         How far the stored point of any round is from the one that is computed again, and how far it may be: the
         certified error of two projections.
@@ -45,9 +51,9 @@ class Verification:
 
     Examples
     --------
-    >>> print(Verification("spring", 12, 11, 1, 0, 0, 0.0, 1e-6, (), ()))
+    >>> print(Verification("spring", 12, 11, 1, 0, 0.0, 1e-6, (), ()))
     Study 'spring': ok
-      checked  12 rounds (11 released), 1 epoch, 0 stretches of actions, 0 stretches of losses
+      checked  12 rounds (11 released), 1 epoch, 0 cells of losses
       points   follow from the released rounds (distance 0, at most 1e-06)
     """
 
@@ -55,7 +61,6 @@ class Verification:
     rounds: int
     released: int
     epochs: int
-    blocks: int
     cells: int
     point_distance: float
     point_tolerance: float
@@ -74,7 +79,7 @@ class Verification:
     def __str__(self) -> str:
         checked = (
             f"{_several(self.rounds, 'round')} ({self.released:,} released), {_several(self.epochs, 'epoch')}, "
-            f"{_several(self.blocks, 'stretch', 'es')} of actions, {_several(self.cells, 'stretch', 'es')} of losses"
+            f"{_several(self.cells, 'cell')} of losses"
         )
         verdict = "ok" if self.ok else f"{_several(len(self.faults), 'fault')} found"
         lines = [f"Study {self.name!r}: {verdict}", f"  checked  {checked}"]
@@ -98,102 +103,123 @@ def verify_stored(url: str, name: str, *, domain: Domain | None = None) -> Verif
     domain
         For studies whose domain holds functions: it is not stored.
     """
-    study_name(name)
-    storage = Storage(url, create=False)
+    book_name(name)
+    base = open_database(url, create=False)
     try:
-        return verify_in(storage, name, domain)
+        return verify_in(base, name, domain)
     finally:
-        storage.close()
+        base.close()
 
 
-def verify_in(storage: Storage, name: str, domain: Domain | None) -> Verification:
+def verify_in(base: Database, name: str, domain: Domain | None) -> Verification:
     """Check a study of a storage. Its rows are read in one transaction, and checked after it."""
     faults: list[str] = []
     try:
-        storage.check()
+        base.check()
     except StudyDamaged as problem:
         faults.append(str(problem))
     try:
-        with storage.unwinding(), storage.transaction() as connection:
-            snapshot = take_snapshot(connection, name)
+        rows = read_book(base, name)
     except StudyDamaged as problem:
-        return Verification(name, 0, 0, 0, 0, 0, 0.0, 0.0, (*faults, str(problem)), ())
-    return verify_rows(snapshot, name, domain, faults=faults, notes=_notes(storage, snapshot))
+        return Verification(name, 0, 0, 0, 0, 0.0, 0.0, (*faults, str(problem)), ())
+    if rows is None:
+        found_study(base, name)  # which says that there is none
+    assert rows is not None
+    refuse_kind(rows.head.kind, "study", name)
+    return verify_rows(rows, name, domain, faults=faults, notes=_notes(base, rows))
 
 
 def verify_rows(
-    snapshot: Snapshot, name: str, domain: Domain | None, *, faults: Sequence[str] = (), notes: Sequence[str] = ()
+    rows: BookRows, name: str, domain: Domain | None, *, faults: Sequence[str] = (), notes: Sequence[str] = ()
 ) -> Verification:
     """Check rows that were read; `faults` and `notes` are what was found before."""
-    examiner = Examiner(snapshot)
-    examiner.faults += faults
-    examiner.examine()
-    problem, horizon = _configuration(examiner, domain)
-    replays = [_replayed(examiner, problem, horizon)]
-    if snapshot.lanes or (problem is not None and problem.segments is not None):
-        found = check_lanes(snapshot, problem, horizon, examiner.faults)
-        replays += [_replayed(one, problem, horizon, found.like) for one in found.examiners]
-        examiner.faults += found.faults()
-        notes = [*notes, *found.notes]
+    book = CheckedBook(rows)
+    book.faults += faults
+    setting = _setting(book, domain)
+    believed = {
+        row.stream: None if row.believed is None else book.tried("what is believed", row.believed)
+        for row in rows.streams
+    }
+    if setting is not None:
+        _look_at_plans(book, setting, next(filter(None, believed.values()), None))
+    book.check()
+    replays: list[StreamReplay] = []
+    if setting is not None:
+        replays = [StreamReplay(book, setting, row, believed[row.stream]) for row in rows.streams]
+        for one in replays:
+            one.replay()
+        if setting.problem.segments is not None and rows.rounds:
+            notes = [*notes, _NOT_COMPUTED]
+    epochs = [one for replay in replays for one in replay.epochs]
     return Verification(
         name,
-        sum(len(one.rounds) for one in snapshot.all),
-        sum(one.released for one in replays if one),
-        sum(len(one.epochs) for one in snapshot.all),
-        sum(len(one.blocks) for one in snapshot.all),
-        sum(len(one.cells) for one in snapshot.all),
-        max(one.distance if one else 0.0 for one in replays),
-        max(one.tolerance if one else 0.0 for one in replays),
-        tuple(examiner.faults),
+        len(rows.rounds),
+        sum(one.released for one in epochs),
+        len(epochs),
+        len(rows.cells),
+        max((one.distance for one in epochs), default=0.0),
+        max((one.tolerance for one in epochs), default=0.0),
+        tuple(book.faults),
         tuple(notes),
     )
 
 
-def _configuration(examiner: Examiner, domain: Domain | None) -> tuple[Problem | None, int | None]:
-    """Return what the study is about, if it can be read, and its horizon; the oracle must answer as it did then."""
-    record = tried("the configuration", examiner.rows.study.configuration, examiner.faults)
-    if record is None:
-        return None, None
-    examiner.expect(examiner.key_matches(record), "the key of ids is not the one that the study was made with")
-    known = record.get("format") == STUDY and len(str(record.get("identity"))) == _IDENTITY
-    examiner.expect(known, "the configuration is not that of a study")
-    try:
-        configuration = BanditConfiguration.from_record(part(record, "configuration"), domain)
-        problem, examiner.simulated = configuration.problem(), bool(record["simulated"])
-    except ConfigurationMismatch as mismatch:
-        examiner.faults.append(str(mismatch))
-        return None, None
-    except MALFORMED as malformed:
-        examiner.faults.append(f"the configuration cannot be read: {type(malformed).__name__}")
-        return None, None
-    horizon, asked = configuration.horizon, examiner.rows.study.asked
-    examiner.expect(horizon is None or asked <= horizon, f"{asked} events are asked, and horizon={horizon}")
-    return problem, horizon
-
-
-def _replayed(
-    examiner: Examiner, problem: Problem | None, horizon: int | None, like: dict[str, Explorer] | None = None
-) -> Replay | None:
-    """Learn again; nothing can be learned from rows that are damaged or out of order."""
-    if problem is None or examiner.faults:
+def _setting(book: CheckedBook, domain: Domain | None) -> Setting | None:
+    """Return what the study was made with, if it can be read; the oracle must answer as it did then."""
+    made, rows, expect = book.made, book.rows, book.expect
+    if made is None:
         return None
-    replay = Replay(examiner, problem, horizon, like)
+    expect(rows.head.kind == "study" and len(str(made.get("identity"))) == _IDENTITY, "it is not a study")
     try:
-        replay.replay()
-    except (SottovoceError, *MALFORMED) as reason:
-        examiner.faults.append(f"the released rounds cannot be learned from again: {type(reason).__name__}")
-    return replay
+        configuration = BanditConfiguration.from_record({"patience": "auto", **part(made, "configuration")}, domain)
+        setting = Setting(configuration.problem(), configuration.horizon, made["entropy"], bool(made["simulated"]), {})
+        expect(made["seed"] in (None, setting.entropy), "the public coins do not follow from the seed")
+        adopt(setting.problem.domain, made)
+    except ConfigurationMismatch as mismatch:
+        book.faults.append(str(mismatch))
+        return None
+    except MALFORMED as malformed:
+        book.faults.append(f"the configuration cannot be read: {type(malformed).__name__}")
+        return None
+    horizon, words = configuration.horizon, "the study was made with"
+    expect(rows.head.horizon == horizon, f"horizon={rows.head.horizon}, and {words} horizon={horizon}")
+    _check_streams(book, setting)
+    return setting
 
 
-def _notes(storage: Storage, snapshot: Snapshot) -> list[str]:
-    notes = []
-    pending = sum(one.study.closed - one.study.erased for one in snapshot.all)
+def _check_streams(book: CheckedBook, setting: Setting) -> None:
+    """Check that there is one stream, or one for each segment."""
+    segments, rows = setting.problem.segments, book.rows.streams
+    if segments is None:
+        book.expect([row.name for row in rows] in ([], [""]), "segments are stored of a study that was made without")
+        return
+    book.expect(len(rows) <= segments.most, f"{len(rows)} segments are stored, and there may be {segments.most}")
+    for row in rows:
+        try:
+            segments.key(segment_of(json.loads(row.name)))
+        except (UnknownSegment, *MALFORMED):
+            book.faults.append(f"segment {row.stream} is none of those that the study was made with")
+
+
+def _look_at_plans(book: CheckedBook, setting: Setting, believed: Record | None) -> None:
+    """Let losses be judged by the grid of the first plan, and coordinates by what it needs."""
+    try:
+        if believed is not None and book.made is not None:
+            plan = Plan.from_dict(believed["planned"][0][1])
+            book.valid = loss_grid(setting.problem, plan).valid
+            check_design(book, book.made, plan)
+    except MALFORMED as malformed:
+        book.faults.append(f"the plan cannot be read: {type(malformed).__name__}")
+
+
+def _notes(base: Database, rows: BookRows) -> list[str]:
+    notes, pending = [], sum(row.closed for row in rows.streams) - rows.head.erased
     if pending > 0:
         notes.append(f"losses of {_several(pending, 'round')} may linger in the log: erasure is tried with every call")
-    if storage.path is not None and storage.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-        notes.append(f"{storage.path} can be reached by others than its owner: chmod 600")
+    if base.path is not None and base.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        notes.append(f"{base.path} can be reached by others than its owner: chmod 600")
     return notes
 
 
-def _several(count: int, word: str, many: str = "s", one: str = "") -> str:
-    return f"{count:,} {word}{one if count == 1 else many}"
+def _several(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

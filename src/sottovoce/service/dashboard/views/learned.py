@@ -1,13 +1,13 @@
 """What a study has learned: its recommendation, what is believed, what its rounds released. Released values only."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation
+from sottovoce.models import Posterior
 from sottovoce.report.html.parts import (
     Axis,
     Chart,
@@ -27,6 +27,7 @@ from sottovoce.report.html.parts import (
 from sottovoce.service.dashboard.views.overview import Mark
 from sottovoce.service.dashboard.views.planned import Planned, planned_of
 from sottovoce.studies import Course, Study
+from sottovoce.studies.course import NO_COURSE
 
 __all__ = ["Learned", "look_learned"]
 
@@ -36,6 +37,8 @@ _DOUBTFUL = 0.01  # probability, if the model is right, of residuals as large: t
 _NOTHING = 1e-9  # a loss that is none
 _POINTS = 240  # of a line
 _ROWS = 200  # of a table
+
+_EACH_ITS_OWN = replace(NO_COURSE, why="Each segment has rounds of its own: study.course(segment=...).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,7 @@ class Learned:
 
 def look_learned(study: Study, earlier: Course | None = None) -> Learned:
     """Return what a study has learned; `earlier` is what its course was when it was last looked at."""
-    found, course = study.recommend(), study.course(earlier)
+    found, course = study.recommend(), _EACH_ITS_OWN if study.segments is not None else study.course(earlier)
     belief = _belief_of(study)
     plan = study.plan
     low, high = study.loss_range
@@ -123,7 +126,7 @@ def _belief_of(study: Study) -> Posterior | None:
         return None
     try:
         found = study.posterior()
-    except ValueError:  # nothing was asked yet, or the plan has no model
+    except ValueError:  # the plan has no model
         return None
     return found if found.rounds else None
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce.exploration.posterior import Posterior
 from sottovoce.learning import Plan
 from sottovoce.learning.bandit.recommendation import Recommendation
+from sottovoce.models import Posterior
 from sottovoce.report.html.parts import Table, TableCell, heads, significant, text
 from sottovoce.studies import Course
 

@@ -76,5 +76,5 @@ def audits_in(folder: str | None) -> tuple[tuple[AuditRecord, ...], tuple[str, .
             found.append(read_audit(file))
         except ValueError:
             unreadable.append(str(file.relative_to(place)))
-    found.sort(key=lambda one: "" if one.date is None else one.date.isoformat(), reverse=True)
+    found.sort(key=lambda one: one.date.isoformat(), reverse=True)
     return tuple(found), tuple(unreadable)

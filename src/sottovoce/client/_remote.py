@@ -1,0 +1,131 @@
+"""What a remote study and remote evaluations have in common: calls, what may be told, and the end."""
+
+import json
+import uuid
+import weakref
+from typing import Any, ClassVar, Self
+
+from sottovoce._checks import choice
+from sottovoce._losses import raw_loss_refused
+from sottovoce.client._answers import Facts
+from sottovoce.client._courier import Told, send
+from sottovoce.client._service import Service
+from sottovoce.client._wants import Accepts, Wants
+from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
+from sottovoce.client.retries import Retries
+from sottovoce.client.tell_queue import Destination, TellQueue
+from sottovoce.errors import WrongReport
+
+__all__ = ["Remote"]
+
+
+class Remote:
+    """Something that a service holds, and can be called from any thread.
+
+    Parameters
+    ----------
+    service, name
+        The connection, and the name of what it holds.
+    retries, queue
+        As for `connect`.
+    accepts
+        What the service may be told: `privacy` and `raw_losses` of `connect`.
+    """
+
+    _kind: ClassVar[str]
+
+    def __init__(
+        self, service: Service, name: str, *, retries: Retries, accepts: Accepts, queue: TellQueue | None = None
+    ) -> None:
+        self.name = name
+        self._service, self._retries = service, retries
+        self._to = Destination(service.address.base, name)
+        self._wants = Wants(service, self._to, queue, accepts, retries, self._where("channel"))
+        weakref.finalize(self, service.close)  # it need not be closed
+
+    def _where(self, call: str) -> str:
+        return self._service.address.of(self._kind, self.name, call)
+
+    def _call(self, method: str, call: str, body: Any = None, **headers: str) -> Facts:
+        sent = None if body is None else json.dumps(body).encode()
+        return Facts(self._service.call(method, self._where(call), sent, retries=self._retries, headers=headers))
+
+    def _once(self, call: str, body: Any) -> Facts:
+        """Call for what must happen once: all repetitions have the same key, and get the same answer."""
+        return self._call("POST", call, body, **{"Idempotency-Key": str(uuid.uuid4())})
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> Told:
+        """Report the loss of an action, or of a block of them: durable when it returns, at the service or in the queue.
+
+        A loss that is on record already counts once, and is no error: see `Told`.
+
+        Parameters
+        ----------
+        ids
+            What `ask`, or `assign`, returned: one id, or an array of them.
+        losses
+            A number for each id, if the connection was made with `raw_losses=True`. Under `LocalDP` losses are refused
+            before anything is sent.
+        report
+            In place of losses under `LocalDP`: what `sv.local.privatise(loss, remote.channel)` returned for each id.
+            Privatise a loss once, and repeat the call with the same report; `RemoteStudy.tell_privately` sees to that.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
+        """
+        choice("late", late, ("error", "drop"))
+        named = checked_ids(ids)
+        return self._tell(named, self._brought(losses, report), late)
+
+    def _brought(self, losses: Any, report: Any) -> Any:
+        """Return what a call has brought, losses or reports; no raw loss goes where reports are wanted."""
+        if self._wants.channel() is None:
+            if report is not None:
+                raise WrongReport("report= is for LocalDP; here the loss itself is wanted")
+            return losses
+        if losses is not None or report is None:
+            raise raw_loss_refused("remote")
+        return report
+
+    def _tell(self, ids: tuple[str, ...], values: Any, late: str) -> Told:
+        return self._deliver(Tell(*self._checked(ids, values), late)) if ids else Told()
+
+    def _checked(self, ids: tuple[str, ...], values: Any) -> tuple[str, tuple[str, ...], tuple[float, ...]]:
+        channel = self._wants.channel()
+        if channel is not None:
+            return "report", ids, checked_reports(values, ids, channel)
+        self._wants.refuse_raw()
+        return "loss", ids, checked_losses(values, ids)
+
+    def _deliver(self, tell: Tell) -> Told:
+        return send(self._service, self._where("tell"), tell, self._retries)
+
+    def forget(self, ids: Any) -> int:
+        """Close what was handed out, and whose loss will never come; return how many were closed.
+
+        Parameters
+        ----------
+        ids
+            What `ask`, or `assign`, returned: one id, or an array of them.
+        """
+        named = checked_ids(ids)
+        return int(self._call("POST", "forget", {"ids": named}).closed) if named else 0
+
+    # ------------------------------------------------------------------ the end
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._service.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r} at {self._service.address.base!r})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("what a service holds cannot be copied or pickled: connect again where it is needed")

@@ -1,0 +1,431 @@
+"""The book behind `PrivateEvaluations`: each evaluation is a stream of one round, whose decision the caller chose.
+
+What is released: for every evaluation one noisy integer, the sum of the integer losses of its slots; with
+`variance=True` a second one, of their squares, which moves so little that this costs nothing (_second_moment.py).
+
+Neighbours: one person's losses are replaced, in up to K events (`contributions`), in whichever evaluations these are.
+Which event is in which evaluation is public: slots are handed out by public coins, or as the caller says, before a loss
+is read; and an evaluation closes when its last slot is told or forgotten, or later people run its patience out,
+whatever the losses are.
+
+Sensitivity: every event is in exactly *one* slot of *one* evaluation, and replacing its loss moves that one number by
+at most `steps`, the range of a loss on its grid. A loss that is missing counts as the middle, one of the values that a
+loss can have.
+
+Proof. These are probe sums (privacy/mechanisms/probe_sums.py) with one number to a round. Given all that was released
+before, whatever was chosen from it (the parameters of the next evaluation, its size, whether there is one at all), the
+noise of an evaluation is fresh, so that its likelihood ratio between neighbours is that of one release moved by
+m_i*steps, m_i being how many of the person's events it holds. Evaluations hold disjoint events: the sum of the m_i is
+at most K, and epsilon = K*steps/scale for all evaluations together, however many there are; Gaussian noise likewise,
+with mu^2 = sum of (m_i*steps/scale)^2 <= (K*steps/scale)^2. So the guarantee is charged once. Means, standard errors,
+intervals and choices made by them are post-processing.
+
+That a loss counts once, and that a round is released once under one noise, is the book's and its store's part
+(rounds/). What is here changes nothing that they do not keep, but for whose turn it is: a call that is cut short may
+give one evaluation a turn twice, or none.
+
+Tests: tests/evaluations.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Integers
+from sottovoce._losses import as_floats
+from sottovoce._records import Record
+from sottovoce.errors import UNRECORDED, CopyRefused, HorizonReached, SottovoceError, StorageError, UnknownAction
+from sottovoce.evaluations._second_moment import squares_of
+from sottovoce.evaluations._setting import Setting
+from sottovoce.evaluations._turns import Turn, next_turn
+from sottovoce.evaluations.evaluation import Counts
+from sottovoce.evaluations.released_mean import ReleasedMean
+from sottovoce.rounds.book import Book, HandedOut, Recorded
+from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round
+from sottovoce.rounds.store import WAITING, Store
+from sottovoce.rounds.stores.memory import MemoryStore
+
+__all__ = ["EvaluationBook", "PlainIds"]
+
+_SOON = 0.5  # seconds: what was dealt ahead and is used up within them was too little
+_FRESH = 1.0  # seconds for which what was dealt ahead is handed out without a look at the store
+
+
+class _EvaluationPolicy:
+    """One number for each round, which is begun when an evaluation is opened."""
+
+    def __init__(self, setting: Setting, store: Store) -> None:
+        self.setting, self.grid, self._store = setting, setting.grid, store
+        self._sampler = setting.sampler()
+
+    def begin(self, stream: int, number: int, position: int) -> Draft:
+        """Refuse: an evaluation has one round, which is full."""
+        raise HorizonReached(f"evaluation {stream} has no place left; {UNRECORDED}")
+
+    def draw(self, one: Round, start: int, count: int) -> Draw:
+        """Return slots: whoever has them meets what the caller chose."""
+        return Draw(range(count))
+
+    def compute(self, one: Round, slots: Integers) -> NDArray[Any]:
+        """Return how many rounds were closed before, and the sums with their noise."""
+        taken = slots[slots != UNWANTED]
+        taken = np.where(taken == MISSING, self.grid.middle, taken)
+        squares = [squares_of(taken, self.grid.steps).sum()] if self.setting.variance else []
+        sums = np.array([taken.sum(), *squares], dtype=np.int64)
+        noised = self.setting.stream(self._sampler).release(sums)
+        taken[:] = sums[:] = 0  # the store overwrites its own
+        return np.array([self._store.ended, *noised], dtype=np.int64)
+
+    def learn(self, release: Release) -> None:
+        """Nothing follows from a mean but what the caller makes of it."""
+
+    def to_record(self, stream: int) -> Record:
+        """Return nothing: no round follows from another."""
+        return {}
+
+    def adopt(self, stream: int, record: Record) -> None:
+        """Go on from nothing."""
+
+    def join(self, stream: int, name: str) -> None:
+        """Streams need nothing."""
+
+    def start_over(self) -> None:
+        """Nothing is known of streams."""
+
+    kind = tuple
+
+    def ready(self, lease: Lease) -> Sequence[Any]:
+        """Return what each slot plays."""
+        return range(lease.size)
+
+
+class PlainIds:
+    """Ids as whole numbers."""
+
+    def texts(self, ids: Integers) -> list[Any]:
+        """Return what callers get."""
+        return list(ids.tolist())
+
+    def numbers(self, given: Any) -> Integers:
+        """Return the ids that a caller passes; refuse what was never one, without showing it."""
+        ids = np.asarray(given)
+        if ids.size and ids.dtype.kind not in "iu":
+            raise UnknownAction(f"ids must be the integers that assign returned, got {ids.dtype}", UNRECORDED)
+        return ids.ravel().astype(np.int64)
+
+
+class EvaluationBook(Book):
+    """All evaluations of one `PrivateEvaluations`.
+
+    Parameters
+    ----------
+    store
+        Where open ones live.
+    setting
+        What they have in common.
+    entropy
+        What the public coins come from.
+    ids
+        How ids are given and read: `PlainIds`, or `TextIds`.
+    repeat
+        What a second loss for one id does: "error" or "ignore".
+    heard
+        What is to be called before the first loss.
+    most_ahead
+        How many people may be dealt to evaluations before they come, by a process that others share the store with.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        setting: Setting,
+        entropy: int,
+        *,
+        ids: Any,
+        repeat: str = "error",
+        heard: Callable[[], None] | None = None,
+        most_ahead: int = 1,
+    ) -> None:
+        super().__init__(store, _EvaluationPolicy(setting, store))
+        self.setting, self._entropy, self.ids, self.repeat, self._heard = setting, entropy, ids, repeat, heard
+        self._most_ahead, self._ahead, self._dealt_at = most_ahead, 1, -np.inf
+        self._hand: list[int] = []  # evaluations that the next people meet
+        self._outcomes: dict[int, tuple[int, ReleasedMean | None]] = {}  # of those that are closed: order, and mean
+        self._counts: dict[int, Counts] = {}  # as they were last seen
+        self._sizes: dict[int, int] = {}
+        self.told, self.closed = setting.told, False
+
+    # ------------------------------------------------------------------ opening and assigning
+
+    def open(self, events: int) -> int:
+        """Begin an evaluation; return its number."""
+        self.setting.check_events(events)
+        with self._lock: return self._store.open_stream(lambda *_: Draft(events, {"events": events}))  # noqa: E701  # fmt: skip
+
+    def assign(self, size: int) -> list[tuple[int, Any]]:
+        """Assign the next people by coins, all of them or none; return the evaluation and the id of each."""
+        with self._lock: return self._assign(size)  # noqa: E701  # fmt: skip
+
+    def _assign(self, size: int) -> list[tuple[int, Any]]:
+        self._check_usable()
+        if len(self._hand) < size or time.monotonic() - self._dealt_at >= _FRESH:
+            self._close_overdue()
+            self._deal(size)
+        met = self._hand[:size]
+        handed, moves = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
+        order = [place for number in Counter(met) for place, one in enumerate(met) if one == number]
+        people = dict(zip(order, self.ids.texts(handed.ids), strict=True))
+        self._store.hand_out(moves)
+        self._hand = self._hand[size:]
+        return [(number, people[place]) for place, number in enumerate(met)]
+
+    def _deal(self, size: int) -> None:
+        """Deal the next people to evaluations, while nobody else does; a few ahead, if they come often."""
+        now = time.monotonic()
+        self._ahead = min(2 * self._ahead, self._most_ahead) if now - self._dealt_at < _SOON else 1
+        dealt: list[int] = []
+
+        def orders() -> dict[int, int]:
+            room = self._store.room()
+            dealt[:] = [number for number in self._hand if number in room]  # what is closed meets nobody
+            turn, free = Turn.of(self._store.note), Counter(room) - Counter(dealt)
+            if size > len(dealt) + free.total():
+                raise HorizonReached(_NO_PLACE if size == 1 else f"fewer than {size} places are left; open another")
+            # What was dealt ahead by a process that dies is lost, and the others may give up on it.
+            waits = [self.setting.patience_of(self._events(number)) for number in room]
+            ahead = min([self._ahead, free.total() // 8, *(one // 8 for one in waits if one is not None)])
+            while len(dealt) < max(size, ahead):
+                number, turn = next_turn(turn, list(free), self._entropy)
+                dealt.append(number)
+                free -= Counter([number])
+            self._store.note = turn.record()
+            return self._lacking(Counter(dealt))
+
+        self._store.reserve(orders, self._policy.begin, self._policy.draw, handed=size)
+        self._hand, self._dealt_at = dealt, now
+
+    def assign_to(self, number: int, size: int) -> list[Any]:
+        """Assign the next people to one evaluation; return their ids."""
+        with self._lock: return self._assign_to(number, size)  # noqa: E701  # fmt: skip
+
+    def _assign_to(self, number: int, size: int) -> list[Any]:
+        handed, moves = self._prepared(number, size)
+        ids: list[Any] = self.ids.texts(handed.ids)
+        self._store.hand_out(moves)
+        return ids
+
+    def _prepared(self, number: int, size: int) -> tuple[HandedOut, list[tuple[Lease, int]]]:
+        """Lease slots of one evaluation; return them, and how far leases are handed out with them."""
+        self._check_usable()
+        self._close_overdue()
+        room = self._store.room().get(number)
+        if room is None or size > room:
+            outcome = self._outcome(number)
+            closed = "" if outcome is None else "was abandoned" if outcome[1] is None else "is closed"
+            left = closed or f"has {room} of {self._events(number)} places left"
+            raise HorizonReached(
+                f"evaluation {number} {left}, and {size} more {'were' if size > 1 else 'was'} wanted; {UNRECORDED}. "
+                "Losses of people who were assigned before are told by their id: tell(loss, ids=id)"
+            )
+        if size + self._hand.count(number) > room:
+            self._hand = [one for one in self._hand if one != number]  # what was dealt ahead here is taken now
+        lacking = self._lacking({number: size + self._hand.count(number)})
+        if lacking:
+            self._store.reserve(lacking, self._policy.begin, self._policy.draw, handed=size)
+        return self._next({number: size})
+
+    def _lacking(self, wanted: Mapping[int, int]) -> dict[int, int]:
+        """How many slots have to be leased for so many to be at hand."""
+        lacking = {number: count - self._store.left(number) for number, count in wanted.items()}
+        return {number: count for number, count in lacking.items() if count > 0}
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> Recorded:
+        """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
+        values = losses.ravel()
+        with self._lock: self._hear()  # noqa: E701  # fmt: skip
+        if ids is not None:
+            places = self._places(number, ids)
+            if losses.shape != np.shape(ids) and (number is not None or len(values) != len(places)):
+                raise ValueError(
+                    f"losses must have the shape of ids, {np.shape(ids)}, got {losses.shape}; {UNRECORDED}"
+                )
+            if len(places) == 1:
+                return self._tell_one(int(places[0]), values[0], late, self.repeat)
+            return self._tell_block(places, values, late, self.repeat)
+        assert number is not None
+        self._policy.grid.quantise(as_floats(values))  # refused before anybody has a place
+        if len(values):
+            with self._lock: self._tell_next(number, values)  # noqa: E701  # fmt: skip
+        return Recorded(len(values), 0, 0)
+
+    def _places(self, number: int | None, ids: Any) -> Integers:
+        """Return ids as numbers; refuse those that are not of this evaluation."""
+        self._check_usable()
+        places: Integers = self.ids.numbers(ids)
+        if number is not None:
+            one = self._store.round_of(number)
+            if ((places < one.first) | (places >= one.first + self._events(number))).any():
+                raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
+        return places
+
+    def _hear(self) -> None:
+        self._check_usable()
+        if self._heard is not None:
+            self._heard()  # before the first loss: from here on a ledger gives nothing back
+            self._heard = None
+
+    def forget_ids(self, number: int | None, ids: Any) -> int:
+        """Close places without their losses, of one evaluation or of whichever; return how many."""
+        return self.forget(self._places(number, ids))
+
+    def _tell_next(self, number: int, losses: NDArray[Any]) -> None:
+        handed, moves = self._prepared(number, len(losses))
+        before = [(lease, lease.at) for lease in self._store.held(number)]
+        try:
+            self._store.hand_out(moves)
+            self._record_block(handed.ids, losses, "error", "error")
+        except BaseException:
+            if (self._store.look(handed.ids) == WAITING).all():
+                self._store.hand_out(before[::-1])  # nobody has got these places
+            raise
+
+    # ------------------------------------------------------------------ closing
+
+    def _close_overdue(self) -> None:
+        """Close evaluations that have been full for longer than patience lasts."""
+        for number in self._store.overdue(self.setting.patience_of):
+            self._store.finish(number)
+            self._outcome(number)
+
+    def end(self, number: int) -> None:
+        """Close an evaluation with those who were assigned so far."""
+        with self._lock: self._end(number)  # noqa: E701  # fmt: skip
+
+    def _end(self, number: int) -> None:
+        outcome = self._outcome(number)
+        if outcome is None and self._look(number).assigned:
+            self._store.finish(number)
+            self._outcome(number)
+        elif outcome is None or outcome[1] is None:
+            why = "it was abandoned" if outcome is not None else "nobody was assigned to it, so it has no mean"
+            raise ValueError(f"evaluation {number} cannot be closed: {why}")
+
+    def abandon(self, number: int) -> None:
+        """Drop an evaluation: nothing of it is ever released."""
+        with self._lock: self._abandon(number)  # noqa: E701  # fmt: skip
+
+    def _abandon(self, number: int) -> None:
+        if self._outcome(number) is None:
+            self._store.drop(number)
+            self._outcome(number)
+
+    # ------------------------------------------------------------------ looking
+
+    def outcome(self, number: int) -> tuple[int, ReleasedMean | None] | None:
+        """Return what became of an evaluation: when, and its mean, None if it was abandoned; None if it is open."""
+        if number in self._outcomes or self.closed:
+            return self._outcomes.get(number)
+        with self._lock: return self._outcome(number)  # noqa: E701  # fmt: skip
+
+    def _outcome(self, number: int) -> tuple[int, ReleasedMean | None] | None:
+        if number not in self._outcomes:
+            self._check_usable()
+            self._release({number})
+            for release in self._store.releases(number, 0):
+                mean, events, order = None, release.wanted, -1
+                if release.numbers is not None:
+                    order, total, *squares = release.numbers.tolist()
+                    mean = ReleasedMean(number, events, total, self.setting.scale, *squares)
+                self._counts[number] = Counts(release.round.public["events"], events, 0, abandoned=mean is None)
+                self._outcomes.setdefault(number, (order, mean))  # what a signal handler has read meanwhile stays
+                self._hand = [one for one in self._hand if one != number]
+                self._store.retire(number)
+        return self._outcomes.get(number)
+
+    def results(self) -> tuple[ReleasedMean, ...]:
+        """Return what was released, in the order in which it was."""
+        with self._lock: found = [self._outcome(number) for number in range(self._store.opened)]  # noqa: E701  # fmt: skip
+        means = [(order, mean.number, mean) for order, mean in filter(None, found) if mean is not None]
+        return tuple(mean for _, _, mean in sorted(means, key=lambda one: one[:2]))
+
+    def counts(self, number: int) -> Counts:
+        """Return how many places an evaluation has, how many are taken, and how many are left."""
+        if number in self._outcomes or self.closed:
+            return self._counts[number]
+        with self._lock: return self._look(number)  # noqa: E701  # fmt: skip
+
+    def _look(self, number: int) -> Counts:
+        if self._outcome(number) is None:
+            events, room = self._events(number), self._store.room().get(number, 0)
+            self._counts[number] = Counts(events, events - room, room)
+        return self._counts[number]
+
+    def _events(self, number: int) -> int:
+        """How many places an evaluation was opened with."""
+        if number not in self._sizes:
+            self._sizes[number] = self._store.round_of(number).public["events"]
+        return self._sizes[number]
+
+    def open_numbers(self) -> list[int]:
+        """Return the numbers of the evaluations that are open."""
+        with self._lock: return [one for one in self._store.room() if self._outcome(one) is None]  # noqa: E701  # fmt: skip
+
+    def result(self, number: int) -> ReleasedMean | None:
+        """Return what an evaluation has released; None if it is open, or was abandoned."""
+        found = self.outcome(number)
+        return None if found is None else found[1]
+
+    def waiting(self, number: int) -> NDArray[Any]:
+        """Return the ids of an evaluation that were handed out, and have no loss."""
+        with self._lock: return np.asarray(self.ids.texts(self._waiting(number)))  # noqa: E701  # fmt: skip
+
+    def _waiting(self, number: int) -> Integers:
+        if self._outcome(number) is not None:
+            return np.empty(0, dtype=np.int64)
+        one, found = self._store.round_of(number), self._store.waiting(None)
+        return found[(found >= one.first) & (found < one.end)]
+
+    @property
+    def opened(self) -> int:
+        """How many evaluations there are."""
+        return self._store.opened
+
+    def leave(self) -> None:
+        """Give back what is leased; nothing can be called after this."""
+        with self._lock: self._leave()  # noqa: E701  # fmt: skip
+
+    def _leave(self) -> None:
+        if not self.closed:
+            with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
+                self._store.close()
+            self.closed = True
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if not isinstance(self._store, MemoryStore):
+            raise CopyRefused(_STORED_COPY)
+        if self.setting.in_earnest:
+            raise CopyRefused(_COPY)
+        return super().__reduce_ex__(protocol)
+
+    def _check_usable(self) -> None:
+        if self.closed:
+            raise StorageError("this connection to the evaluations is closed: open them again")
+        self._store.check()
+
+
+_NO_PLACE = "no evaluation has a place left for another person; open one: open(events=...)"
+_COPY = (
+    "evaluations with real noise cannot be copied or pickled: two copies of one would release the same losses under "
+    "two noises. Use noise=SimulatedNoise(seed) or privacy=NoPrivacy() in simulations"
+)
+_STORED_COPY = (
+    "evaluations in a storage cannot be copied or pickled: open them again, by URL and name, where they are needed"
+)

@@ -1,0 +1,413 @@
+"""What an optimizer's rounds play, and what becomes of their losses: the policy behind its book.
+
+A stream has epochs (one, if the horizon is known), and an epoch has a plan: an explorer that begins rounds, a learner
+that takes in what they release, a mechanism that releases them. Segments are streams whose explorers inform each other.
+
+Public coins are drawn for each round anew, and for each chunk of its slots: so what a slot plays follows from the
+record of its round, in whatever process, and a round that is begun again after a failure is the same round.
+"""
+
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.random.bit_generator import ISeedSequence
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import whole
+from sottovoce._records import Record, pack, part
+from sottovoce.learning.bandit.actions import Action, speaking
+from sottovoce.learning.bandit.configuration import BanditConfiguration
+from sottovoce.learning.bandit.doubling import next_length
+from sottovoce.learning.bandit.epoch import Epoch, next_epoch
+from sottovoce.learning.bandit.estimates import ReleasedRound
+from sottovoce.learning.bandit.public_records import refuse_secrets
+from sottovoce.learning.bandit.recommendation import best_informed
+from sottovoce.plans.decisions import Decisions, joined
+from sottovoce.plans.explorer import Exploration, Probed, Weighted
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.privacy import NoiseSource
+from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape
+
+__all__ = ["BanditPolicy", "Stretch", "coins_of", "entropy_of"]
+
+_PUBLIC_COINS = b"sottovoce coins"  # simulated noise is seeded in another way, so equal seeds never share a stream
+_CHUNKS = 4  # of a round that are kept as they were drawn: of a long one, the others are drawn again for its sums
+
+
+@dataclass(eq=False)
+class Stretch:
+    """An epoch with its place in a stream: events and rounds before it, and how many the last one had learned from."""
+
+    epoch: Epoch
+    before: int
+    earlier: int
+    after: int = 0
+
+    @property
+    def end(self) -> int:
+        """Events of the stream up to its end."""
+        return self.before + self.epoch.plan.horizon
+
+
+@dataclass(eq=False)
+class RoundPlay:
+    """A round that has begun: who plays what."""
+
+    stretch: Stretch
+    number: int  # of its epoch
+    point: Floats
+    exploration: Exploration
+    last: bool  # of its epoch: nothing would follow from its release
+    size: int
+    public: Record
+    drawn: tuple[int, int] | None = None  # its first id, and what its mechanism had released before its noise was drawn
+    chunks: dict[int, tuple[Any, Any, Weighted | Probed]] = field(default_factory=dict)
+
+    @property
+    def epoch(self) -> Epoch:
+        """Its epoch."""
+        return self.stretch.epoch
+
+
+class Stream:
+    """Epochs and open rounds of one stream."""
+
+    def __init__(self, first: Stretch) -> None:
+        self.stretches = [first]  # those with rounds that are not learned from, or that know most; the current one last
+        self.planned = [(first.before, first.epoch.plan)]  # the events before each epoch, and its plan: of all of them
+        self.taught: Epoch | None = None  # the one that has learned most of those whose rounds were released
+        self.rounds: dict[int, RoundPlay] = {}
+        self.played: tuple[int, Floats] | None = None  # events before the epoch of the newest round, and its point
+        self.passed = 0  # events of the rounds that have begun
+        self.begun = self.learned = 0  # rounds that have begun; that were learned from, or passed over
+        self.finished_calls = self.setup_calls = 0  # of the oracle: by epochs that are over; before their first events
+        # Of the optimizer that this one goes on for: events, rounds that were begun, and that were closed.
+        self.resumed = self.resumed_rounds = self.resumed_closed = 0
+
+    @property
+    def current(self) -> Stretch:
+        """The epoch that it plays."""
+        return self.stretches[-1]
+
+
+class BanditPolicy:
+    """See `Policy`.
+
+    Parameters
+    ----------
+    configuration, problem
+        What the optimizer was made with.
+    source
+        Of noise.
+    entropy
+        What public coins follow from.
+    """
+
+    def __init__(self, configuration: BanditConfiguration, problem: Problem, source: NoiseSource, entropy: int) -> None:
+        self.configuration, self.problem, self.source, self.entropy = configuration, problem, source, entropy
+        self.horizon = None if configuration.horizon is None else problem.horizon
+        self.streams: dict[int, Stream] = {}
+        self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
+        self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
+        self.first = self._planned(None)
+        self.grid = self.first.grid
+        self.shape = Shape(1, *self.grid.bounds)  # later epochs have no finer grid
+
+    def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
+        """Return the public coins of a round, or of a chunk of its slots."""
+        return coins_of(self.entropy, stream, number, chunk)
+
+    # ------------------------------------------------------------------ epochs
+
+    def _planned(self, previous: Stretch | None) -> Epoch:
+        """Plan the epoch after another one."""
+        before, epoch = (0, None) if previous is None else (previous.end, previous.epoch)
+        problem = replace(self.problem, horizon=next_length(self.horizon, before))
+        return next_epoch(problem, self.configuration, self.source, epoch)
+
+    def join(self, stream: int, name: str) -> Stream:
+        """Begin a stream."""
+        found = self.streams[stream] = Stream(Stretch(self.first, 0, 0))
+        found.setup_calls = self.first.setup_calls
+        return found
+
+    def start_over(self) -> None:
+        """Forget all streams, and what was learned from them."""
+        self.streams, self.first = (
+            {},
+            Epoch(replace(self.problem, horizon=self.first.plan.horizon), self.first.plan, self.source),
+        )
+
+    def stream(self, stream: int) -> Stream:
+        """Return a stream; the one of an optimizer without segments is there from the start."""
+        return self.streams.get(stream) or self.join(stream, "")
+
+    def current(self, stream: int = 0) -> Epoch:
+        """The epoch that a stream plays."""
+        return self.stream(stream).current.epoch
+
+    def informed(self, stream: int = 0) -> Epoch | None:
+        """The epoch that has learned most: the current one, but for actions that were asked far ahead of losses."""
+        taught = self.stream(stream).taught
+        return best_informed([one for one in (self.current(stream), taught) if one is not None])
+
+    @property
+    def planned(self) -> int:
+        """Events of the epochs that were planned."""
+        return self.stream(0).current.end
+
+    def point(self) -> Floats:
+        """The point of the newest round; of the first, before there is one."""
+        mine = self.stream(0)
+        if mine.played is None:
+            return self.current().stage.original(self.current().learner.point(0))
+        before, point = mine.played
+        return self.problem.stage(dict(mine.planned)[before].position).original(point)
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle for planning, points and decisions."""
+        if not self.streams:
+            return self.first.oracle_calls
+        return sum(one.finished_calls + one.current.epoch.oracle_calls for one in self.streams.values())
+
+    @property
+    def setup_calls(self) -> int:
+        """Those of them that were made before the first event of an epoch."""
+        return self.stream(0).setup_calls
+
+    # ------------------------------------------------------------------ what goes on elsewhere
+
+    def refuse_secrets(self) -> None:
+        """Refuse a mechanism whose open nodes or buffers hold un-noised sums of rounds that are long over."""
+        refuse_secrets(self.first)
+
+    def to_record(self, stream: int) -> Record:
+        """Return what the rounds to come of a stream depend on: released values and public choices."""
+        mine = self.stream(stream)
+        facts: Record = {"passed": mine.passed, "begun": mine.begun, "learned": mine.learned}
+        facts |= {"finished_calls": mine.finished_calls, "stretches": len(mine.stretches)}
+        if mine.played is not None:
+            facts |= {"played": mine.played[0], "point": mine.played[1]}
+        facts["planned"] = [[before, plan.to_dict()] for before, plan in mine.planned]
+        return {**facts, **_headed("stretch", map(_stretch_record, mine.stretches))}
+
+    def adopt(self, stream: int, record: Record) -> None:
+        """Go on where `to_record` was called, be it in another process."""
+        mine = self.stream(stream)
+        known = {(one.before, one.earlier): one for one in mine.stretches}
+        mine.planned = [(before, Plan.from_dict(plan)) for before, plan in record["planned"]]
+        plans = dict(mine.planned)
+        stretches = []
+        for place in range(record["stretches"]):
+            found = part(record, f"stretch{place}")
+            at, plan = (found["before"], found["earlier"]), plans[found["before"]]
+            one = known.get(at)
+            if one is None or one.epoch.plan != plan:
+                one = Stretch(self._epoch_of(stream, plan, found["before"]), *at, found["after"])
+            one.epoch.restore(part(found, "learned"))
+            stretches.append(one)
+        mine.stretches, mine.passed, mine.finished_calls = stretches, record["passed"], record["finished_calls"]
+        mine.begun, mine.learned = record["begun"], record["learned"]
+        mine.played = (record["played"], record["point"]) if "point" in record else None
+        mine.taught = best_informed([one.epoch for one in stretches])
+        mine.rounds = {number: one for number, one in mine.rounds.items() if one.stretch in stretches}
+
+    def _epoch_of(self, stream: int, plan: Plan, before: int) -> Epoch:
+        """Return an epoch that was planned elsewhere."""
+        if before == 0 and plan == self.first.plan and not self.first.observed:
+            return self.first
+        return Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source)
+
+    def abandon(self, stream: int, asked: int, closed: int) -> None:
+        """After `adopt`: pass over rounds that were open, and go on after so many events."""
+        mine = self.stream(stream)
+        at = mine.current
+        at.epoch.abandon(max(0, asked - at.before))
+        mine.passed = mine.resumed = asked
+        mine.stretches, mine.taught = [at], best_informed([at.epoch])
+        mine.resumed_rounds, mine.resumed_closed = at.earlier + at.epoch.counts[1], closed
+        mine.begun = mine.learned = 0
+
+    # ------------------------------------------------------------------ rounds
+
+    def begin(self, stream: int, number: int, position: int) -> Draft:
+        """Return the next round of a stream: the same, if it was begun already and that has failed."""
+        mine = self.stream(stream)
+        mine.begun = number + 1
+        position, number = position + mine.resumed, number + mine.resumed_rounds
+        if position == mine.current.end:
+            self._next_stretch(stream, mine, number)
+        at = mine.current
+        size, point, exploration = at.epoch.begin_round(
+            self.coins(stream, number), position - at.before, number - at.earlier
+        )
+        last = position + size == at.end
+        public = {"before": at.before, "number": number - at.earlier, "last": last, "point": point}
+        public |= {"learned": at.epoch.observed, "after": at.after}
+        public |= {f"exploration.{name}": one for name, one in exploration.record().items()}
+        begun = RoundPlay(at, number - at.earlier, point, exploration, last, size, public)
+        mine.rounds[number], mine.played, mine.passed = begun, (at.before, point), position + size
+        return Draft(size, public)
+
+    def _next_stretch(self, stream: int, mine: Stream, number: int) -> None:
+        previous = mine.current
+        epoch = self._next_epoch(stream, previous)
+        mine.finished_calls += previous.epoch.oracle_calls
+        mine.setup_calls += epoch.setup_calls
+        open_ = mine.learned + mine.resumed_rounds
+        kept = [one for one in mine.stretches if one.epoch is mine.taught or open_ < one.earlier + one.epoch.counts[1]]
+        mine.planned = [*mine.planned, (previous.end, epoch.plan)]
+        mine.stretches = [*kept, Stretch(epoch, previous.end, number, previous.epoch.observed)]
+
+    def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
+        return self._planned(previous)
+
+    def _play(self, one: Round) -> RoundPlay:
+        """Return what a round plays: as it was begun here, or as its record says."""
+        if one.stream not in self.streams:
+            self.refresh()  # another process has opened it
+        mine = self.streams.get(one.stream) or self.stream(one.stream)
+        number = one.number + mine.resumed_rounds
+        found = mine.rounds.get(number)
+        if found is None or found.public is not one.public:
+            if found is None or pack(found.public) != pack(one.public):
+                found = self._played_elsewhere(one)
+            found.public = one.public
+            mine.rounds[number] = found
+        return found
+
+    def _played_elsewhere(self, one: Round) -> RoundPlay:
+        public = one.public
+        stretch = self._stretch(one.stream, public["before"])
+        if stretch is None:
+            self.refresh()
+            stretch = self._stretch(one.stream, public["before"])
+            assert stretch is not None, "an epoch is kept as long as a round of it is open"
+        exploration = stretch.epoch.explorer.resume(public["point"], part(public, "exploration"))
+        return RoundPlay(stretch, public["number"], public["point"], exploration, public["last"], one.size, public)
+
+    def _stretch(self, stream: int, before: int) -> Stretch | None:
+        return next((one for one in self.stream(stream).stretches if one.before == before), None)
+
+    def draw(self, one: Round, start: int, count: int) -> Draw:
+        """Return what slots of a round play."""
+        played, pieces, wanted = self._play(one), [], []
+        length = played.epoch.chunk_of(played.exploration)
+        while count:
+            chunk, at = divmod(start, length)
+            actions, wants, _ = self._chunk(one, played, chunk, length)
+            here = slice(at, min(at + count, len(actions)))
+            pieces.append(actions[here])
+            wanted.append(np.ones(here.stop - at, dtype=bool) if wants is None else wants[here])
+            start, count = start + here.stop - at, count - (here.stop - at)
+        everything = np.concatenate(wanted)
+        return Draw(joined(pieces), None if everything.all() else everything)
+
+    def _chunk(self, one: Round, played: RoundPlay, chunk: int, length: int) -> tuple[Any, Any, Weighted | Probed]:
+        found = played.chunks.get(chunk)
+        if found is None:
+            coins = self.coins(one.stream, one.number + self.stream(one.stream).resumed_rounds, chunk)
+            drawn = played.exploration.draw(coins, chunk * length, min(length, one.size - chunk * length))
+            if isinstance(drawn.actions, np.ndarray):
+                drawn.actions.setflags(write=False)
+            found = played.chunks[chunk] = drawn.actions, drawn.wants_loss, drawn.weights
+            if len(played.chunks) > _CHUNKS:
+                del played.chunks[min(played.chunks)]
+        return found
+
+    def plan_of(self, one: Round) -> Plan:
+        """Return the plan of a round."""
+        return dict(self.stream(one.stream).planned)[one.public["before"]]
+
+    def compute(self, one: Round, slots: Integers) -> Any:
+        """Return the sums of a complete round, with noise, drawn once; and, below them, their weights."""
+        played = self._play(one)
+        if played.last:
+            return None
+        epoch = played.stretch.epoch
+        grid = epoch.grid
+        finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
+        length = epoch.chunk_of(played.exploration)
+        products, total = np.zeros((2, played.exploration.numbers), dtype=np.int64)
+        for start in range(0, one.size, length):
+            weights = self._chunk(one, played, start // length, length)[2]
+            mine = slots[start : start + length]
+            losses = mine + finer // 2
+            losses //= finer  # long epochs have coarser grids: sums must fit
+            losses[mine == MISSING] = grid.middle
+            losses[mine == UNWANTED] = 0
+            of_chunk = weights.sum(losses)
+            products += of_chunk
+            losses[:] = of_chunk[:] = 0  # the store overwrites its own
+            total += weights.total()
+        self.before_noise()
+        if played.drawn is None or played.drawn[0] != one.first:  # or a restored store has begun a round like it
+            played.drawn = one.first, epoch.released
+        released = epoch.draw_noise(products, played.drawn[1])
+        products[:] = 0
+        return np.stack([released, total])
+
+    def learn(self, release: Release) -> None:
+        """Take in what was released, once, however often an attempt is cut short."""
+        one, mine = release.round, self.stream(release.round.stream)
+        played = self._play(one)
+        epoch = played.epoch
+        if epoch.observed == played.number and (release.dropped or not played.last):
+            released = None
+            if release.numbers is not None:
+                released = ReleasedRound(played.exploration, *release.numbers)
+            epoch.take_in(released, played.point)
+            if epoch is not mine.taught:
+                mine.taught = best_informed([one for one in (epoch, mine.taught) if one is not None])
+        mine.learned = one.number + 1
+        mine.rounds.pop(one.number + mine.resumed_rounds, None)
+
+    @property
+    def kind(self) -> type[Action]:
+        """Actions that answer in the names of the set."""
+        return speaking(self.problem.domain)
+
+    def ready(self, lease: Lease) -> Sequence[Any]:
+        """Return the decisions of a lease."""
+        actions = lease.draw.actions
+        return actions.shared() if isinstance(actions, Decisions) else actions
+
+
+def coins_of(entropy: int, stream: int, number: int, chunk: int) -> np.random.Generator:
+    """Return the public coins of a round (chunk -1), or of a chunk of its slots."""
+    seed: Any = _Seed(b"%d %d %d %d" % (entropy, stream, number, chunk))
+    return np.random.Generator(np.random.SFC64(seed))
+
+
+class _Seed(ISeedSequence):
+    """The seed of a generator, from a text by BLAKE2b: a tenth of the time of numpy's own `SeedSequence`."""
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
+
+    def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
+        """Return so many words; the generator in use asks for three."""
+        size = n_words * np.dtype(dtype).itemsize
+        data = blake2b(self.text, digest_size=size, person=_PUBLIC_COINS).digest()
+        return np.frombuffer(data, np.dtype(dtype).newbyteorder("<")).astype(dtype)
+
+
+def entropy_of(seed: int | None) -> int:
+    """Return what public coins follow from: a seed, or the operating system's entropy."""
+    return secrets.randbits(128) if seed is None else whole("seed", seed, least=0)
+
+
+def _stretch_record(one: Stretch) -> Record:
+    learned = {f"learned.{name}": value for name, value in one.epoch.state().items()}
+    return {"before": one.before, "earlier": one.earlier, "after": one.after, **learned}
+
+
+def _headed(heading: str, records: Any) -> Record:
+    return {f"{heading}{i}.{name}": one for i, record in enumerate(records) for name, one in record.items()}

@@ -1,0 +1,179 @@
+"""The policy of an optimizer with segments: a stream for each, whose explorers inform each other.
+
+An event belongs to one segment, its loss is in one released number of that segment's stream, and what segments tell
+each other is computed from released numbers. So the promise is that of one optimizer, given once.
+"""
+
+import json
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce._records import Record
+from sottovoce.errors import UnknownSegment
+from sottovoce.learning.bandit.doubling import next_length
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.policy import BanditPolicy, Stream, Stretch
+from sottovoce.learning.segmented.plain import plain_segment, segment_of
+from sottovoce.models import Belief, Kinship, Likeness, Prior, Segment, Segments, Settings
+from sottovoce.plans.plan import Plan
+
+__all__ = ["SegmentPolicy"]
+
+_BEFORE = 20.0  # events of each segment that are taken for granted, in guessing what share of all it has
+
+
+class SegmentPolicy(BanditPolicy):
+    """See `BanditPolicy`; streams are numbered in the order in which segments were first asked for."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.segments: Segments = self.configuration.segments
+        self._templates = {self.first.plan.horizon: self.first}
+        self.start_over()
+
+    @property
+    def template(self) -> Belief:
+        """What is believed of a segment of which nothing is known."""
+        belief = self.first.explorer.belief
+        assert belief is not None
+        return belief
+
+    # ------------------------------------------------------------------ streams
+
+    def check_room(self, segments: list[Segment]) -> None:
+        """Refuse segments that were not named, beyond the limit; those that were have their room."""
+        named = set(self.segments.names)
+        room = self.segments.most - len(named) - sum(one not in named for one in self.names)
+        unnamed = [one for one in segments if one not in named and one not in self.numbers]
+        if len(unnamed) > room:
+            raise UnknownSegment(
+                f"segment {unnamed[room]!r} would be one more than the {self.segments.most} that there may be: raise "
+                "limit=, or put rare ones together under one name"
+            )
+
+    def start_over(self) -> None:
+        """Forget all segments."""
+        self.streams, self.kinship = {}, Kinship(self.segments, self.template)
+        self.names: list[Segment] = []
+        self.numbers: dict[Any, int] = {}
+
+    def stream(self, stream: int) -> Stream:
+        """Return a stream; of one that another process has opened, read what it is."""
+        if stream not in self.streams:
+            self.refresh()
+        return self.streams[stream]
+
+    def join(self, stream: int, name: str) -> Stream:
+        """Begin the stream of a segment, by its name as `name_of` writes it."""
+        segment = self.segment_named(name)
+        found = self.streams[stream] = Stream(Stretch(self._epoch(stream, segment, None, 0), 0, 0))
+        self.kinship.join(self.segments.row(segment), self.belief(stream), stream)
+        self.names = [*self.names[:stream], segment]
+        self.numbers = {one: place for place, one in enumerate(self.names)}
+        return found
+
+    def segment_named(self, name: str) -> Segment:
+        """Return the segment that `name_of` has written."""
+        return self.segments.key(segment_of(json.loads(name)))
+
+    @staticmethod
+    def name_of(segment: Segment) -> str:
+        """Return a segment as a text."""
+        return json.dumps(plain_segment(segment))
+
+    def _epoch(self, number: int, segment: Segment, previous: Epoch | None, planned: int) -> Epoch:
+        length = next_length(self.horizon, planned)
+        like = self._templates.get(length)
+        if like is None:
+            like = self._planned(Stretch(self.first, planned - self.first.plan.horizon, 0))
+            self._templates = {**self._templates, length: like}
+        epoch = self._like(like.plan, like)
+        if previous is not None:
+            epoch.follow(previous)
+        return self._among_others(epoch, number, segment, length)
+
+    def _like(self, plan: Plan, like: Epoch) -> Epoch:
+        return Epoch(replace(self.problem, horizon=plan.horizon), plan, self.source, like=like.explorer)
+
+    def _among_others(self, epoch: Epoch, number: int, segment: Segment, length: int) -> Epoch:
+        epoch.explorer.ask_others = partial(self._said_of, number, segment, length)
+        if number < self.kinship.count and epoch.explorer.belief is not None:
+            self.kinship.replace(number, epoch.explorer.belief)
+        return epoch
+
+    def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
+        return self._epoch(stream, self.names[stream], previous.epoch, previous.end)
+
+    def _epoch_of(self, stream: int, plan: Plan, before: int) -> Epoch:
+        return self._epoch(stream, self.names[stream], None, before)
+
+    # ------------------------------------------------------------------ what goes on elsewhere
+
+    def to_record(self, stream: int) -> Record:
+        """Return what the rounds to come of a stream depend on, and how alike segments are taken to be."""
+        alike = {"likeness": list(self.kinship.likeness.places()), "likeness_learned": self.kinship.learned}
+        return {**super().to_record(stream), **alike}
+
+    def adopt(self, stream: int, record: Record) -> None:
+        """Go on where `to_record` was called."""
+        super().adopt(stream, record)
+        self.kinship.replace(stream, self.belief(stream))
+        if record["likeness_learned"] >= self.kinship.learned:
+            self.kinship.likeness = Likeness.at(tuple(record["likeness"]))
+            self.kinship.learned = record["likeness_learned"]
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle for planning, points and decisions."""
+        setup = sum(one.oracle_calls for one in self._templates.values())
+        return setup + sum(one.finished_calls + one.current.epoch.oracle_calls for one in self.streams.values())
+
+    @property
+    def setup_calls(self) -> int:
+        """Those of them that were made before the first event."""
+        return self.first.setup_calls
+
+    # ------------------------------------------------------------------ what segments say of each other
+
+    def belief(self, stream: int) -> Any:
+        """What is believed of a segment by now, which tells others what was released of it."""
+        explorer: Any = self.current(stream).explorer
+        return explorer.belief
+
+    def _said_of(self, number: int, segment: Segment, length: int) -> tuple[Prior, Settings]:
+        """Return what other segments say of one, and what holds for it among them."""
+        explorer: Any = self._templates[length].explorer
+        template: Belief = explorer.belief
+        count, sizes = max(number + 1, len(self.names)), self.sizes()
+        asked = int(sizes.sum())
+        if number == len(self.names):  # it is being opened
+            prior = self.kinship.prior(-1, self.segments.row(segment), sizes)
+            mine, variance = 0.0, template.variance
+        else:
+            prior = self.kinship.prior(number, sizes=sizes)
+            mine, variance = float(sizes[number]), self.belief(number).variance
+        share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
+        return prior, template.settings.among(count, asked, share, variance)
+
+    def sizes(self) -> Floats:
+        """Events of the rounds that have begun, of each segment that has joined; none of one that is about to."""
+        sizes = np.zeros(self.kinship.count)
+        sizes[: len(self.names)] = [self.streams[stream].passed for stream in range(len(self.names))]
+        return sizes
+
+    def informed_belief(self, stream: int) -> Belief:
+        """Return what is believed of a segment, by the epoch that has learned most, with what others say now."""
+        explorer: Any = (self.informed(stream) or self.current(stream)).explorer
+        explorer.prepare()
+        belief: Belief = explorer.belief
+        return belief
+
+    def unseen_belief(self, segment: Segment) -> Belief:
+        """Return what others say of a segment that was never asked for."""
+        unseen: Belief = self.template.sibling()
+        unseen.lean_on(self.kinship.prior(-1, self.segments.row(segment), self.sizes()), unseen.settings)
+        return unseen

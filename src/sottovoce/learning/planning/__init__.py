@@ -1,1 +1,0 @@
-"""Plans: what is given, what is chosen, what may be expected of it."""

@@ -1,0 +1,335 @@
+"""What every belief offers: decisions that may be the best, drawn from what was released, and lengths of rounds."""
+
+import copy
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce._records import Record, part
+from sottovoce.models.gaussian import Fitted
+from sottovoce.models.hearsay import Evidence, Prior
+from sottovoce.models.history import History, Numbers
+from sottovoce.models.misfit import Certainty, Misfit
+from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.published import MOST_COVARIANCES, Posterior, Tried
+
+__all__ = ["Belief", "Known"]
+
+_DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Known:
+    """What was learned: replaced as a whole.
+
+    Attributes
+    ----------
+    history
+        What was released since all was forgotten last.
+    since, resets
+        The event at which that was, and how often.
+    trust
+        Evidence for what an earlier run knew, against knowing nothing.
+    """
+
+    history: History
+    since: int = 0
+    resets: int = 0
+    trust: float = 0.0
+
+    @property
+    def trusted(self) -> bool:
+        """Whether nothing speaks against what an earlier run knew."""
+        return not self.resets and self.trust > -_DOUBT
+
+
+class Belief(ABC):
+    """What is believed about losses, given all that was released; replaced as a whole, never changed in part.
+
+    A model says what mean losses are linear in (`features`), what is believed of the coefficients (`best_fit`), which
+    decision is the best for some (`best_for`), and how it learns; the rest follows.
+    """
+
+    model: str
+    settings: Settings
+    dimension: int
+    known: Any
+    """What was learned, as one value: the same object as long as nothing new is."""
+
+    _earlier: History | None = None  # what an earlier run has released
+    _leaned: Prior | None = None  # what other segments say
+    _fits: Any = None  # computed of what is known,
+    _led: Any = None  # and the best decision for it
+
+    # ------------------------------------------------------------------ what a model says
+
+    @abstractmethod
+    def _nothing(self) -> Known:
+        """Return what is known before anything is."""
+
+    @property
+    @abstractmethod
+    def pace(self) -> Pace:
+        """What the lengths of rounds follow from."""
+
+    @property
+    @abstractmethod
+    def leader(self) -> Floats:
+        """The best decision, as far as is known."""
+
+    @abstractmethod
+    def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
+        """Draw decisions that may be the best, for round `number`, which begins after `passed` events.
+
+        Parameters
+        ----------
+        count
+            How many decisions.
+        passed
+            Events before the round.
+        number
+            Of the round, from 0.
+        coins
+            Public ones.
+        """
+
+    @abstractmethod
+    def learn(self, numbers: Numbers) -> None:
+        """Take in what a round has released.
+
+        Parameters
+        ----------
+        numbers
+            Means, and the events behind them.
+        """
+
+    @abstractmethod
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best decision for coefficients.
+
+        Parameters
+        ----------
+        coefficients
+            As `coefficients` returns them.
+        """
+
+    @property
+    @abstractmethod
+    def variance(self) -> float:
+        """Variance of one loss at one decision, as far as is known."""
+
+    @property
+    @abstractmethod
+    def prior_mean(self) -> Floats:
+        """Of the coefficients, before anything is known."""
+
+    @property
+    @abstractmethod
+    def prior_root(self) -> Floats:
+        """R with R R^T the prior covariance of the coefficients."""
+
+    @property
+    @abstractmethod
+    def level_place(self) -> int:
+        """Which of the coefficients is the level of the losses."""
+
+    @abstractmethod
+    def evidence(self) -> "Evidence":
+        """Return what was released, as measurements of the coefficients."""
+
+    @property
+    @abstractmethod
+    def best_fit(self) -> Fitted:
+        """The posterior that is in use."""
+
+    @abstractmethod
+    def features(self, decisions: Floats) -> Floats:
+        """Return what the mean losses of decisions are linear in.
+
+        Parameters
+        ----------
+        decisions
+            In rows.
+        """
+
+    def _inputs(self, decisions: Floats) -> Any:
+        """Return decisions in the form in which `best_fit` takes them."""
+        return self.features(decisions)
+
+    @abstractmethod
+    def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
+        """By how much a decision is worse than the best one for each row of coefficients, and whether it is that."""
+
+    @abstractmethod
+    def _residuals(self) -> tuple[Floats, Floats, Floats]:
+        """Variances of released means, and mean and covariance of decisions, by a model that is taken to be right."""
+
+    @abstractmethod
+    def _tried(self) -> Tried:
+        """What was released of each decision, with what an earlier run knew if that still counts."""
+
+    @abstractmethod
+    def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
+        """Mean, covariance and deviations of slopes, level and what comes after; and more fields of `Posterior`."""
+
+    def is_as_good(self, decision: Floats) -> bool:
+        """Whether nothing but rounding makes the leader better than another decision.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        """
+        return False
+
+    # ------------------------------------------------------------------ what follows
+
+    @property
+    def history(self) -> History:
+        """What it rests on, since all was forgotten last."""
+        found: History = self.known.history
+        return found
+
+    @property
+    def resets(self) -> int:
+        """How often all was forgotten, because a round surprised far more than is usual: the world had changed."""
+        return int(self.known.resets)
+
+    @property
+    def remembers_earlier(self) -> bool:
+        """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
+        return self._earlier is not None and bool(self.known.trusted)
+
+    @property
+    def told_so(self) -> int:
+        """How often most other segments have forgotten all: they notice what a small segment cannot."""
+        return 0 if self._leaned is None else self._leaned.era
+
+    def coefficients(self) -> Floats:
+        """Return the posterior mean of what mean losses are linear in."""
+        return self.best_fit.mean
+
+    def expected_loss(self, decision: Floats) -> float:
+        """Return the loss per event that is expected of a decision.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        """
+        return float(self.settings.middle + self.features(decision[None, :])[0] @ self.coefficients())
+
+    def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
+        """Draw from what is believed by how much one decision loses more than another.
+
+        Parameters
+        ----------
+        one, other
+            Decisions.
+        draws
+            How many samples.
+        """
+        drawn, rows = self.best_fit.sample(np.random.default_rng(1), draws), self.features(np.array([one, other]))
+        return np.asarray(drawn @ (rows[0] - rows[1]))
+
+    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
+        """Say how sure it is that a decision is the best: draw from the posterior, and see what is better by how much.
+
+        Parameters
+        ----------
+        decision
+            A point of the set.
+        draws
+            Samples of the posterior that it is judged by.
+        """
+        fit = self.best_fit
+        worse, same = self._against_best(decision, fit.sample(np.random.default_rng(1), draws))
+        gaps, (mean, variance) = np.maximum(0.0, worse), fit.predict(self._inputs(decision[None, :]))
+        shortfall = float(gaps.mean()), float(np.quantile(gaps, 0.95))
+        loss = float(self.settings.middle + mean[0])
+        return Certainty(float(same.mean()), shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
+
+    def misfit(self) -> Misfit:
+        """Compare what was released with the model."""
+        return Misfit.between_decisions(self.model, self.settings, self.history, *self._residuals())
+
+    def posterior(self) -> Posterior:
+        """Return what is believed, as a public record, with what an earlier run knew if that still counts."""
+        settings, n, tried = self.settings, self.dimension, self._tried()
+        mean, covariance, deviations, more = self._in_units()
+        return Posterior(
+            model=self.model,
+            loss_range=(settings.middle - settings.width / 2, settings.middle + settings.width / 2),
+            decisions=tried.decisions,
+            means=settings.middle + tried.pulls / tried.precisions,
+            precisions=tried.precisions,
+            events=tried.events,
+            slopes=mean[:n],
+            level=float(settings.middle + mean[n]),
+            deviations=None if deviations is None else deviations[:n],
+            covariance=covariance if n <= MOST_COVARIANCES else None,
+            rounds=self.history.rounds,
+            misfit=self.misfit(),
+            **more,
+        )
+
+    # ------------------------------------------------------------------ one of many segments
+
+    def sibling(self) -> Self:
+        """Return a belief of another segment: of the same set, and knowing nothing."""
+        other = copy.copy(self)
+        other.known, other._leaned = other._nothing(), None
+        return other
+
+    def lean_on(self, prior: Prior, settings: Settings) -> None:
+        """Begin with what other segments say of this one, in place of nothing.
+
+        Parameters
+        ----------
+        prior
+            What they say.
+        settings
+            What is known of the segment's place among them: see `Settings.among`.
+        """
+        self._fits = self._led = None  # first: what follows from the old one must not outlive it
+        self._leaned, self.settings = prior, settings
+
+    # ------------------------------------------------------------------ keeping
+
+    def knowledge(self) -> Any:
+        """Return what was learned, as one value that nothing changes later."""
+        return self.known
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned."""
+        self.known = knowledge
+
+    def memory(self) -> Record:
+        """Return what was learned, as plain arrays and numbers: what was released, and what followed from it."""
+        plain = {one.name: getattr(self.known, one.name) for one in fields(self.known) if one.name != "history"}
+        return plain | {f"history.{name}": value for name, value in self.history.record().items()}
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        names = [one.name for one in fields(self.known) if one.name != "history"]
+        plain: dict[str, Any] = {
+            name: np.array(memory[name]) if np.ndim(memory[name]) else memory[name] for name in names
+        }
+        self.known = replace(self._nothing(), history=History.from_record(part(memory, "history")), **plain)
+
+    def carry_over(self, earlier: Any, events: int) -> None:
+        """Begin with what another belief of the same kind knows, `events` before this one's first.
+
+        Parameters
+        ----------
+        earlier
+            That belief.
+        events
+            How many.
+        """
+        known = earlier.known
+        self.known = replace(known, history=known.history.earlier_by(events), since=known.since - events)

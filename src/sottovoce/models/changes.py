@@ -1,0 +1,159 @@
+"""What worlds may be like: how far back a belief remembers, by how well that predicts, and when all is forgotten.
+
+Beliefs about linear losses choose a memory, which may expect mean losses to wander. Those about convex losses choose
+how wrong their model is and how noisy a loss as well: each choice is judged by itself, in a setting of all three.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+
+__all__ = [
+    "ENOUGH",
+    "GRIDS",
+    "MEMORIES",
+    "MISFITS",
+    "REACHES",
+    "USUAL",
+    "VARIANCES",
+    "Memory",
+    "Outcome",
+    "Setting",
+    "best_of",
+    "calmer",
+    "has_jumped",
+    "in_use",
+    "judged",
+    "limit_of",
+    "neighbours",
+    "scored",
+]
+
+
+class Memory(NamedTuple):
+    """How far back it reaches, in horizons, and by how much mean losses wander from round to round, in B."""
+
+    reach: float
+    wander: float = 0.0
+
+
+MEMORIES = (Memory(math.inf), Memory(math.inf, 0.0175), Memory(1 / 10), Memory(1 / 30))
+"""Still; unsteady around a mean; drifting, slowly or faster."""
+USUAL = 20
+"""Rounds whose surprise is usual."""
+ENOUGH = 6
+"""Numbers of a round that may surprise."""
+_AHEAD = (3.0, 0.0, -2.0, -2.0)  # nats by which each is ahead: the simplest wins where none predicts better
+_FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
+_LIMIT = 8.0  # mean squared surprise of a round, over what is usual, at which all is forgotten, at first
+_CALM = 0.05  # horizons that pass until a reset is forgiven: the limit is halved again
+
+
+def scored(scores: Floats, evidence: Sequence[float]) -> Floats:
+    """Return the evidence for each memory after one more round, the best at 0; older rounds fade."""
+    summed = _FADE * scores + np.array(evidence)
+    return np.asarray(np.maximum(summed - summed.max(), _FLOOR))
+
+
+def in_use(scores: Floats) -> int:
+    """Return which memory is in use: that which predicted best, if by a margin.
+
+    Examples
+    --------
+    >>> in_use(np.zeros(4)), in_use(np.array([-4.0, 0.0, 0.0, 0.0])), in_use(np.array([-9.0, -9.0, 0.0, -9.0]))
+    (0, 1, 2)
+    """
+    return int(np.argmax(scores + np.array(_AHEAD[: len(scores)])))
+
+
+def limit_of(surprises: Floats, alarm: float) -> float:
+    """Return the surprise beyond which all is forgotten, given the last ones: a wrong model surprises always.
+
+    Examples
+    --------
+    >>> limit_of(np.ones(3), 0.0), limit_of(np.ones(3), 1.0), limit_of(np.array([1.0, 5.0, 9.0]), 0.0)
+    (8.0, 16.0, 40.0)
+    """
+    usual = float(np.median(surprises)) if len(surprises) else 1.0
+    return float(_LIMIT * 2**alarm * max(1.0, usual))
+
+
+def calmer(alarm: float, events: float, horizon: int) -> float:
+    """Return how often the limit is doubled still, so many events later."""
+    return max(0.0, alarm - events / (_CALM * horizon))
+
+
+# ------------------------------------------------------------------ of convex losses
+
+MISFITS = ((0.0, 1), (0.1, 2), (0.3, 2), (1.0, 2), (0.03, 1), (0.1, 1), (0.3, 1))
+"""(tau, p): numbers may be off by tau B r^p."""
+VARIANCES = (1 / 16, 1 / 64, 1 / 256, 1 / 1024)
+"""Of one loss at one point, in B^2."""
+REACHES = (math.inf, 0.3, 0.1, 0.03)
+"""How far back is remembered, in horizons."""
+GRIDS = (len(MISFITS), len(VARIANCES), len(REACHES))
+Setting = tuple[int, ...]
+"""Which misfit, variance and reach."""
+_HANDICAP = 6.0  # nats by which a memory that forgets must win
+_JUMP, _FEW = 10.0, 5  # a surprise against the usual one: factor, and rounds before there is a usual one
+
+
+def neighbours(setting: Setting, choice: int) -> list[Setting]:
+    """Return the settings that differ from one in nothing but one of the three choices.
+
+    Examples
+    --------
+    >>> neighbours((0, 2, 0), 1)
+    [(0, 0, 0), (0, 1, 0), (0, 2, 0), (0, 3, 0)]
+    """
+    return [(*setting[:choice], other, *setting[choice + 1 :]) for other in range(GRIDS[choice])]
+
+
+def best_of(choice: int, scores: Floats) -> int:
+    """Return what has predicted best; a memory that forgets must be better by far."""
+    handicap = np.where(np.arange(len(scores)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
+    return int(np.argmax(scores - handicap))
+
+
+def has_jumped(surprise: float, numbers: int, usual: Floats) -> bool:
+    """Whether a round of so many numbers surprises so much more than is usual that the world has changed."""
+    known = max(1.0, float(np.median(usual))) if len(usual) >= _FEW else math.inf
+    return numbers >= ENOUGH and surprise > _JUMP * known
+
+
+# ------------------------------------------------------------------ of either
+
+
+class Outcome(NamedTuple):
+    """Of a round's numbers: log-likelihood, mean squared surprise, and by how many deviations they exceed it all."""
+
+    likelihood: float
+    surprise: float
+    excess: float
+
+
+def judged(residuals: Floats, covariances: Floats, private: Floats | None, outlier: float) -> list[Outcome]:
+    """Judge predictions of a round's numbers by what they were off by, and should be: a row for each prediction.
+
+    Laplace noise has outliers, which are no news: one number alone does not make a surprise.
+
+    Parameters
+    ----------
+    residuals, covariances
+        (S, m) and (S, m, m).
+    private
+        (S, m), the share of each number's variance that Laplace noise has; None if there is none.
+    outlier
+        What a squared surprise counts at most, where Laplace noise is all there is.
+    """
+    root = np.linalg.cholesky(covariances)
+    squares = np.linalg.solve(root, residuals[:, :, None])[:, :, 0] ** 2
+    likelihood = -squares.sum(axis=1) / 2 - np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+    excess = residuals.sum(axis=1) / np.sqrt(covariances.sum(axis=(1, 2)))
+    if private is not None:
+        squares = np.minimum(squares, outlier / private.mean(axis=1)[:, None])
+    return list(map(Outcome, likelihood.tolist(), squares.mean(axis=1).tolist(), excess.tolist()))

@@ -1,0 +1,485 @@
+"""Beliefs about linear losses: mean loss of decision v is level + <theta, v - c>, theta and level Gaussian.
+
+Prior: theta is isotropic in the coordinates of the set (or follows features), scaled so that <theta, v - c> deviates by
+B/(4 sqrt(H)) over random vertices, H the entries of a vertex that are not 0; the level is the middle of the range, give
+or take B/4. Nothing else is asked of the set: a few dozen oracle calls.
+
+Memories: the posterior under several discounts of the past, exp(-age/reach), and one that takes mean losses to wander
+from round to round around what they are on average. The one that predicted the newest numbers best is in use, the one
+of a still world being ahead by a margin. If a round's numbers surprise even that one, by far more than is usual, all is
+forgotten, that round included: some of it was before the change. The limit doubles each time, and is halved again as
+time passes: a world that changes now and then is followed, one that flips all the time is averaged.
+
+The variance of a loss comes from decisions that were drawn twice in a round: their means differ by noise alone.
+
+Tests: tests/models/test_linear.py.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from sottovoce._arrays import Floats
+from sottovoce.models.belief import Belief, Known
+from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
+from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
+from sottovoce.models.hearsay import Evidence
+from sottovoce.models.history import History, Numbers
+from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.published import Tried
+from sottovoce.models.repeats import between_rounds, groups_of, within_a_round
+
+__all__ = ["LinearBelief", "Oracle"]
+
+Oracle = Callable[[Floats], Floats]
+_OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
+_FLAT = 0.05  # losses at the very ends of their range vary by this share of what they can vary by in its middle
+_VARIANCE_WEIGHT = 6.0  # of what is believed of the variance at first, in numbers
+_SENTINEL_FROM, _SENTINEL_EVERY, _SENTINEL = 0.1, 4, Memory(1 / 3)
+_MANY = 600  # coordinates from which the posterior is kept by measurements
+_VERTICES = 64  # random ones that set the prior's scale
+_MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far losses lie apart at all
+_ROUNDING = 1e-9  # relative
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Known(Known):
+    scores: Floats  # evidence for each memory, the best at 0
+    surprises: Floats  # mean squared surprise of the last rounds, oldest first
+    alarm: float = 0.0  # how often the limit is doubled: once for every reset that is not yet forgiven
+    squares: float = 0.0  # of decisions that were drawn twice: a weighed sum of squares,
+    weight: float = 0.0  # the sum of the weights,
+    place: float = 0.0  # and that of weight times mean loss, where the variance was measured
+
+
+class _Fits(NamedTuple):
+    """Posteriors that were computed of what is known."""
+
+    known: _Known
+    fits: dict[Memory, Fitted]
+
+
+class _Counted(NamedTuple):
+    """How numbers count, whatever others say: their variances; by memory, their precision and pull."""
+
+    known: _Known
+    variances: Floats
+    summed: dict[Memory, tuple[Floats, Floats]]
+
+
+class LinearBelief(Belief):
+    """What is believed about linear losses over the vertices of a set.
+
+    Parameters
+    ----------
+    oracle, dimension
+        The set.
+    settings
+        What is known beforehand.
+    features
+        (n, k) a row for each coordinate: coordinates of like features have like losses. None if there are none.
+    believable
+        From a cost to the nearest that mean losses can have, where the oracle takes no others. It decides what is
+        played, never what is learned.
+    earlier
+        What an earlier run has released of the same decisions.
+
+    Examples
+    --------
+    >>> settings = Settings(1000, 1.0, 0.5, 0.0, (1 / 400, 1 / 8, 1 / 4), 6, 8, 0.1, 0.02, 1.0)
+    >>> belief = LinearBelief(lambda cost: np.eye(3)[cost.argmin()], 3, settings)
+    >>> belief.learn(Numbers(np.eye(3), np.array([0.9, 0.1, 0.9]), np.full(3, 100.0), 300))
+    >>> belief.leader
+    array([0., 1., 0.])
+    """
+
+    model = "linear"
+    known: _Known
+    _fits: _Fits | None
+    _led: tuple[_Known, Floats] | None
+
+    def __init__(
+        self,
+        oracle: Oracle,
+        dimension: int,
+        settings: Settings,
+        *,
+        features: Floats | None = None,
+        believable: Oracle | None = None,
+        earlier: History | None = None,
+    ) -> None:
+        self.oracle, self.dimension, self.settings = oracle, dimension, settings
+        self._believable = believable
+        self.many = dimension > _MANY
+        coins = np.random.default_rng(0)  # public and always the same: what follows is part of the plan
+        vertices = np.array([oracle(self.believed(coins.standard_normal(dimension))) for _ in range(_VERTICES)])
+        self.center = np.asarray(vertices.mean(axis=0))
+        self.spread = prior_spread(vertices, self.center, settings.width, features)
+        self.level = settings.width / 4
+        self._earlier = None if earlier is None else earlier.written(many=self.many)
+        self.known = self._nothing()
+        self._counted: _Counted | None = None
+        self._gram: tuple[Any, Floats] | None = None
+
+    def _nothing(self) -> _Known:
+        empty = History.empty(self.dimension, many=self.many)
+        return _Known(history=empty, scores=np.zeros(len(MEMORIES)), surprises=np.empty(0))
+
+    # ------------------------------------------------------------------ one of many segments
+
+    @cached_property
+    def prior_mean(self) -> Floats:
+        """Nothing."""
+        return np.zeros(self.dimension + 1)
+
+    @cached_property
+    def prior_root(self) -> Floats:
+        """Of the prior covariance of slopes and level."""
+        root = np.zeros((self.dimension + 1, self.dimension + 1))
+        spread = self.spread
+        if spread.factor is None:
+            np.fill_diagonal(root, spread.scale)
+        else:
+            root[:-1, :-1] = np.linalg.cholesky(spread.matrix())
+        root[-1, -1] = self.level
+        return root
+
+    @property
+    def level_place(self) -> int:
+        """The last one."""
+        return self.dimension
+
+    def evidence(self) -> Evidence:
+        """Return what was released, as the memory in use counts it."""
+        known, history = self.known, self.history
+        memory = MEMORIES[self.memory_in_use]
+        precision, pull = self._once(memory, self._variances())
+        return Evidence(precision, pull, known.squares, known.weight, known.place, len(history), known.resets)
+
+    def _once(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
+        """Add up once what counts in the same way."""
+        counted = self._counted
+        if counted is None or counted.variances is not variances:
+            return self._summed(memory, variances)
+        if memory not in counted.summed:
+            counted.summed[memory] = self._summed(memory, variances)
+        return counted.summed[memory]
+
+    def _summed(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
+        """Add up what was released, each number by its precision: of the coefficients, a precision and a pull."""
+        history = self.history
+        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
+        rows = self.features(history.decisions)
+        return (rows * summed[:, None]).T @ rows, rows.T @ pulled
+
+    def best_for(self, coefficients: Floats) -> Floats:
+        """Return the best decision for slopes and a level."""
+        return np.asarray(self.oracle(self.believed(coefficients[: self.dimension])))
+
+    # ------------------------------------------------------------------ what is believed
+
+    @property
+    def memory_in_use(self) -> int:
+        """Which of the memories predicts best."""
+        return in_use(self.known.scores)
+
+    @property
+    def pace(self) -> Pace:
+        """What the lengths of rounds follow from."""
+        return Pace(self.known.since, MEMORIES[self.memory_in_use].reach * self.settings.horizon)
+
+    @property
+    def variance(self) -> float:
+        """Variance of one loss at one decision."""
+        least, first, largest = self.settings.variances
+        squares, weight, _ = self._repeats
+        return min(max((_VARIANCE_WEIGHT * first + squares) / (_VARIANCE_WEIGHT + weight), least), largest)
+
+    @property
+    def _repeats(self) -> tuple[float, float, float]:
+        """What decisions that were drawn twice say of the variance, here and in other segments."""
+        known, others = self.known, self._leaned
+        if others is None:
+            return known.squares, known.weight, known.place
+        return known.squares + others.squares, known.weight + others.weight, known.place + others.place
+
+    def number_variance(self, counts: Floats, raised: Floats | float = 1.0) -> Floats:
+        """Variance of released means of so many losses (`counts`), that of a loss `raised` so many times."""
+        variance = np.minimum(self.variance * raised, self.settings.variances[2])
+        return np.asarray(variance / counts + (self.settings.noise / counts) ** 2)
+
+    @property
+    def fits(self) -> list[Fitted]:
+        """The posterior under each memory."""
+        return [self._fit(memory) for memory in MEMORIES]
+
+    @property
+    def best_fit(self) -> Fitted:
+        """The posterior that is in use."""
+        return self._fit(MEMORIES[self.memory_in_use])
+
+    def _fit(self, memory: Memory) -> Fitted:
+        found = self._fits
+        if found is None or found.known is not self.known:
+            found = self._fits = _Fits(self.known, {})
+        if memory not in found.fits:
+            found.fits[memory] = self._fitted(memory, self._variances())
+        return found.fits[memory]
+
+    def _variances(self) -> Floats:
+        """Variance of every number: fit with one for all, then take that of each decision."""
+        if self._counted is not None and self._counted.known is self.known:
+            return self._counted.variances
+        history = self.history
+        variances = self.number_variance(history.counts)
+        if len(history):
+            expected = self._expected(self._fitted(MEMORIES[0], variances))
+            variances = self.number_variance(history.counts, self._raised(expected)[history.index])
+        self._counted = _Counted(self.known, variances, {})
+        return variances
+
+    def _expected(self, fit: Fitted) -> Floats:
+        """Return what is expected of each decision of the history."""
+        rows = self.history.decisions
+        if self.many:
+            return np.asarray(rows @ fit.mean[:-1] - self.center @ fit.mean[:-1] + fit.mean[-1])
+        return np.asarray(self.features(rows) @ fit.mean)
+
+    def _raised(self, expected: Floats) -> Floats:
+        """How much larger the variance of losses is at decisions, compared with where it was measured.
+
+        Losses near the ends of their range vary less: as f (B - f), for the most part. Never smaller: too large a
+        variance costs a little exploring, too small a one can cost everything.
+        """
+        _, weight, place = self._repeats
+        if not weight:
+            return np.ones(len(expected))
+        here = self._bulge(np.array([place / weight]))
+        return np.asarray(np.maximum(1.0, self._bulge(expected) / here))
+
+    def _bulge(self, means: Floats) -> Floats:
+        half = self.settings.width / 2
+        return np.asarray(np.maximum(half**2 - np.clip(means, -half, half) ** 2, _FLAT * half**2))
+
+    def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
+        if self.many:
+            history = self.history
+            summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
+            rows = history.decisions
+            if warm and self._prior_data is not None:
+                rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
+            shared = self._gram_of(rows) if rows is history.decisions else None
+            return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
+        found = self._once(memory, variances)
+        precision, pull = self._warm_prior if warm and self.remembers_earlier else (self._plain_prior, 0.0)
+        if self._leaned is not None:
+            precision = precision + (self._leaned.precision - self._plain_prior)
+            pull = pull + self._leaned.pull
+        return ByCoefficients(precision + found[0], pull + found[1])
+
+    def _gram_of(self, rows: Any) -> Floats:
+        """Prior covariance of decisions, once for all memories of one history."""
+        if self._gram is None or self._gram[0] is not rows:
+            alike = np.ones(rows.shape[0])
+            fit = ByMeasurements(self.spread, self.level, self.center, rows, alike, alike)
+            self._gram = rows, fit.prior_gram()
+        return self._gram[1]
+
+    def _kept(self, memory: Memory) -> Floats:
+        """How much each released mean still counts."""
+        ends = self.history.ends
+        ages = (float(ends[-1]) if len(ends) else 0.0) - ends
+        return np.asarray(np.exp(-ages / (memory.reach * self.settings.horizon)))
+
+    def _wandering(self, memory: Memory, variances: Floats) -> Floats:
+        """Add what mean losses wander by: n numbers of one decision in one round say as much as 1/(v/n + wander^2)."""
+        if not memory.wander:
+            return variances
+        return np.asarray(variances + self.history.alike * (memory.wander * self.settings.width) ** 2)
+
+    def features(self, decisions: Floats) -> Floats:
+        """Return what the mean losses of `decisions` are linear in."""
+        return np.column_stack([decisions - self.center, np.ones(len(decisions))])
+
+    def _inputs(self, decisions: Any) -> Any:
+        return csr_array(decisions) if self.many else self.features(decisions)
+
+    @cached_property
+    def _plain_prior(self) -> Floats:
+        precision = np.zeros((self.dimension + 1, self.dimension + 1))
+        spread = self.spread
+        if spread.factor is None:
+            np.fill_diagonal(precision, spread.scale**-2)
+        else:
+            precision[:-1, :-1] = np.linalg.inv(spread.matrix())
+        precision[-1, -1] = self.level**-2
+        return precision
+
+    @property
+    def _prior_data(self) -> tuple[Any, Floats, Floats] | None:
+        """What an earlier run knew, until all is forgotten: decisions, precisions, and precision times mean."""
+        if self._earlier is None or not self.remembers_earlier:
+            return None
+        return self._earlier.decisions, *self._earlier.pooled(1 / self._earlier_variances)
+
+    @cached_property
+    def _earlier_variances(self) -> Floats:
+        """Of an earlier run's means: as they were released, and the world may have moved since."""
+        assert self._earlier is not None
+        earlier, rows = self._earlier, self._earlier.decisions
+        known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
+        return np.asarray(known + _MOVED**2 * (self.spread.variances(rows, self.center) + self.level**2)[earlier.index])
+
+    @cached_property
+    def _warm_prior(self) -> tuple[Floats, Floats]:
+        """Precision, and precision times mean, after an earlier run: its posterior, wider by as much as worlds move."""
+        assert self._earlier is not None
+        earlier, plain = self._earlier, self._plain_prior
+        known = self.number_variance(earlier.counts) if earlier.variances is None else earlier.variances
+        rows, (summed, pulled) = self.features(earlier.decisions), earlier.pooled(1 / known)
+        then = ByCoefficients(plain + (rows * summed[:, None]).T @ rows, rows.T @ pulled)
+        precision = np.linalg.inv(np.linalg.inv(then.precision) + _MOVED**2 * np.linalg.inv(plain))
+        return precision, precision @ then.mean
+
+    # ------------------------------------------------------------------ decisions
+
+    @property
+    def leader(self) -> Floats:
+        """The best decision for the posterior mean."""
+        if self._led is None or self._led[0] is not self.known:
+            self._led = self.known, self.best_for(self.best_fit.mean)
+        return self._led[1]
+
+    def believed(self, cost: Floats) -> Floats:
+        """Return the nearest to a `cost` that mean losses can have."""
+        return cost if self._believable is None else self._believable(cost)
+
+    def is_as_good(self, decision: Floats) -> bool:
+        """Whether a decision is expected to lose as little as the leader, up to rounding; not while all are alike.
+
+        Coordinates of which as little is known have equal means, and how those are rounded is the machine's business.
+        """
+        mean, leader = self.believed(self.best_fit.mean[: self.dimension]), self.leader
+        size = float(np.linalg.norm(mean)) * max(float(np.linalg.norm(leader)), float(np.linalg.norm(decision)))
+        return size > 0 and abs(float(mean @ (decision - leader))) <= _ROUNDING * size
+
+    def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
+        """Draw decisions, each the best for one sample of the posterior."""
+        settings = self.settings
+        drawn = self.best_fit.sample(coins, count, settings.temper)
+        on_guard = settings.sentinel and passed >= _SENTINEL_FROM * settings.horizon
+        if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
+            drawn[0] = self._fitted(_SENTINEL, self._variances()).sample(coins, 1, settings.temper)[0]
+        return np.array([self.best_for(row) for row in drawn])
+
+    # ------------------------------------------------------------------ learning
+
+    def learn(self, numbers: Numbers) -> None:
+        """Take in what a round has released: judge the memories by it, then let all of them know."""
+        known, settings = self.known, self.settings
+        centred = replace(numbers, means=numbers.means - settings.middle)
+        known = replace(known, trust=known.trust + self._evidence_for_earlier(centred))
+        squares, weight, place = self._duplicates(centred)
+        known = replace(
+            known,
+            squares=known.squares + squares,
+            weight=known.weight + weight,
+            place=known.place + place,
+            alarm=calmer(known.alarm, float(numbers.counts.sum()), settings.horizon),
+        )
+        surprise = 0.0
+        if not settings.segments or len(numbers.means) >= ENOUGH:  # a few numbers tell memories from nothing
+            outcomes = self._evidence(self.fits, MEMORIES, centred)
+            surprise = outcomes[self.memory_in_use].surprise
+            known = replace(
+                known,
+                scores=scored(known.scores, [one.likelihood for one in outcomes]),
+                surprises=np.append(known.surprises, surprise)[-USUAL:],
+            )
+        surprised = surprise > self.limit and len(numbers.means) >= ENOUGH
+        if surprised or self.told_so > known.resets:
+            # This round, too: some of its events were before the change, and it is large.
+            self.known = replace(
+                self._nothing(),
+                since=numbers.end,
+                resets=max(self.told_so, known.resets + surprised),
+                surprises=known.surprises,
+                alarm=known.alarm + surprised,
+                trust=known.trust,
+            )
+        else:
+            self.known = replace(known, history=known.history.add(centred))
+
+    @property
+    def limit(self) -> float:
+        """Mean squared surprise of a round beyond which all is forgotten: a wrong model surprises always."""
+        return limit_of(self.known.surprises, self.known.alarm)
+
+    def _evidence(self, fits: Sequence[Fitted], memories: Sequence[Memory], numbers: Numbers) -> list[Outcome]:
+        """Compare a round's numbers with what was predicted of them."""
+        rows, group = self._inputs(numbers.probes), groups_of(numbers.probes)
+        residuals, covariances, private = [], [], []
+        for fit, memory in zip(fits, memories, strict=True):
+            expected, covariance = fit.predict(rows)
+            variances = self.number_variance(numbers.counts, self._raised(expected))
+            wandering = (memory.wander * self.settings.width) ** 2 * (group[:, None] == group)
+            residuals.append(numbers.means - expected)
+            covariances.append(covariance + np.diag(variances) + wandering)
+            private.append((self.settings.noise / numbers.counts) ** 2 / variances)
+        laplace = np.array(private) if self.settings.heavy and self.settings.noise else None
+        return judged(np.array(residuals), np.array(covariances), laplace, _OUTLIER)
+
+    def _evidence_for_earlier(self, numbers: Numbers) -> float:
+        """Return how much better a round's numbers were predicted with what an earlier run knew than without."""
+        if not self.remembers_earlier:
+            return 0.0
+        memory = MEMORIES[self.memory_in_use]
+        cold = self._fitted(memory, self._variances(), warm=False)
+        with_it, without = self._evidence([self.best_fit, cold], [memory, memory], numbers)
+        return with_it.likelihood - without.likelihood
+
+    def _duplicates(self, numbers: Numbers) -> tuple[float, float, float]:
+        """Return what decisions drawn twice say of the variance: sum of squares, weight, and weight times mean loss."""
+        noise = self.settings.noise
+        found = within_a_round(numbers, noise, self.variance, self.number_variance(numbers.counts))
+        if self.settings.segments:  # whose rounds have few decisions, and so few that are drawn twice
+            found = found + between_rounds(numbers, self.history, noise, self.variance)
+        return float(found[0]), float(found[1]), float(found[2])
+
+    # ------------------------------------------------------------------ looking
+
+    def _residuals(self) -> tuple[Floats, Floats, Floats]:
+        """By the posterior that forgets nothing."""
+        rows = self.history.decisions
+        return self._variances(), *self._fit(MEMORIES[0]).predict(rows if self.many else self.features(rows))
+
+    def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
+        costs = np.array([self.believed(row) for row in drawn[:, : self.dimension]])
+        best = np.array([self.oracle(row) for row in costs])
+        return np.einsum("ij,ij->i", costs, decision - best), np.abs(best - decision).max(axis=1) < 1e-9
+
+    def _tried(self) -> Tried:
+        history, memory = self.history, MEMORIES[self.memory_in_use]
+        kept = self._kept(memory)
+        precisions, pulls = history.pooled(kept / self._wandering(memory, self._variances()))
+        tried = Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
+        before = self._prior_data
+        if before is None or self._earlier is None:
+            return tried
+        return tried.with_more(Tried(*before, self._earlier.pooled(self._earlier.counts)[0]))
+
+    def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
+        fit, center = self.best_fit, {"center": self.center}
+        if not isinstance(fit, ByCoefficients):
+            return fit.mean, None, None, center
+        covariance = np.asarray(np.linalg.inv(fit.precision), dtype=np.float64)
+        return fit.mean, covariance, np.sqrt(np.diag(covariance)), center
+
+
+def _stacked(rows: Any, summed: Floats, pulled: Floats, earlier: tuple[Any, Floats, Floats]) -> tuple[Any, ...]:
+    before = csr_array(earlier[0])
+    return vstack([rows, before], format="csr"), np.append(summed, earlier[1]), np.append(pulled, earlier[2])

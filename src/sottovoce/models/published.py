@@ -1,0 +1,362 @@
+"""What is believed, as a public record: a function of released numbers, to look at, to keep, to begin with later."""
+
+import os
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
+from sottovoce.domains.naming import label_text, read_labels
+from sottovoce.domains.specification import as_stored, labels_from, plain_labels
+from sottovoce.models.history import History, from_sparse_record, keys_of, sparse_record
+from sottovoce.models.misfit import Misfit
+from sottovoce.privacy.promise import Promise
+
+__all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in"]
+
+VERSION = 1
+_ENCODED = ("decisions", "misfit", "labels", "promises")  # not kept as they are
+_FORMAT = "sottovoce posterior"
+MOST_COVARIANCES = 300
+"""Coordinates up to which a posterior holds a covariance of all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tried:
+    """Decisions that were played, each once, with all that was released of it taken together.
+
+    Attributes
+    ----------
+    decisions
+        (U, n), a row each; sparse where there are many coordinates.
+    precisions, pulls
+        (U,): one over the variance of its mean loss, and that times the mean loss.
+    events
+        (U,): the events behind it; older ones count for less where the world was seen to change.
+    """
+
+    decisions: Any
+    precisions: Floats
+    pulls: Floats
+    events: Floats
+
+    def with_more(self, other: "Tried") -> "Tried":
+        """Return both together; a decision of both is kept once."""
+        places: dict[bytes, int] = {}
+        index: Integers = np.array(
+            [
+                places.setdefault(key, len(places))
+                for one in (self, other)
+                for key in keys_of(sparse.csr_array(one.decisions))
+            ],
+            dtype=np.int64,
+        )
+        firsts = np.unique(index, return_index=True)[1]
+        stacked = [
+            np.bincount(index, np.append(getattr(self, name), getattr(other, name)), minlength=len(places))
+            for name in ("precisions", "pulls", "events")
+        ]
+        rows = (self.decisions, other.decisions)
+        dense = all(isinstance(one, np.ndarray) for one in rows)
+        joined: Any = np.vstack(rows) if dense else sparse.vstack([sparse.csr_array(one) for one in rows], format="csr")
+        return Tried(joined[firsts], *(one.astype(np.float64) for one in stacked))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior:
+    """What an optimizer or a study believes about mean losses: a Gaussian, from released numbers alone.
+
+    The mean loss of x is believed to be level + <slopes, x - center>; for convex losses, plus
+    curvature |(x - center)/scale|^2/size.
+
+    Attributes
+    ----------
+    model
+        "linear", or "radial" for convex losses.
+    loss_range
+        That losses were clipped to.
+    decisions
+        (U, n), those that were played; sparse where there are many coordinates.
+    means, precisions, events
+        (U,): the mean loss that was released of each, one over its variance, and the events behind it.
+    center
+        (n,), what decisions are measured from.
+    slopes, level, curvature
+        Posterior means; the curvature is 0 for linear losses.
+    deviations
+        (n,), of the slopes; None where there are too many coordinates.
+    covariance
+        Of slopes, level and curvature, in this order; None beyond a few hundred coordinates.
+    scale, size
+        Of the curved part.
+    rounds
+        Rounds that it rests on.
+    misfit
+        How well the released numbers fit the model.
+    labels
+        Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
+    promises
+        What was promised to everybody whose losses are in it: by the run that it is of, then by those behind its prior.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> optimizer = sv.PrivateBandit(
+    ...     sv.domains.Simplex(4),
+    ...     horizon=2_000,
+    ...     loss_range=(0.0, 1.0),
+    ...     privacy=sv.NoPrivacy(),
+    ...     losses="linear",
+    ...     exploration="posterior",
+    ...     seed=1,
+    ... )
+    >>> actions = optimizer.ask(1_500)
+    >>> optimizer.tell(actions.ids, actions.x @ [0.9, 0.2, 0.8, 0.7])
+    >>> posterior = optimizer.posterior()
+    >>> loss, deviation = posterior.predict([0.0, 1.0, 0.0, 0.0])
+    >>> abs(loss - 0.2) < 3 * deviation
+    True
+    """
+
+    model: str
+    loss_range: tuple[float, float]
+    decisions: Any
+    means: Floats
+    precisions: Floats
+    events: Floats
+    center: Floats
+    slopes: Floats
+    level: float
+    curvature: float = 0.0
+    deviations: Floats | None = None
+    covariance: Floats | None = None
+    scale: Floats | None = None
+    size: int = 1
+    rounds: int = 0
+    misfit: Misfit = field(default_factory=lambda: Misfit(0.0, 0.0, 1.0))
+    promises: tuple[Promise, ...] = ()
+    labels: tuple[Hashable, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "promises", tuple(self.promises) or (Promise(None),))
+
+    @property
+    def privacy(self) -> str:
+        """All promises, in words."""
+        return "; before, in the prior: ".join(map(str, self.promises))
+
+    @property
+    def private(self) -> bool:
+        """Whether everybody whose losses are in it is protected by the promise of their run."""
+        return all(one.private for one in self.promises)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether any of the noise was simulated, and so protects nobody."""
+        return any(one.simulated for one in self.promises)
+
+    @property
+    def dimension(self) -> int:
+        """Coordinates."""
+        return len(self.center)
+
+    def in_order_of(self, labels: tuple[Hashable, ...] | None) -> Self:
+        """Return the same about coordinates in another order, found by their names; refuse names of other things.
+
+        Without names, on either side, coordinates are taken to be the same in their order.
+
+        Parameters
+        ----------
+        labels
+            Names of the coordinates of the set that it is to be about.
+        """
+        labels = as_stored(labels)
+        if self.labels is None or labels is None or self.labels == labels:
+            return self
+        place = {name: number for number, name in enumerate(self.labels)}
+        missing = [name for name in labels if name not in place]
+        if missing or len(labels) != len(place):
+            unknown = next(name for name in (*missing, *self.labels) if name not in place or name not in labels)
+            whose = "the domain has" if unknown not in place else "it has"
+            raise ValueError(
+                f"prior is about other things: {whose} a coordinate {unknown!r}, and the other has none. A prior is "
+                "matched by names; take it from a run over the same things"
+            )
+        order = np.array([place[name] for name in labels])
+        more = 0 if self.covariance is None else len(self.covariance) - len(order)
+        full = np.concatenate([order, len(order) + np.arange(more)])
+        return replace(
+            self,
+            labels=labels,
+            decisions=self.decisions[:, order],
+            center=self.center[order],
+            slopes=self.slopes[order],
+            deviations=None if self.deviations is None else self.deviations[order],
+            scale=None if self.scale is None else self.scale[order],
+            covariance=None if self.covariance is None else self.covariance[np.ix_(full, full)],
+        )
+
+    def predict(self, x: Any) -> tuple[float, float | None]:
+        """Return the mean loss that is expected of a decision, and its standard deviation where that is known.
+
+        Parameters
+        ----------
+        x
+            A decision, of shape (n,), or rows of them.
+        """
+        offset = np.asarray(x, dtype=np.float64) - self.center
+        if offset.shape != self.center.shape:
+            raise ValueError(f"x must have the shape ({self.dimension},), got {np.shape(x)}")
+        row = np.append(offset, 1.0)
+        if self.scale is not None:
+            row = np.append(row, float(((offset / self.scale) ** 2).sum()) / self.size)
+        means = np.concatenate([self.slopes, [self.level], [self.curvature][: len(row) - len(self.slopes) - 1]])
+        if self.covariance is None:
+            return float(row @ means), None
+        return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
+
+    def as_history(self, middle: float) -> History:
+        """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier."""
+        index: Integers = np.arange(len(self.means), dtype=np.int64)
+        ends = np.zeros(len(index))
+        return History(self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions)
+
+    def __repr__(self) -> str:
+        tried = f"{len(self.means)} decisions in {self.rounds} rounds"
+        return f"Posterior({self.model}, {self.dimension} coordinates, {tried})"
+
+    def __str__(self) -> str:
+        lines = [
+            f"Posterior of {self.rounds:,} rounds: a {self.model} model of {self.dimension:,} coordinates",
+            f"  decisions  {len(self.means):,} were tried, {self.events.sum():,.0f} events in all",
+            f"  level      {self.level:.4g}",
+        ]
+        if self.deviations is not None:
+            order = np.argsort(self.slopes, kind="stable")
+            names = range(self.dimension) if self.labels is None else [label_text(one) for one in self.labels]
+            shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
+            what = "coordinate" if self.labels is None else "name"
+            lines.append(f"  best       {', '.join(shown)} ({what}: slope ± deviation)")
+        lines.append(f"  fit        {self.misfit}")
+        lines += [f"  {'privacy' if not place else 'prior':<10} {one}" for place, one in enumerate(self.promises)]
+        return "\n".join(lines)
+
+    # ------------------------------------------------------------------ keeping
+
+    def to_record(self) -> Record:
+        """Return plain values and arrays by name."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name not in _ENCODED}
+        record = {name: list(one) if isinstance(one, tuple) else one for name, one in plain.items()}
+        if self.labels is not None:
+            record["labels"] = plain_labels(self.labels)
+        record["promises"] = [one.to_dict() for one in self.promises]
+        record["misfit"] = self.misfit.to_dict()
+        if isinstance(self.decisions, np.ndarray):
+            return record | {"decisions": self.decisions}
+        return record | sparse_record(self.decisions)
+
+    @classmethod
+    def from_record(cls, record: Record) -> Self:
+        """Return what `to_record` returned, its shapes checked.
+
+        Parameters
+        ----------
+        record
+            Plain values and arrays by name.
+        """
+        given = {one.name: record[one.name] for one in fields(cls) if one.name not in _ENCODED}
+        rows = record["decisions"] if "decisions" in record else from_sparse_record(record)
+        one = cls(
+            **{
+                **given,
+                "decisions": rows,
+                "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
+                "misfit": Misfit(**record["misfit"]),
+                "labels": labels_from(record.get("labels")),
+                "promises": promises_in(record),
+            }
+        )
+        one._check()
+        return one
+
+    def _check(self) -> None:
+        """Refuse arrays that do not belong together, or hold what no run can have released."""
+        count, n = len(self.means), self.dimension
+        more = 0 if self.covariance is None else len(self.covariance)
+        shapes = [
+            (self.decisions, (count, n)),
+            (self.precisions, (count,)),
+            (self.events, (count,)),
+            (self.slopes, (n,)),
+            *(() if self.deviations is None else [(self.deviations, (n,))]),
+            *(() if self.scale is None else [(self.scale, (n,))]),
+            *(() if self.covariance is None else [(self.covariance, (more, more))]),
+        ]
+        if any(array.shape != shape for array, shape in shapes) or more not in (0, n + 1 + (self.scale is not None)):
+            raise ValueError("its arrays do not belong together")
+        if self.labels is not None:
+            read_labels("its labels", self.labels, n)
+        numbers = [self.means, self.precisions, self.events, self.center, self.slopes]
+        numbers.append(self.decisions if isinstance(self.decisions, np.ndarray) else self.decisions.data)
+        if not all(np.isfinite(one).all() for one in numbers) or not (self.precisions > 0).all():
+            raise ValueError("it holds numbers that nothing releases")
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write it to one file (plain numbers with a checksum, no pickle) and return its path.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
+        path = Path(path)
+        partial = path.with_name(path.name + ".partial")
+        partial.write_bytes(pack({"format": _FORMAT, "version": VERSION, **self.to_record()}))
+        partial.replace(path)  # a reader never sees half a file
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
+        try:
+            record = unpack(Path(path).read_bytes())
+            if record.get("format") != _FORMAT:
+                raise ValueError("another kind of file")
+            if record.get("version") == VERSION:
+                return cls.from_record(record)
+        except (DamagedRecord, KeyError, TypeError, ValueError, IndexError, AttributeError) as problem:
+            raise ValueError(
+                f"{os.fspath(path)} is not a posterior saved by sottovoce, or is damaged: {problem}"
+            ) from None
+        raise ValueError(
+            f"{os.fspath(path)} has format version {record['version']!r}; this sottovoce reads {VERSION}: use the one "
+            "that wrote it"
+        )
+
+    @cached_property
+    def _digest(self) -> bytes:
+        return checksum(pack(self.to_record()))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are the same, to the last bit."""
+        return isinstance(other, Posterior) and self._digest == other._digest
+
+    def __hash__(self) -> int:
+        return hash(self._digest)
+
+
+def promises_in(record: Record) -> tuple[Promise, ...]:
+    """Return the promises of a `record`."""
+    return tuple(Promise.from_dict(one) for one in record["promises"])

@@ -1,0 +1,508 @@
+"""Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import choice, whole
+from sottovoce._losses import as_array, raw_loss_refused
+from sottovoce.domains import Domain
+from sottovoce.domains.oracles import calls_of_this_thread
+from sottovoce.errors import InvalidLoss, WrongReport
+from sottovoce.learning.bandit.actions import Action, Actions, as_ids, refuse_actions
+from sottovoce.learning.bandit.configuration import BanditConfiguration
+from sottovoce.learning.bandit.describe import describe
+from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
+from sottovoce.learning.bandit.patience import patience_for
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.learning.bandit.recommendation import (
+    Recommendation,
+    believed,
+    believed_by,
+    misfit_of,
+    recommended,
+)
+from sottovoce.learning.bandit.segment_policy import SegmentPolicy
+from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
+from sottovoce.learning.segmented.requests import are_several, missing_segment, segments_of_block, several
+from sottovoce.learning.segmented.stretch import events_before_an_end
+from sottovoce.models import Misfit, Posterior, Segment, Segments
+from sottovoce.plans.decisions import joined
+from sottovoce.plans.plan import Plan
+from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
+from sottovoce.rounds.book import Book, HandedOut
+from sottovoce.rounds.round import Shape
+from sottovoce.rounds.store import Store
+from sottovoce.rounds.text_ids import TextIds
+
+__all__ = ["Optimizer"]
+
+
+class Optimizer(Book):
+    """Decisions over rounds in a store, drawn by a plan from what was released.
+
+    Parameters
+    ----------
+    configuration
+        What it is made with.
+    source
+        Of noise.
+    seed
+        Of the public coins, if one was passed.
+    entropy
+        What the public coins follow from.
+    store
+        Makes the store of a shape: where open rounds live.
+    """
+
+    _policy: BanditPolicy
+    repeat = "error"
+    """What a second loss for one action does."""
+
+    _texts: TextIds | None = None  # ids as callers know them, where they are no plain numbers
+
+    def __init__(
+        self,
+        configuration: BanditConfiguration,
+        source: NoiseSource,
+        seed: int | None,
+        entropy: int,
+        store: Callable[[Shape], Store],
+    ) -> None:
+        self._configuration, self._source = configuration, source
+        calls = calls_of_this_thread()
+        self._problem = configuration.problem()
+        self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
+        self.seed, self._entropy = seed, entropy
+        self._local = self._attentive = isinstance(configuration.privacy, LocalDP)
+        kind = BanditPolicy if configuration.segments is None else SegmentPolicy
+        policy = kind(configuration, self._problem, source, entropy)
+        policy.refresh = self._refresh
+        horizon = None if configuration.horizon is None else self._problem.horizon
+        super().__init__(store(policy.shape), policy, horizon=horizon)
+        self._streams: dict[Any, int] = {None: 0} if configuration.segments is None else {}
+        if configuration.segments is None:
+            self._store.stream("")
+        self._refresh()
+
+    # ------------------------------------------------------------------ asking
+
+    @overload
+    def ask(self, size: None = None, *, segment: Any = None) -> Action: ...
+
+    @overload
+    def ask(self, size: int, *, segment: Any = None) -> Actions: ...
+
+    def ask(self, size: int | None = None, *, segment: Any = None) -> Action | Actions:
+        """Return the next action, or a block of `size` of them.
+
+        Never blocks: while losses are outstanding, later rounds play the newest point there is.
+
+        Parameters
+        ----------
+        size
+            How many actions; None for a single `Action`, or as many as there are segments in a list.
+        segment
+            Whom it is for, of an optimizer with `segments`; for a block, one segment for all of it or a list with one
+            for each event.
+        """
+        if size is None and (segment is None or type(segment) is str):
+            stream = self._streams.get(segment)
+            if stream is not None:
+                with self._lock: return self._ask_one(stream)  # type: ignore[no-any-return]  # noqa: E701  # fmt: skip
+        with self._lock: return self._ask_for(size, segment)  # noqa: E701  # fmt: skip
+
+    def _ask_for(self, size: int | None, segment: Any) -> Action | Actions:
+        if size is None and not are_several(segment):
+            one: Action = self._ask_one(self._stream_of(segment))
+            return one
+        count = len(several(segment)) if size is None else whole("size", size)
+        return self._actions(self._ask_block(count, self._streams_of(count, segment)))
+
+    def ask_round(self, most: int | None = None, *, segment: Any = None) -> Actions:
+        """Return the rest of the current round (or `most` of it), or of the next one if nothing is left of it.
+
+        Parameters
+        ----------
+        most
+            How many actions at most; None for all that are left of the round.
+        segment
+            Whose round, of an optimizer with `segments`; or a list with one for each event that comes. Then actions are
+            for the first of these, until one is the last of its segment's round: whoever tells their losses before
+            asking on loses nothing by blocks.
+        """
+        limit = None if most is None else whole("most", most)
+        with self._lock: return self._ask_round(limit, segment)  # noqa: E701  # fmt: skip
+
+    def _ask_round(self, most: int | None, segment: Any) -> Actions:
+        self._store.check()
+        if self._incarnation != self._store.incarnation:
+            self._refresh()
+        self._check_remaining(1)
+        self._close_overdue()
+        if are_several(segment):
+            return self._ask_until_an_end(list(several(segment)[:most]))
+        stream = self._stream_of(segment)
+        size = self._rest_of_round(stream, most)
+        return self._actions(self._ask_block(size if self.remaining is None else min(size, self.remaining), stream))
+
+    def _ask_until_an_end(self, segments: list[Any]) -> Actions:
+        if not isinstance(self._policy, SegmentPolicy):
+            raise no_segments()
+        if not segments:
+            raise ValueError("segment is an empty list: name at least one event's")
+        size = len(segments) if self.remaining is None else min(len(segments), self.remaining)
+        keys, index = segments_of_block(self._policy.segments, size, segments[:size])
+        self._policy.check_room(keys)
+        left = [0 if key not in self._streams else self._left_of_begun(self._streams[key]) for key in keys]
+        size = events_before_an_end(index, left, lambda place: self._rest_of_round(self._stream_of(keys[place])))
+        return self._actions(self._ask_block(size, self._streams_of(size, segments[:size])))
+
+    def _stream_of(self, segment: Any) -> int:
+        """Return the stream of a segment, opened if it has none."""
+        if not isinstance(self._policy, SegmentPolicy):
+            if segment is not None:
+                raise no_segments()
+            return 0
+        if segment is None:
+            raise missing_segment()
+        key = self._policy.segments.key(segment)
+        return self._streams_of_keys([key])[0]
+
+    def _streams_of_keys(self, keys: list[Segment]) -> list[int]:
+        """Return the streams of segments, opened if they have none: all of them, or none."""
+        policy = self._policy
+        assert isinstance(policy, SegmentPolicy)
+        if not all(key in policy.numbers for key in keys):
+            self._store.check()
+            self._refresh()
+            policy.check_room(keys)
+            for key in keys:
+                if key not in policy.numbers:
+                    self._stream_named(policy.name_of(key))
+        return [policy.numbers[key] for key in keys]
+
+    def _catch_up(self) -> None:
+        super()._catch_up()
+        for stream in self._known:
+            self._store.let_go(stream)
+
+    def _refresh(self) -> None:
+        """Take over what other processes have begun and learned."""
+        super()._refresh()
+        if isinstance(self._policy, SegmentPolicy):
+            self._streams = self._policy.numbers
+
+    def _admit(self, name: str) -> None:
+        self._refresh()
+        if isinstance(self._policy, SegmentPolicy):
+            self._policy.check_room([self._policy.segment_named(name)])
+
+    def _streams_of(self, size: int, segment: Any) -> Integers | int:
+        """Return the stream of each event of a block, or one for all."""
+        if not isinstance(self._policy, SegmentPolicy):
+            return self._stream_of(segment)
+        self._check_remaining(size)
+        given = segment.tolist() if isinstance(segment, np.ndarray) else segment
+        if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
+            streams = list(map(self._streams.get, given))
+            if None not in streams:
+                return np.array(streams)
+        keys, index = segments_of_block(self._policy.segments, size, segment)
+        found = np.array(self._streams_of_keys(keys))
+        return int(found[0]) if len(found) == 1 else found[index]
+
+    def _actions(self, handed: HandedOut) -> Actions:
+        x, ids, wanted = joined([actions[piece] for actions, piece in handed.actions]), handed.ids, handed.wanted
+        if handed.order is not None:
+            back = np.empty_like(handed.order)
+            back[handed.order] = np.arange(len(back))
+            x, ids, wanted = x[back], ids[back], wanted[back]
+        return Actions(self._shown(ids), x, wanted, self.domain)
+
+    def _id_text(self, one: int) -> Any:
+        return one if self._texts is None else repr(self._texts.text(one))
+
+    def _shown(self, ids: Integers) -> Any:
+        """Return ids as callers know them."""
+        return ids if self._texts is None else np.array(self._texts.texts(ids))
+
+    # ------------------------------------------------------------------ telling
+
+    def tell(self, ids: Any, losses: Any = None, *, report: Any = None, late: str = "error") -> None:
+        """Report the loss of an action, or of a block of them: any order, any split, each id once, all or nothing.
+
+        Losses outside the range are clipped without a word. NaN and infinity are refused, without showing them. What an
+        action with `wants_loss` False is told is dropped unread. Under `LocalDP` only privatised reports are taken:
+        `tell(id, report=sv.local.privatise(loss, optimizer.channel))`. A loss that comes after its action was
+        forgotten, or its round ran out of patience, is refused (`RoundClosed`), and with it the whole call;
+        `late="drop"` drops such losses, and records the others.
+
+        Parameters
+        ----------
+        ids
+            The id of one action, or an array of them.
+        losses
+            A number for each id.
+        report
+            In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
+        late
+            "error" refuses a call with losses that come too late, "drop" drops those.
+        """
+        plain = report is None and late == "error" and not self._attentive
+        if plain and type(ids) is int and self._texts is None:  # the usual case in memory, at once
+            try:
+                with self._lock: left = self._record_one(ids, self._quantise(losses))  # noqa: E701  # fmt: skip
+            except InvalidLoss:
+                left = None
+            if left is not None:
+                if left <= 0:
+                    with self._lock: self._release({self._store.stream_of(ids)})  # noqa: E701  # fmt: skip
+                return
+        if not plain:
+            losses = self._reported(losses, report, late)
+        if type(ids) is int and self._texts is None:
+            self._tell_one(ids, losses, late, self.repeat)
+        elif isinstance(ids, str) and self._texts is not None:
+            self._tell_one(self._texts.number(str(ids)), losses, late, self.repeat)
+        else:
+            given, values = self._numbers(ids), as_array(losses)
+            if values.shape != given.shape:
+                raise ValueError(f"losses must have the shape of ids, {given.shape}, got {values.shape}")
+            self._tell_block(given.ravel(), values.ravel(), late, self.repeat)
+
+    def _numbers(self, ids: Any) -> Integers:
+        """Return the ids that a caller passed as the store knows them."""
+        if self._texts is None:
+            return as_ids(ids)
+        refuse_actions(ids)
+        return self._texts.numbers(ids).reshape(np.shape(ids))
+
+    def _reported(self, losses: Any, report: Any, late: str) -> Any:
+        """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
+        choice("late", late, ("error", "drop"))
+        if self._local:
+            if losses is not None or report is None:
+                raise raw_loss_refused("optimizer")
+            losses = report
+        elif report is not None:
+            raise WrongReport(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
+        with self._lock: self._hear()  # noqa: E701  # fmt: skip
+        return losses
+
+    def _hear(self) -> None:
+        """Before the first loss: see to what has to be told of it."""
+
+    def forget(self, ids: Any) -> int:
+        """Close actions whose loss will never come: each counts as the middle of the range, whatever it was.
+
+        What is told or forgotten already is skipped. Returns how many were closed.
+
+        Parameters
+        ----------
+        ids
+            The id of one action, or an array of them.
+        """
+        given = self._numbers(ids).ravel()
+        with self._lock: return self._forget(given)  # noqa: E701  # fmt: skip
+
+    # ------------------------------------------------------------------ looking
+
+    @property
+    def domain(self) -> Domain:
+        """The feasible set."""
+        return self._problem.domain
+
+    @property
+    def segments(self) -> Segments | None:
+        """Whom decisions are for; None if that makes no difference."""
+        found: Segments | None = self._configuration.segments
+        return found
+
+    @property
+    def sizes(self) -> dict[Segment, int]:
+        """Events that were asked, by segment, in the order in which segments were first asked for."""
+        return {segment: self._asked_of(stream) for segment, stream in self._streams.items() if segment is not None}
+
+    @property
+    def channel(self) -> Any:
+        """Under `LocalDP`: what owners privatise their losses with."""
+        return self._problem.channel_of_owners
+
+    @property
+    def patience(self) -> int | None:  # type: ignore[override]
+        """How many later positions, of all segments, a full round waits for its losses; None for ever."""
+        planned = self._policy.planned if self.segments is None else self.asked
+        return patience_for(self._configuration.patience, horizon=self.horizon, planned=planned)
+
+    @property
+    def asked(self) -> int:
+        """Events that were asked, by those as well that this one goes on for."""
+        return self._store.clock + sum(one.resumed for one in self._policy.streams.values())
+
+    def _asked_of(self, stream: int) -> int:
+        known = self._policy.streams.get(stream)
+        return (0 if known is None else known.resumed) + self._store.asked(stream)
+
+    @property
+    def round(self) -> int:
+        """Rounds that are closed, of all segments."""
+        with self._lock: return self._closed_rounds()  # noqa: E701  # fmt: skip
+
+    def _closed_rounds(self) -> int:
+        self._release(set(self._policy.streams))  # one is complete once its last action is asked, if that wants no loss
+        return sum(self._closed_of(stream) for stream in self._policy.streams)
+
+    def _closed_of(self, stream: int) -> int:
+        return self._store.closed().get(stream, 0) + self._policy.streams[stream].resumed_closed
+
+    def outstanding(self, limit: int | None = None) -> Outstanding:
+        """Return the actions that were asked, and whose loss is neither told nor forgotten; the oldest `limit` of them.
+
+        Printed, it says which round waits for what, and what to do.
+        """
+        limit = None if limit is None else whole("limit", limit, least=0)
+        with self._lock: return self._outstanding(limit)  # noqa: E701  # fmt: skip
+
+    def _outstanding(self, limit: int | None) -> Outstanding:
+        names = {stream: segment for segment, stream in self._streams.items()}
+        found = outstanding_of(self._store, self.patience, self.asked, limit, names)
+        return replace(found, ids=self._shown(found.ids))
+
+    def recommend(self, *, segment: Any = None) -> Recommendation:
+        """Return the decision to take home, now or after the last event, with how sure that is and what it rests on.
+
+        Released values alone decide it. The point that actions are taken around may lag behind: see `point`.
+
+        Parameters
+        ----------
+        segment
+            For whom, of an optimizer with `segments`; None for one decision for all of them, with that of each beside
+            it.
+        """
+        with self._lock: return self._recommended(segment)  # noqa: E701  # fmt: skip
+
+    def posterior(self, *, segment: Any = None) -> Posterior:
+        """Return what is believed about losses: to look at, to `save`, and to begin another run with (`prior=`).
+
+        It holds released values alone. Plans without a model (frames, designs, the paper's) have none, and say so.
+
+        Parameters
+        ----------
+        segment
+            Of whom, of an optimizer with `segments`.
+        """
+        with self._lock: return self._believed(segment)  # noqa: E701  # fmt: skip
+
+    def misfit(self, *, segment: Any = None) -> Misfit | None:
+        """Return how well what was released fits the model of the losses; None if the plan has none.
+
+        Its `caution` says what to do if it does not; `recommend` repeats it.
+
+        Parameters
+        ----------
+        segment
+            Of whom, of an optimizer with `segments`; None for the one that it fits least, its p-value multiplied by the
+            number of segments.
+        """
+        with self._lock: return self._misfit(segment)  # noqa: E701  # fmt: skip
+
+    def _learn(self) -> None:
+        """Release what is complete, and learn from all that was released."""
+        self._store.check()
+        self._release(set(self._policy.streams))
+        self._catch_up()
+
+    def _informed(self) -> Epoch | None:
+        return self._policy.informed(0)
+
+    def _belief_of(self, segment: Any) -> Any:
+        """Return what is believed of a segment, with what others say; of one that was never asked for, just that."""
+        assert isinstance(self._policy, SegmentPolicy)
+        key = self._policy.segments.key(segment)
+        stream = self._policy.numbers.get(key)
+        return self._policy.unseen_belief(key) if stream is None else self._policy.informed_belief(stream)
+
+    def _recommended(self, segment: Any) -> Recommendation:
+        self._learn()
+        if isinstance(self._policy, SegmentPolicy):
+            return (
+                self._recommended_for_all() if segment is None else for_segment(self._belief_of(segment), self.domain)
+            )
+        self._stream_of(segment)
+        epoch = self._informed()
+        return self._policy.current().counting(lambda: recommended(epoch, self._problem))
+
+    def _recommended_for_all(self) -> SegmentedRecommendation:
+        policy = self._policy
+        assert isinstance(policy, SegmentPolicy)
+        beliefs = {segment: policy.informed_belief(stream) for segment, stream in policy.numbers.items()}
+        return for_all(beliefs, self.sizes, policy.kinship, policy.template, self.domain)
+
+    def _believed(self, segment: Any) -> Posterior:
+        self._learn()
+        if isinstance(self._policy, SegmentPolicy):
+            if segment is None:
+                raise missing_segment()
+            known = believed_by(self._belief_of(segment), self.domain)
+        else:
+            self._stream_of(segment)
+            known = believed(self._informed() or self._policy.current())
+        return replace(known, promises=self.privacy.promises)
+
+    def _misfit(self, segment: Any) -> Misfit | None:
+        self._learn()
+        if not isinstance(self._policy, SegmentPolicy):
+            self._stream_of(segment)
+            return misfit_of(self._informed() or self._policy.current())
+        if segment is not None:
+            found: Misfit = self._belief_of(segment).misfit()
+            return found
+        each = [self._policy.informed_belief(stream).misfit() for stream in self._policy.numbers.values()]
+        worst = min(each, key=lambda one: one.probability, default=None)
+        return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
+
+    @property
+    def point(self) -> Floats:
+        """The point that actions are taken around at present: a function of released values alone."""
+        if self.segments is not None:
+            raise ValueError("each segment plays around a point of its own: recommend(segment=...) says what is best")
+        with self._lock: return self._point()  # noqa: E701  # fmt: skip
+
+    def _point(self) -> Floats:
+        return self._policy.point()
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force; that of the current epoch if the horizon is unknown."""
+        return self._policy.current().plan if self.segments is None else self._policy.first.plan
+
+    @property
+    def oracle_calls(self) -> int:
+        """Calls of the linear oracle that were made for this optimizer, `setup_oracle_calls` among them.
+
+        What a state was taken from has made is in it as far as it computed points.
+        """
+        return self._problem_calls + self._policy.oracle_calls
+
+    @property
+    def setup_oracle_calls(self) -> int:
+        """Calls of the linear oracle before the first action: planning, and geometry that has no formula.
+
+        A set remembers its geometry: a second optimizer on the same one finds it there, and does not ask again.
+        """
+        return self._problem_calls + self._policy.setup_calls
+
+    @property
+    def privacy(self) -> PrivacyStatement:
+        """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
+        return describe(self._problem, self.plan, self._source, doubling=self.horizon is None)
+
+
+def no_segments() -> TypeError:
+    """Say that there are none."""
+    return TypeError("segment= is for an optimizer with segments: pass segments=[...] when it is created")

@@ -1,0 +1,47 @@
+"""Plans: how decisions are drawn, how long rounds are, what is bounded. One file for each way of exploring.
+
+Adding one is a file and a line in the table below; an unknown name is an error at the door. One that says nothing of
+its bound has none, and is taken where it is asked for by name.
+"""
+
+from sottovoce._checks import choice
+from sottovoce.plans.designs import DESIGNS
+from sottovoce.plans.draft import ProbeDraft
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Weighted
+from sottovoce.plans.frames import FRAMES
+from sottovoce.plans.kind import ExplorationKind
+from sottovoce.plans.posterior import POSTERIOR
+from sottovoce.plans.sphere import SPHERE
+from sottovoce.plans.stage import Stage
+
+__all__ = [
+    "EXPLORATIONS",
+    "Draw",
+    "Exploration",
+    "ExplorationKind",
+    "Explorer",
+    "ProbeDraft",
+    "Probed",
+    "Stage",
+    "Weighted",
+    "exploration_named",
+]
+
+EXPLORATIONS: dict[str, ExplorationKind] = {one.name: one for one in (POSTERIOR, DESIGNS, FRAMES, SPHERE)}
+"""Every way of exploring there is, by name."""
+
+
+def exploration_named(name: str) -> ExplorationKind:
+    """Return the way of exploring of a name, or say which there are.
+
+    Parameters
+    ----------
+    name
+        Of a way of exploring in `EXPLORATIONS`.
+
+    Examples
+    --------
+    >>> exploration_named("frames")
+    ExplorationKind('frames')
+    """
+    return EXPLORATIONS[choice("exploration", name, tuple(EXPLORATIONS))]

@@ -1,0 +1,208 @@
+"""From free choices to a plan: what ways of exploring share to get there. Radii and sizes to try, noise, what is lost.
+
+A draft holds the choices, so that a search can compare many by their bounds; the rest of the plan follows once.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sensitivity import finest
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import PROBE_SUMS, LocalDP, LossGrid, Mechanism, Noise, mechanism_for
+
+__all__ = [
+    "OBLIVIOUS",
+    "ProbeDraft",
+    "ProbeNoise",
+    "batch_sizes",
+    "bet",
+    "common_fields",
+    "largest_radius",
+    "loss_deviation",
+    "no_learning",
+    "positions",
+    "probe_noise_of",
+    "radii",
+    "smoothing",
+]
+
+OBLIVIOUS = "losses that do not answer to the actions of their own round; then it holds for any sequence of losses"
+"""What frames and designs rest on: an action tells which others its round has, so losses must be fixed before it."""
+_LOPSIDED = 1.5  # by how much rounding must improve outer over inner radius to be worth its coordinates
+_ROUNDING_UP_TO = 400  # dimensions: a design costs the cube of them
+
+
+# ------------------------------------------------------------------ what to try
+
+
+def positions(problem: Problem, chosen: str | None) -> list[str]:
+    """Return the coordinates that were chosen; or plain, and rounded too where that makes the set rounder by enough."""
+    if chosen is not None:
+        return [chosen]
+    domain = problem.domain
+    plain = domain.outer_radius / domain.inner_radius
+    if problem.play == "around" or plain <= 2.0 or domain.affine_dimension > _ROUNDING_UP_TO:
+        return ["plain"]
+    rounded = problem.stage("rounded")
+    better = rounded.reach / rounded.working.inner_radius * _LOPSIDED < plain
+    return ["plain", "rounded"] if better else ["plain"]
+
+
+def batch_sizes(horizon: int, most_rounds: int) -> list[int]:
+    """Powers of sqrt(2), of at least what leaves `most_rounds` rounds: more rounds gain next to nothing, slowly."""
+    least = math.ceil(horizon / most_rounds)
+    sizes = {min(horizon, max(least, round(2 ** (exponent / 2)))) for exponent in range(2 * horizon.bit_length())}
+    return sorted(sizes)
+
+
+def radii(problem: Problem, stage: Stage) -> list[float]:
+    """Radii to try, from the largest that fits."""
+    return [largest_radius(problem, stage) * 10 ** (-exponent / 8) for exponent in range(20)]
+
+
+def largest_radius(problem: Problem, stage: Stage) -> float:
+    """The largest radius to explore at."""
+    return stage.working.inner_radius / 2 if problem.play == "inside" else stage.working.diameter
+
+
+# ------------------------------------------------------------------ what is lost
+
+
+def smoothing(problem: Problem, stage: Stage, radius: float) -> float:
+    """How far exploring moves what is played and compared with, in length: c * radius."""
+    working = stage.working
+    pulled = stage.reach / working.inner_radius if problem.play == "inside" else 0.0
+    own = 0.0 if problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
+    return (own + pulled) * radius
+
+
+def loss_deviation(problem: Problem) -> float:
+    """Deviation of a reported loss from the middle of the range: B/2 at most; more if it was privatised."""
+    if isinstance(problem.privacy, LocalDP):
+        return problem.width / 2 / math.tanh(problem.privacy.epsilon / problem.privacy.contributions / 2)
+    return problem.width / 2
+
+
+def no_learning(problem: Problem, stage: Stage) -> float:
+    """What never learning can cost at most."""
+    far = problem.lipschitz_in(stage) * stage.reach
+    return problem.horizon * min(problem.width, far)
+
+
+def bet(multiplier: float) -> float:
+    """What multiplying the adaptive step costs in the worst case: (c + 1/c)/2."""
+    return (multiplier + 1 / multiplier) / 2
+
+
+# ------------------------------------------------------------------ where an event is in one number
+
+
+@dataclass(frozen=True)
+class ProbeNoise:
+    """The noise of one number: on the integer grid, and its standard deviation in units of loss."""
+
+    bits: int
+    noise: Noise | None
+    in_loss_units: float
+    deviation: float
+
+
+NO_NOISE = ProbeNoise(0, None, 0.0, 0.0)
+
+
+def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> ProbeNoise:
+    """Return the least noise of a number; none without privacy, or where losses come in privatised."""
+    mechanism = mechanism_for(problem.privacy, mechanism)
+    bits, noise = finest(problem, mechanism, rounds=1, dimension=1)
+    step = LossGrid(*problem.loss_range, bits=bits).step
+    if noise is None:
+        return replace(NO_NOISE, bits=bits)
+    return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
+
+
+def common_fields(problem: Problem, stage: Stage, mechanism: Mechanism, noise: ProbeNoise) -> dict[str, Any]:
+    """Fields of a `Plan` that do not depend on how it explores."""
+    return {
+        "name": "auto",
+        "mechanism": mechanism_for(problem.privacy, mechanism).name,
+        "position": stage.position,
+        "horizon": problem.horizon,
+        "baseline": problem.middle,
+        "bits": noise.bits,
+        "noise": noise.noise,
+        "noise_in_loss_units": noise.in_loss_units,
+        "reach_from_start": stage.reach_from_start if stage.moved else None,
+    }
+
+
+@dataclass(frozen=True)
+class ProbeDraft:
+    """Free choices of a plan whose events are each in one number; a way of exploring adds its bound, if it has one.
+
+    Attributes
+    ----------
+    problem, stage, mechanism
+        What the plan is for, where it plays, and what releases its numbers.
+    options, batch_size
+        What is the exploration's own, and the events of a round.
+    noise
+        Of a number, if it is known already: it is the same for all drafts of a search.
+    step, step_multiplier, delay, method
+        As in `Plan`.
+    """
+
+    problem: Problem
+    stage: Stage
+    options: Any
+    batch_size: int
+    mechanism: Mechanism = PROBE_SUMS
+    noise: ProbeNoise = NO_NOISE
+    step: float | None = None
+    step_multiplier: float = 1.0
+    delay: int = 0
+    method: str = "auto"
+
+    def __post_init__(self) -> None:
+        if self.noise is NO_NOISE:
+            object.__setattr__(self, "noise", probe_noise_of(self.problem, self.mechanism))
+
+    @property
+    def bound(self) -> float:
+        """The bound alone: most drafts of a search are asked for no more."""
+        return self.bound_at(self.noise.deviation)
+
+    def bound_at(self, deviation: float) -> float:
+        """Return what the plan bounds its regret by, with noise of such a deviation in numbers; infinite if by nothing.
+
+        Parameters
+        ----------
+        deviation
+            In units of loss.
+        """
+        return math.inf
+
+    @property
+    def _more(self) -> dict[str, Any]:
+        """More fields of the plan: what never learning costs, and what a user should know."""
+        return {"no_learning": self.problem.horizon * self.problem.width}
+
+    def finish(self) -> Plan:
+        """Derive noise and bound."""
+        options: Options = self.options
+        return Plan(
+            **common_fields(self.problem, self.stage, self.mechanism, self.noise),
+            batch_size=min(self.problem.horizon, self.batch_size),
+            options=options,
+            step=self.step,
+            step_multiplier=self.step_multiplier,
+            delay=self.delay,
+            method=self.method,
+            gap=1e-6 * self.stage.working.diameter**2 if options.steps else 0.0,
+            max_calls=10_000 if options.steps else 0,
+            bound=self.bound,
+            bound_without_privacy=self.bound_at(0.0),
+            **self._more,
+        )

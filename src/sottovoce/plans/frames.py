@@ -1,0 +1,339 @@
+"""Frames: a few orthonormal directions per round, each tried forwards and backwards, one number for each.
+
+Per round draw m <= d orthonormal directions q_1 ... q_m, uniformly within the direction space. Consecutive events form
+pairs: one plays +q_j, the other -q_j, which first is a fair coin; pairs go through the directions in shuffled order.
+Every single event's direction u_t = s_t q_j is uniform on the sphere, so (d/radius) sum_t f_t u_t is unbiased for the
+gradient of the smoothed loss, exactly as for independent directions, but all that is needed of the losses is one number
+for each direction, c_j = sum of s_t f_t over its events. One event is in one number.
+
+Pairing cancels the mean of the losses: what is left is half the difference of two neighbouring losses, small wherever
+losses drift slowly. Energy of the estimate, with k events, v^2 half the mean squared difference of a pair's losses:
+
+    E||g||^2 <= k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 Var(noise of a number),     a = d/radius.
+
+Tests: tests/plans/test_frames.py.
+
+Exploring along frames: any convex loss, a few orthonormal directions a round, one released number for each.
+
+Bound: that of spheres, with kappa^2 = k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 s^2, s^2 the variance of a
+number's noise, which is fresh in every round. Plans take v = B/2, the most for losses that are drawn alike within a
+pair; an adversary that alternates within pairs can make it B/sqrt(2). Losses must be oblivious within a round: the
+first action of a pair tells the second, and a loss that answers to it biases the estimate. The adaptive step costs a
+factor sqrt(2) on the first two terms; multiplied by c, which bets on losses that stay as they are, it costs (c + 1/c)/2
+on them.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import whole
+from sottovoce.domains import Domain
+from sottovoce.plans import kind
+from sottovoce.plans.draft import (
+    OBLIVIOUS,
+    ProbeDraft,
+    bet,
+    loss_deviation,
+    no_learning,
+    positions,
+    probe_noise_of,
+    radii,
+    smoothing,
+)
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sphere import Sphere
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import Mechanism
+
+__all__ = ["FRAMES", "FrameBound", "FrameDraft", "FrameOptions", "Frames", "haar_frame"]
+
+
+def haar_frame(domain: Domain, count: int, coins: np.random.Generator) -> Floats:
+    """Draw `count` orthonormal rows, uniformly, in the direction space of the domain.
+
+    Parameters
+    ----------
+    domain
+        The set.
+    count
+        How many, its dimension at most.
+    coins
+        Public ones.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> frame = haar_frame(sv.domains.Simplex(4), 3, np.random.default_rng(0))
+    >>> bool(np.allclose(frame @ frame.T, np.eye(3)) and np.allclose(frame.sum(axis=1), 0.0))
+    True
+    """
+    vectors = domain.tangent(coins.standard_normal((count, domain.dimension)))
+    if count == 1:
+        return np.asarray(vectors / np.linalg.norm(vectors))
+    # QR of a Gaussian matrix is uniform once the signs of R's diagonal are taken out (Mezzadri 2007).
+    frame, triangle = np.linalg.qr(vectors.T)
+    return np.ascontiguousarray((frame * np.sign(np.diag(triangle))).T)
+
+
+@dataclass(frozen=True)
+class Frames(Explorer):
+    """Rounds of a fixed size that explore along frames.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place; points and directions are in its working coordinates.
+    radius, play
+        As for `Sphere`.
+    directions
+        m, the directions of a round; at most d.
+    batch_size
+        k, the events of a round.
+    middle
+        A constant that is subtracted from every loss; it matters only for an event that has lost its pair.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> frames = Frames(Stage(sv.domains.Ball(3)), radius=0.1, directions=2, batch_size=8)
+    >>> coins = np.random.default_rng(0)
+    >>> exploration = frames.begin(np.zeros(3), 0, 8, coins)
+    >>> draw = exploration.draw(coins, 0, 8)
+    >>> draw.actions.shape, draw.weights.total().tolist()  # forwards as often as backwards
+    ((8, 3), [0, 0])
+    """
+
+    stage: Stage
+    radius: float
+    directions: int
+    batch_size: int
+    play: str = "inside"
+    middle: float = 0.0
+
+    def __post_init__(self) -> None:
+        whole("directions", self.directions, most=self.stage.working.affine_dimension)
+        whole("batch_size", self.batch_size)
+        assert self._sphere  # refuses a radius that does not fit
+
+    @cached_property
+    def _sphere(self) -> Sphere:
+        return Sphere(self.stage.working, self.radius, self.play)
+
+    @property
+    def scale(self) -> float:
+        """d/radius: what turns loss times direction into a gradient estimate."""
+        return self._sphere.scale
+
+    def round_size(self, passed: int) -> int:
+        """All rounds have the same size."""
+        return self.batch_size
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "FrameExploration":
+        """Draw the round's frame."""
+        frame = haar_frame(self.stage.working, self.directions, coins)
+        return FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
+
+    def resume(self, point: Floats, record: Record) -> "FrameExploration":
+        """Return the round that `record` was taken of."""
+        frame = np.asarray(record["frame"])
+        return FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
+
+
+class FrameExploration(Exploration):
+    """One round along one frame."""
+
+    def __init__(self, stage: Stage, sphere: Sphere, point: Floats, frame: Floats, middle: float) -> None:
+        self.numbers, self.stride = len(frame), 2 * len(frame)
+        self._stage = stage
+        self._sphere, self._point, self._frame, self._middle = sphere, point, frame, middle
+
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events: pairs, in shuffled order over the directions."""
+        index, sign = self._shuffle(coins, size)[:size].T
+        both = self._sphere.radius * np.concatenate([self._frame, -self._frame]) + self._point
+        actions = self._stage.play(both, index + self.numbers * (sign < 0), coins)
+        return Draw(actions, None, Probed(self.numbers, index, sign))
+
+    def _shuffle(self, coins: np.random.Generator, least: int) -> Integers:
+        """Return (direction, sign) rows: whole passes over the directions, a pair for each."""
+        passes = -(-least // (2 * self.numbers))
+        order = coins.permuted(np.tile(np.arange(self.numbers), (passes, 1)), axis=1).ravel()
+        first = 2 * coins.integers(0, 2, size=len(order)) - 1
+        return np.stack([np.repeat(order, 2), np.stack([first, -first], axis=1).ravel()], axis=1)
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """Return (d/radius) sum_j c_j q_j."""
+        return np.asarray(self._sphere.scale * (sums - self._middle * weights) @ self._frame)
+
+    def record(self) -> Record:
+        """Return the frame."""
+        return {"frame": self._frame}
+
+    def is_possible(self) -> bool:
+        """Whether the directions are orthonormal, and along the set."""
+        frame = self._frame
+        flat = np.allclose(self._sphere.domain.tangent(frame), frame, atol=1e-8)
+        return flat and np.allclose(frame @ frame.T, np.eye(len(frame)), atol=1e-8)
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
+        """Half of the events along each direction, in whole passes over the directions."""
+        most = np.full(self.numbers, -(-size // (2 * self.numbers)))
+        return most, most
+
+
+_MULTIPLIER = 1.5  # of the step: a mild bet on losses that stay as they are; 8% on the bound, 8% off the regret
+_PAIRING = 1.5  # what pairing is worth against a bound that does not know of it
+_MOST_ROUNDS = 1024
+
+
+@dataclass(frozen=True)
+class FrameOptions(Options, exploration="frames"):
+    """What is a frame's own in a plan: the smoothing radius (zeta), and how many directions a round has (m)."""
+
+    radius: float
+    directions: int
+    order_only: ClassVar[bool] = False
+
+    @property
+    def rests_on(self) -> str:
+        """What has to be true for it to do well."""
+        return OBLIVIOUS
+
+    def words(self) -> str:
+        """How such a plan explores."""
+        return f"every event, at radius {self.radius:.4g}, {self.directions} directions a round"
+
+
+@dataclass(frozen=True)
+class FrameBound:
+    """Frames, every round released on its own, adaptive step.
+
+    Examples
+    --------
+    >>> bound = FrameBound(
+    ...     events=10_000, batch_size=100, directions=10, dimension=10, outer_radius=1.0, estimate_scale=100.0,
+    ...     loss_deviation=0.5, lipschitz=1.0, number_noise=0.0, delay=0, point_error=0.0, smoothing=0.1,
+    ... )
+    >>> round(bound.value())
+    8226
+    """
+
+    events: int
+    batch_size: int
+    directions: int
+    dimension: int
+    outer_radius: float
+    estimate_scale: float
+    loss_deviation: float
+    lipschitz: float
+    number_noise: float
+    delay: int
+    point_error: float
+    smoothing: float
+    step_multiplier: float = 1.0
+
+    @property
+    def energy(self) -> float:
+        """kappa^2: the expected squared norm of a round's gradient estimate."""
+        k, m, d = self.batch_size, self.directions, self.dimension
+        paired = min(d, d / (d - 1)) if d > 1 else 1.0
+        return (
+            k * (self.estimate_scale * self.loss_deviation) ** 2
+            + d / m * paired * (k * self.lipschitz) ** 2
+            + m * (self.estimate_scale * self.number_noise) ** 2
+        )
+
+    def value(self) -> float:
+        """The bound."""
+        rounds = math.ceil(self.events / self.batch_size)
+        walk = (
+            self.outer_radius * math.sqrt(2 * rounds * self.energy * (1 + 2 * self.delay)) * bet(self.step_multiplier)
+        )
+        return walk + self.events * self.lipschitz * (self.point_error + self.smoothing)
+
+
+class FrameDraft(ProbeDraft):
+    """A plan that explores along frames, before noise and bound follow."""
+
+    @property
+    def _more(self) -> dict[str, Any]:
+        return {"no_learning": no_learning(self.problem, self.stage), "notes": self.problem.cautions(self.stage)}
+
+    def bound_at(self, deviation: float) -> float:
+        """Return the bound for noise of a deviation."""
+        problem, working, options = self.problem, self.stage.working, self.options
+        return FrameBound(
+            events=problem.horizon,
+            batch_size=self.batch_size,
+            directions=options.directions,
+            dimension=working.affine_dimension,
+            outer_radius=self.stage.reach_from_start,
+            estimate_scale=Sphere(working, options.radius, problem.play).scale,
+            loss_deviation=loss_deviation(problem),
+            lipschitz=problem.lipschitz_in(self.stage),
+            number_noise=deviation,
+            step_multiplier=self.step_multiplier,
+            delay=self.delay,
+            point_error=1e-3 * working.diameter,
+            smoothing=smoothing(problem, self.stage, options.radius),
+        ).value()
+
+
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[FrameDraft]]:
+    """Candidates: radius, directions and events per direction on logarithmic grids."""
+    for place in positions(problem, chosen.get("position")):
+        yield _grid(problem, problem.stage(place), mechanism, chosen)
+
+
+def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, chosen: Chosen) -> Iterator[FrameDraft]:
+    d, noise = stage.working.affine_dimension, probe_noise_of(problem, mechanism)
+    batch_size, directions = chosen.get("batch_size"), chosen.get("directions")
+    counts = [directions] if directions else sorted({max(1, d >> shift) for shift in range(d.bit_length())})
+    for radius in radii(problem, stage):
+        for count in counts:
+            for batch in [batch_size] if batch_size else _batches(problem.horizon, count):
+                yield FrameDraft(problem, stage, FrameOptions(radius, count), batch, mechanism, noise)
+
+
+def _batches(horizon: int, directions: int) -> list[int]:
+    """Whole passes over the directions, an even number of events for each, in powers of sqrt(2)."""
+    least = math.ceil(horizon / _MOST_ROUNDS)
+    sizes = {2 * directions * max(1, round(2 ** (exponent / 2))) for exponent in range(2 * horizon.bit_length())}
+    fitting = sorted(size for size in sizes if least <= size <= horizon)
+    return fitting or [min(horizon, 2 * directions * max(1, math.ceil(least / (2 * directions))))]
+
+
+def _directions(problem: Problem, value: Any) -> int:
+    return whole("directions", value, most=problem.domain.affine_dimension)
+
+
+def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+    return Frames(stage, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
+
+
+FRAMES = ExplorationKind(
+    gives="numbers",
+    options=FrameOptions,
+    choices={
+        "radius": kind.radius,
+        "batch_size": kind.batch_size,
+        "directions": _directions,
+        "position": kind.position,
+        "step_multiplier": kind.step_multiplier,
+    },
+    drafts=_drafts,
+    build=_build,
+    bounded=True,
+    unasked="worst-case",
+    worth=_PAIRING,  # frames cancel the mean of the losses, for which spheres pay in full
+    settled={"step_multiplier": _MULTIPLIER},
+)

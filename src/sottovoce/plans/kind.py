@@ -1,0 +1,132 @@
+"""What a way of exploring says of itself: one value, exported by its file and listed in this package's `__init__`.
+
+Everything that plans, checks, builds or describes a way of exploring asks this value. There is no other list of names.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from sottovoce._checks import choice, number, whole
+from sottovoce.plans.explorer import Explorer
+from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import Mechanism, Takes
+
+__all__ = ["Check", "Chosen", "Draft", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]
+
+Chosen = Mapping[str, Any]
+"""Single choices that a caller has made, by name, checked."""
+
+Check = Callable[[Problem, Any], Any]
+"""Returns a choice as it is kept, or refuses it."""
+
+
+class Draft(Protocol):
+    """Free choices of a plan, before noise and bound follow from them: a dataclass."""
+
+    @property
+    def bound(self) -> float:
+        """What it promises: most drafts of a search are asked for no more."""
+        ...
+
+    def finish(self) -> Plan:
+        """Derive the rest."""
+        ...
+
+
+@dataclass(frozen=True)
+class ExplorationKind:
+    """A way of exploring.
+
+    Attributes
+    ----------
+    gives
+        How its events enter a round: each into one number, or each into all coordinates. Decides which mechanisms fit.
+    options
+        The record of what is its own in a plan; it has the name, too.
+    choices
+        What a caller may choose of it, with checks, besides what is common to all.
+    drafts
+        Plans to consider, for a problem, a mechanism and what was chosen: the one with the least bound is taken.
+    build
+        The explorer of a plan.
+    losses
+        For which losses it is meant.
+    why_not
+        What to say when the losses are of another kind.
+    bounded
+        Whether its plans reckon with any sequence of losses. One that does not say so has no bound, and promises none.
+    unasked
+        Which plan may take it though nobody asked for it: "auto", before all others; "worst-case", if its bound is the
+        least, and "auto" where none of the first kind serves. One that does not say so is never taken.
+    serves
+        Which problems it is for, of those with such losses.
+    any_costs
+        Whether it asks a set's oracle for costs that are not `believable`; some sets have no answer to them.
+    preferred
+        Whether it is taken, where it fits, whatever the bounds of others are.
+    worth
+        By what factor its bound is overstated, compared with others'.
+    settled
+        The last touch to the best draft, outside the search, unless the caller has chosen otherwise.
+    """
+
+    gives: Takes
+    options: type[Options]
+    choices: Mapping[str, Check]
+    drafts: Callable[[Problem, Mechanism, Chosen], Iterable[Iterable[Any]]]
+    build: Callable[[Problem, Plan, Stage], Explorer]
+    losses: tuple[str, ...] = ("convex", "linear")
+    why_not: str = ""
+    bounded: bool = False
+    unasked: Literal["auto", "worst-case"] | None = None
+    serves: Callable[[Problem], bool] = lambda problem: True
+    any_costs: Callable[[Problem], bool] = lambda problem: True
+    preferred: bool = False
+    worth: float = 1.0
+    settled: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What users call it."""
+        return self.options.exploration
+
+    def fits(self, mechanism: Mechanism) -> bool:
+        """Whether a mechanism can release what its events are summed into.
+
+        Parameters
+        ----------
+        mechanism
+            Of `MECHANISMS`.
+        """
+        return self.gives in mechanism.takes
+
+    def __repr__(self) -> str:
+        return f"ExplorationKind({self.name!r})"
+
+
+def radius(problem: Problem, value: Any) -> float:
+    """Check a smoothing radius."""
+    return number("radius", value, above=0)
+
+
+def batch_size(problem: Problem, value: Any) -> int:
+    """Check how many events a round has."""
+    return whole("batch_size", value, most=problem.horizon)
+
+
+def position(problem: Problem, value: Any) -> str:
+    """Check the coordinates that are worked in."""
+    return choice("position", value, ("plain", "rounded"))
+
+
+def step_multiplier(problem: Problem, value: Any) -> float:
+    """Check what the adaptive step is multiplied by."""
+    return number("step_multiplier", value, above=0)
+
+
+def flag(problem: Problem, value: Any) -> bool:
+    """Take anything as yes or no."""
+    return bool(value)

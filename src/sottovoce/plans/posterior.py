@@ -1,0 +1,364 @@
+"""Posterior probes: every event plays a decision that may be the best; each decision's losses are one number.
+
+A round draws m decisions from what is believed and deals its events out among them, in passes over all decisions, each
+in an order of its own: who plays what is decided by public coins. The round's released numbers change what is believed.
+One event is in one number. The length of a round follows from released numbers and positions alone.
+
+Tests: tests/plans/test_posterior.py.
+
+Posterior probes: all events play decisions that may be the best, drawn from what was released.
+
+There is no bound against an adversary. What is given in its place is an order of magnitude: for losses drawn from the
+prior, Thompson sampling over k dimensions has a regret of at most sqrt(k H T/2) B (Russo and Van Roy 2016), H the
+entropy of the best decision, for which plans put k; the noise of privacy adds to the variance of a number, and until
+rounds of the least length have seen every dimension, nothing is known.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import number, whole
+from sottovoce.models import LinearBelief, RadialBelief
+from sottovoce.models.belief import Belief
+from sottovoce.models.history import Numbers, from_sparse_record, sparse_record
+from sottovoce.models.pace import Settings
+from sottovoce.plans import kind
+from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.draft import ProbeDraft, ProbeNoise, loss_deviation, probe_noise_of
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
+from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import LocalDP, Mechanism
+from sottovoce.privacy.local import LaplaceChannel
+
+__all__ = ["POSTERIOR", "PosteriorDraft", "PosteriorExploration", "PosteriorOptions", "PosteriorProbes"]
+
+_MANY = 600  # coordinates from which decisions are kept without their zeros, and once for all events
+
+
+class PosteriorProbes(Explorer):
+    """Rounds whose decisions are drawn from what is believed.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place.
+    belief
+        What is believed.
+    """
+
+    belief: Belief
+
+    def __init__(self, stage: Stage, belief: Belief) -> None:
+        self.stage, self.belief = stage, belief
+
+    def sibling(self) -> "PosteriorProbes":
+        """Return the same for another segment, knowing nothing."""
+        return PosteriorProbes(self.stage, self.belief.sibling())
+
+    def prepare(self) -> None:
+        """Let other segments say what they know, before a round begins."""
+        if self.ask_others is not None:
+            self.belief.lean_on(*self.ask_others())
+
+    def round_size(self, passed: int) -> int:
+        """Events of a probe, times the probes."""
+        settings, pace = self.belief.settings, self.belief.pace
+        return pace.events(settings, passed) * pace.probes(settings, passed)
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "PosteriorExploration":
+        """Draw the round's decisions."""
+        probes = self.belief.draw(self.count(passed, size), passed, passed // max(1, size), coins)
+        return PosteriorExploration(self, probes, passed + size)
+
+    def count(self, passed: int, size: int) -> int:
+        """Decisions of a round of `size` events that begins after `passed` others: fewer if it is a short last one."""
+        settings, pace = self.belief.settings, self.belief.pace
+        return min(pace.probes(settings, passed), max(1, size // pace.events(settings, passed)))
+
+    def resume(self, point: Floats, record: Record) -> "PosteriorExploration":
+        """Return the round that `record` was taken of."""
+        probes = np.array(record["probes"]) if "probes" in record else from_sparse_record(record).toarray()
+        return PosteriorExploration(self, probes, int(record["end"]))
+
+    def follow(self, earlier: Explorer, events: int) -> None:
+        """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way."""
+        if type(earlier.belief) is type(self.belief):
+            self.belief.carry_over(earlier.belief, events)
+
+    def is_as_good(self, point: Floats) -> bool:
+        """Whether a point of the set is believed to be as good as the best."""
+        return self.stage.domain.contains(point, 1e-6) and self.belief.is_as_good(point)
+
+
+class PosteriorExploration(Exploration):
+    """One round: a few decisions, and who plays which.
+
+    Parameters
+    ----------
+    explorer
+        What began it.
+    probes
+        The decisions of the round, in rows.
+    end
+        Events that have passed when it is over.
+    """
+
+    def __init__(self, explorer: PosteriorProbes, probes: Floats, end: int) -> None:
+        self._explorer, self._end = explorer, end
+        self.numbers = self.stride = len(probes)
+        self.compact = probes.shape[1] > _MANY
+        self._menu = Menu.of(probes) if self.compact else Menu(probes, (), (), probes.shape[1])
+
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events: passes over the decisions, each in an order of its own."""
+        passes = -(-size // self.numbers)
+        ranks = coins.bit_generator.random_raw(passes * self.numbers).reshape(passes, self.numbers)
+        index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
+        actions: Any = Decisions(self._menu, index) if self.compact else self._probes[index]
+        return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
+
+    @property
+    def _probes(self) -> Floats:
+        return self._menu.written()
+
+    def learn(self, sums: Floats, weights: Floats) -> None:
+        """Let the belief know what was released.
+
+        Parameters
+        ----------
+        sums
+            What was released.
+        weights
+            Events behind each.
+        """
+        played = weights > 0
+        counts = weights[played]
+        self._explorer.belief.learn(Numbers(self._probes[played], sums[played] / counts, counts, self._end))
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """There is no gradient here: what is released goes into the belief."""
+        raise TypeError("posterior probes estimate no gradient; use `learn`")
+
+    def record(self) -> Record:
+        """Return the decisions."""
+        probes = sparse_record(self._probes) if self._menu.rows is None else {"probes": self._probes}
+        return {**probes, "end": self._end}
+
+    def is_possible(self) -> bool:
+        """Whether the decisions are of the set."""
+        domain = self._explorer.stage.domain
+        known = {row.tobytes(): row for row in self._menu.written()}
+        return self.numbers <= self._explorer.belief.settings.probes and all(
+            domain.contains(row, 1e-6) for row in known.values()
+        )
+
+    def can_begin(self, passed: int, size: int) -> bool:
+        """Whether it has as many decisions as it should, and ends where it does."""
+        return self._end == passed + size and self.numbers == self._explorer.count(passed, size)
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
+        """All losses count with a plus, and the weights say how many there are."""
+        return np.zeros(self.numbers, dtype=np.int64), weights
+
+
+_LINEAR_PROBES, _CONVEX_PROBES = 12, 8
+_SHORT, _FEWER_PROBES = 5000.0, 6  # events times epsilon below which a round has fewer probes
+_LINEAR_LEAST, _CONVEX_LEAST = 32.0, 4.0  # events of a probe, at first, over epsilon
+_LINEAR_LEAST_FREE, _CONVEX_LEAST_FREE = 24, 4  # and without noise
+_COARSE = 1 / 16  # deviation of a number of privatised reports that is good enough at first, in B
+_FULL_TEMPER, _FULL_CONVEX_TEMPER = 50.0, 10.0  # dimensions up to which posterior samples are taken as they are
+
+
+@dataclass(frozen=True)
+class PosteriorOptions(Options, exploration="posterior"):
+    """What is posterior probes' own in a plan.
+
+    Attributes
+    ----------
+    model
+        "linear" (mean losses are linear in the decision) or "radial" (linear, and curved alike in all directions).
+    probes, least_events
+        Decisions of a round, and events for each of them at least.
+    round_growth, round_cap
+        A round has this share of the events that are remembered, and of the horizon at most.
+    temper
+        What deviations of a posterior sample are multiplied by.
+    sentinel
+        Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
+    """
+
+    model: str
+    probes: int
+    least_events: int
+    round_growth: float
+    round_cap: float
+    temper: float = 1.0
+    sentinel: bool = False
+    steps: ClassVar[bool] = False
+
+    @property
+    def begins_with(self) -> tuple[str, ...]:
+        """Which of `features`, `prior` and `segments` such a plan can make use of."""
+        return ("features", "prior", "segments") if self.model == "linear" else ("prior", "segments")
+
+    @property
+    def rests_on(self) -> str:
+        """What has to be true for it to do well."""
+        convex = "convex (least well if piecewise linear in 30 dimensions or more)"
+        shape = "linear in the decision" if self.model == "linear" else convex
+        return f"mean losses that are {shape}, and stay, drift slowly, or change now and then; no bound if they do not"
+
+    def words(self) -> str:
+        """How such a plan explores."""
+        guard = "; a sentinel looks out for silent changes" if self.sentinel else ""
+        return (
+            f"{self.probes} decisions a round that may be the best, by a {self.model} model of what was released{guard}"
+        )
+
+    def pace(self, horizon: int, batch_size: int) -> str:
+        """How long rounds are."""
+        longest = max(batch_size, round(self.round_cap * horizon))
+        upto = f" to {longest:,}" if longest > batch_size else ""
+        return f"of {batch_size:,}{upto} events ({horizon:,} in all)"
+
+
+class PosteriorDraft(ProbeDraft):
+    """A plan of posterior probes, before noise and the order of the regret follow."""
+
+    def bound_at(self, deviation: float) -> float:
+        """Return the order of the regret for noise of a deviation."""
+        problem, options = self.problem, self.options
+        dimensions = min(problem.domain.rough_dimension, problem.effective_dimension)
+        events = max(options.least_events, options.round_cap * problem.horizon / options.probes)
+        variance = _largest_variance(problem) + deviation**2 / events
+        first = dimensions * options.least_events if deviation else dimensions
+        return dimensions * math.sqrt(2 * variance * problem.horizon) + first * problem.width / 2
+
+
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[PosteriorDraft]]:
+    """The one candidate: all by formula, with constants that were chosen by simulation."""
+    noise = probe_noise_of(problem, mechanism)
+    linear = _is_linear(problem)
+    probes = chosen.get("probes") or _probes(problem, noise, linear=linear)
+    least = chosen.get("least_events") or _least(problem, noise, probes, linear=linear)
+    # How much of a number's variance is noise, in rounds of a fiftieth of the horizon: larger sums pay where it is.
+    share = 0.0
+    if noise.noise is not None:
+        share = 1 / (1 + problem.horizon * _epsilon(problem, noise) ** 2 / (1600 * probes))
+    if linear:
+        # Of all coordinates, features or not: what each has beside its features is explored, too.
+        temper = min(1.0, (_FULL_TEMPER / problem.domain.dimension) ** (1 / 3))
+        growth, cap = 0.1, 0.01 + 0.01 * share  # shorter rounds notice a change sooner
+    else:
+        growth, cap, temper = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
+        temper *= min(1.0, (_FULL_CONVEX_TEMPER / problem.domain.rough_dimension) ** (1 / 4))
+    options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, temper)
+    return [[PosteriorDraft(problem, problem.stage("plain"), options, probes * least, mechanism)]]
+
+
+def _is_linear(problem: Problem) -> bool:
+    return problem.losses == "linear" or problem.integral
+
+
+def _epsilon(problem: Problem, noise: ProbeNoise) -> float:
+    """The epsilon at which Laplace noise would be as large as the noise that there is."""
+    return math.sqrt(2) * problem.width / noise.deviation
+
+
+def _probes(problem: Problem, noise: ProbeNoise, *, linear: bool) -> int:
+    if not linear:
+        return _CONVEX_PROBES
+    short = noise.noise is not None and problem.horizon * _epsilon(problem, noise) < _SHORT
+    return _FEWER_PROBES if short else _LINEAR_PROBES
+
+
+def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) -> int:
+    if noise.noise is not None:
+        least = (_LINEAR_LEAST if linear else _CONVEX_LEAST) / _epsilon(problem, noise)
+        least = max(least, 1.0 if linear else 4.0)
+    elif isinstance(problem.privacy, LocalDP):
+        least = _largest_variance(problem) / (_COARSE * problem.width) ** 2 / (1 if linear else 16)
+    else:
+        least = _LINEAR_LEAST_FREE if linear else _CONVEX_LEAST_FREE
+    return max(1, round(min(least, problem.horizon / (10 * probes))))
+
+
+def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+    options = plan.options
+    assert isinstance(options, PosteriorOptions)
+    noise = 0.0
+    if plan.noise is not None:
+        noise = plan.noise.standard_deviation * plan.grids(problem.loss_range)[0].step
+    settings = Settings(
+        horizon=plan.horizon,
+        width=problem.width,
+        middle=problem.middle,
+        noise=noise,
+        heavy=plan.noise is not None and plan.noise.family == "laplace",
+        variances=_variances(problem, options.model),
+        probes=options.probes,
+        least=options.least_events,
+        growth=options.round_growth,
+        cap=options.round_cap,
+        temper=options.temper,
+        sentinel=options.sentinel,
+        segments=0 if problem.segments is None else 1,
+    )
+    domain, earlier = problem.domain, None
+    if problem.prior is not None:
+        earlier = problem.prior.as_history(problem.middle)
+    if options.model == "radial":
+        return PosteriorProbes(stage, RadialBelief(domain, settings, earlier=earlier))
+    features = None if problem.features is None else problem.features.rows
+    believable = None if domain.oracle_costs == "any" else domain.believable
+    belief = LinearBelief(
+        domain.extreme_point, domain.dimension, settings, features=features, believable=believable, earlier=earlier
+    )
+    return PosteriorProbes(stage, belief)
+
+
+def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
+    """Least, first and largest variance of one loss at one decision; of one report, where losses are privatised."""
+    most = _largest_variance(problem)
+    if isinstance(problem.privacy, LocalDP):
+        return most / 2, most, most
+    return (most / 100, most / 2, most) if model == "linear" else (most / 256, most / 4, most)
+
+
+def _largest_variance(problem: Problem) -> float:
+    """The largest variance of one loss; of one report, where losses are privatised, which is known."""
+    if not isinstance(problem.privacy, LocalDP):
+        return (problem.width / 2) ** 2
+    channel = problem.channel_of_owners
+    if isinstance(channel, LaplaceChannel):
+        return (problem.width / 2) ** 2 + (channel.noise.standard_deviation * channel.grid.step) ** 2
+    return loss_deviation(problem) ** 2
+
+
+def _temper(problem: Problem, value: Any) -> float:
+    return number("temper", value, above=0, at_most=2)
+
+
+POSTERIOR = ExplorationKind(
+    gives="numbers",
+    options=PosteriorOptions,
+    choices={
+        "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
+        "least_events": lambda problem, value: whole("least_events", value, most=problem.horizon),
+        "temper": _temper,
+        "sentinel": kind.flag,
+    },
+    drafts=_drafts,
+    build=_build,
+    unasked="auto",
+    any_costs=lambda problem: not _is_linear(problem),
+    serves=lambda problem: problem.play == "inside",
+    why_not="it plays decisions of the set, and play='around' leaves it",
+)

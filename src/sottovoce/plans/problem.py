@@ -1,0 +1,148 @@
+"""What is given: the public facts that every plan starts from."""
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from sottovoce._checks import whole
+from sottovoce.domains import Domain, Rounded
+from sottovoce.errors import DomainError
+from sottovoce.plans.options import DecisionFacts
+from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
+
+__all__ = ["Problem", "check_loss_range", "forget_rounded"]
+
+_LARGEST = 1e60  # of losses: plans and beliefs square them, and more
+
+
+def check_loss_range(loss_range: tuple[float, float]) -> None:
+    """Refuse losses whose squares floating point cannot hold."""
+    width, wrong = loss_range[1] - loss_range[0], ""
+    if width < 1 / _LARGEST:
+        wrong = f"too narrow: it must be at least {1 / _LARGEST:g} wide"
+    elif width > _LARGEST:
+        wrong = f"too wide: it must be at most {_LARGEST:g} wide"
+    elif max(map(abs, loss_range)) > _LARGEST:
+        wrong = f"too far out: its ends must be within {_LARGEST:g} of 0"
+    if wrong:
+        raise ValueError(f"loss_range {loss_range} is {wrong}, since losses are squared; use other units")
+
+
+@dataclass(frozen=True)
+class Problem(DecisionFacts):
+    """What is given: everything a plan may depend on, all of it public.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> Problem(sv.domains.Ball(3), 1000, (-1, 1), sv.PureDP(1.0), losses="linear").width
+    2.0
+    """
+
+    domain: Domain
+    horizon: int
+    loss_range: tuple[float, float]
+    privacy: Guarantee
+    moved: tuple[str, float] | None = field(default=None, kw_only=True)
+    """Of a later epoch: in which position it may start elsewhere than at the centre, and how far from it."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.privacy, Guarantee):
+            raise TypeError(f"privacy must be a guarantee such as sv.PureDP(epsilon=1.0), got {self.privacy!r}")
+        if not isinstance(self.domain, Domain):
+            raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {self.domain!r}")
+        grid = LossGrid(*_pair(self.loss_range))
+        object.__setattr__(self, "loss_range", (grid.low, grid.high))
+        check_loss_range(self.loss_range)
+        object.__setattr__(self, "horizon", whole("horizon", self.horizon))
+        super().__post_init__()
+        self._check_knowledge()
+        if self.domain.rough_dimension < 1:
+            raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
+
+    def _check_knowledge(self) -> None:
+        """Refuse what is known beforehand of other coordinates than the domain's."""
+        dimension = self.domain.dimension
+        if self.features is not None and len(self.features.rows) != dimension:
+            raise ValueError(
+                f"features must have a row for each of the {dimension} coordinates of {self.domain!r}, got "
+                f"{len(self.features.rows)}"
+            )
+        if self.prior is not None and self.prior.dimension != dimension:
+            raise ValueError(
+                f"prior is of decisions with {self.prior.dimension} coordinates, and those of {self.domain!r} have "
+                f"{dimension}"
+            )
+        if self.prior is not None:
+            object.__setattr__(self, "prior", self.prior.in_order_of(self.domain.labels))
+
+    @property
+    def channel_of_owners(self) -> Any:
+        """Under `LocalDP`: what the losses' owners privatise them with."""
+        if not isinstance(self.privacy, LocalDP):
+            raise AttributeError(f"there is a channel under LocalDP only; the guarantee is {self.privacy}")
+        kind = local.OneBitChannel if self.channel == "one-bit" else local.LaplaceChannel
+        return kind(self.loss_range, self.privacy.per_report)
+
+    @property
+    def width(self) -> float:
+        """B, the range that losses are clipped to."""
+        return self.loss_range[1] - self.loss_range[0]
+
+    @property
+    def middle(self) -> float:
+        """The middle of the loss range."""
+        return (self.loss_range[0] + self.loss_range[1]) / 2
+
+    @property
+    def effective_dimension(self) -> int:
+        """Coordinates that losses can depend on; with features, about three for each of these."""
+        if self.features is None:
+            return self.domain.dimension
+        return min(self.domain.dimension, 3 * int(self.features.rows.shape[1]))
+
+    def stage(self, position: str) -> Stage:
+        """Where the play takes place, worked on in plain or rounded position."""
+        moved = self.moved[1] if self.moved is not None and self.moved[0] == position else 0.0
+        return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral, moved)
+
+    def lipschitz_in(self, stage: Stage) -> float:
+        """Lipschitz constant in working coordinates; unknown, it is range/diameter, as in the paper's |f| <= LD.
+
+        That is the least it can be if losses use their whole range: what follows from it is no guarantee (`cautions`).
+        """
+        if self.lipschitz is None:
+            return self.width / stage.working.diameter
+        stretch = 1.0 if stage.rounded is None else float(np.linalg.norm(stage.rounded.design.factor, 2))
+        return self.lipschitz * stretch
+
+    def cautions(self, stage: Stage) -> tuple[str, ...]:
+        """Notes for a plan whose bound rests on the Lipschitz constant: one if that is a guess."""
+        if self.lipschitz is not None:
+            return ()
+        return (
+            f"{UNKNOWN_LIPSCHITZ}: {self.lipschitz_in(stage):.4g} is taken, range/diameter, the least that losses with "
+            "this range can have; if they are steeper anywhere, regret may be above what is said here",
+        )
+
+
+@lru_cache(maxsize=64)
+def _rounded(domain: Domain) -> Rounded:
+    return Rounded(domain)
+
+
+def forget_rounded() -> None:
+    """Forget rounded positions that were computed, because a domain was given another design."""
+    _rounded.cache_clear()
+
+
+def _pair(loss_range: Any) -> tuple[float, float]:
+    try:
+        low, high = loss_range
+    except (TypeError, ValueError):
+        raise ValueError(f"loss_range must be a pair (low, high), got {loss_range!r}") from None
+    return low, high

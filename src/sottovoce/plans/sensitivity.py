@@ -1,0 +1,87 @@
+"""How far one loss moves what a round is summed into, and the least noise that hides it: formulas that plans share.
+
+Numbers: one loss is in one number, and moves it by at most the steps of its grid. Vectors: one loss moves the round's
+vector by at most that times the norm of a rounded direction; the sum after the last round is never released.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+from sottovoce.plans.problem import Problem
+from sottovoce.privacy import (
+    DirectionGrid,
+    Guarantee,
+    LossGrid,
+    Mechanism,
+    Moves,
+    Noise,
+    ScaleRefused,
+    Takes,
+    grids_for,
+    sum_error,
+)
+
+__all__ = ["finest", "finest_bits", "most_bits", "moves_of", "needed_noise", "sum_noise"]
+
+_LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
+_sum_error = lru_cache(1024)(sum_error)
+
+
+def moves_of(problem: Problem, gives: Takes, *, bits: int, rounds: int, dimension: int) -> Moves:
+    """Return how far one loss moves what its round hands to a mechanism; `dimension` is that of the directions."""
+    steps, length = LossGrid(*problem.loss_range, bits=bits).steps, max(1, rounds - 1)
+    if gives == "numbers":
+        return Moves(steps, float(steps), length, dimension)
+    directions = DirectionGrid(bits=bits)
+    return Moves(steps * directions.largest_l1(dimension), steps * directions.largest_l2(dimension), length, dimension)
+
+
+def needed_noise(problem: Problem, mechanism: Mechanism, *, bits: int, rounds: int, dimension: int) -> Noise | None:
+    """Return the least noise of one released number; None if none is needed here."""
+    if not mechanism.noised:
+        return None
+    (gives,) = mechanism.takes
+    moves = moves_of(problem, gives, bits=bits, rounds=rounds, dimension=dimension)
+    return _noise(mechanism, problem.privacy, moves)
+
+
+@lru_cache(1024)
+def _noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise | None:
+    return mechanism.noise(guarantee, moves)
+
+
+def sum_noise(
+    problem: Problem, mechanism: Mechanism, noise: Noise, *, bits: int, rounds: int, dimension: int, **options: Any
+) -> float:
+    """Root mean square of a running sum's noise in one coordinate, in steps of the grid, for noise of this scale.
+
+    `options` are the mechanism's own: padding adds to the noise.
+    """
+    moves = moves_of(problem, "vectors", bits=bits, rounds=rounds, dimension=dimension)
+    error = _sum_error(
+        mechanism.name, problem.privacy, l1=moves.l1, l2=moves.l2, length=moves.length, dimension=dimension, **options
+    )
+    return error.rms * noise.scale / error.noise.scale
+
+
+def finest_bits(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> int:
+    """Return the bits of the finest grids on which sums cannot overflow and the noise fits."""
+    for bits in range(most_bits(problem, mechanism), 1, -1):
+        try:
+            noise = needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
+        except ScaleRefused:
+            continue
+        if noise is None or noise.scale <= _LARGEST_SCALE:
+            return bits
+    raise ValueError(f"{problem.privacy} needs noise that 64-bit integers cannot hold; raise epsilon")
+
+
+def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> tuple[int, Noise | None]:
+    """Return the bits of the finest grids, and the noise that these need."""
+    bits = finest_bits(problem, mechanism, rounds=rounds, dimension=dimension)
+    return bits, needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
+
+
+def most_bits(problem: Problem, mechanism: Mechanism) -> int:
+    """Return the bits of the finest grids on which sums cannot overflow."""
+    return grids_for(problem.loss_range, mechanism.headroom * problem.horizon)[0].bits

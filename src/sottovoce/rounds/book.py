@@ -1,0 +1,569 @@
+"""The book: ask, tell, forget, patience, releases. One promise, kept here for everybody who makes it.
+
+*Hand out slots, take each loss once, release each round once under one noise, erase its losses.* Optimizers, studies,
+evaluations and baselines are books: what differs is the store, where open rounds live, and the policy, which says what
+a round plays and what becomes of its slots. The book knows neither losses nor decisions.
+
+How far an exception at any line can reach is said in stores/memory.py and stores/sql/store.py; what is here changes
+nothing that they do not keep. Locks are taken and released on one line with what they guard: so there is no moment in
+between.
+
+Tests: tests/rounds.
+"""
+
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce import _fork
+from sottovoce._arrays import Integers
+from sottovoce._losses import as_floats
+from sottovoce._records import Record
+from sottovoce.errors import (
+    UNRECORDED,
+    AlreadyTold,
+    HorizonReached,
+    InvalidLoss,
+    RoundClosed,
+    StorageError,
+    StudyBehind,
+    StudyDamaged,
+    UnknownAction,
+)
+from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.round import Draft, Draw, Release, Round
+from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
+
+__all__ = ["Book", "Grid", "HandedOut", "Policy", "Recorded", "recorded_of"]
+
+_FAR = 2**62
+_ATTEMPTS = 100  # at a block that others tell at the same time
+_new = tuple.__new__
+Streams = TypeVar("Streams", int, Integers | int)
+
+
+class Grid(Protocol):
+    """Where the integers of losses live."""
+
+    def quantise(self, losses: Any) -> Integers:
+        """Return the integers of losses, clipped; refuse those that are not finite, without showing them."""
+        ...
+
+    def quantiser(self) -> Callable[[Any], int]:
+        """Return a function from one loss to its integer."""
+        ...
+
+
+class Policy(Protocol):
+    """What a book is kept for. It sees released values and public coins, and slots only to release them."""
+
+    @property
+    def grid(self) -> Grid:
+        """Where the integers of losses live."""
+        ...
+
+    def join(self, stream: int, name: str) -> Any:
+        """Begin a stream of that name."""
+        ...
+
+    def start_over(self) -> None:
+        """Forget all streams, and what was learned from them: the store was restored, and may never have had them."""
+        ...
+
+    def begin(self, stream: int, number: int, position: int) -> Draft:
+        """Return the next round of a stream, which begins after so many of its events."""
+        ...
+
+    def draw(self, round: Round, start: int, count: int) -> Draw:
+        """Return what slots of a round play: the same whenever it is called."""
+        ...
+
+    def compute(self, round: Round, slots: Integers) -> NDArray[Any] | None:
+        """Return what is released of a complete round: its sums, with noise."""
+        ...
+
+    def learn(self, release: Release) -> None:
+        """Take in what was released: each round of a stream once, in order. What is cut short is done again."""
+        ...
+
+    def to_record(self, stream: int) -> Record:
+        """Return what the next round of a stream follows from, with `begun` and `learned`, its rounds so far."""
+        ...
+
+    def adopt(self, stream: int, record: Record) -> None:
+        """Go on from what `to_record` returned, in whatever process."""
+        ...
+
+    @property
+    def kind(self) -> type[tuple[Any, ...]]:
+        """What asking one by one hands out: a tuple of an id, what it plays, and whether its loss is wanted."""
+        ...
+
+    def ready(self, lease: Lease) -> Sequence[Any]:
+        """Return what each slot of a lease plays, quick to look up one at a time."""
+        ...
+
+
+class HandedOut(NamedTuple):
+    """What a call of ask hands out: an id, an action and whether its loss is wanted, for each event."""
+
+    ids: Integers
+    actions: list[tuple[Any, slice]]
+    wanted: NDArray[np.bool_]
+    order: Integers | None
+
+
+class Recorded(NamedTuple):
+    """What came of a call of tell.
+
+    Attributes
+    ----------
+    recorded
+        Losses that are on record by this call.
+    already
+        Losses that were on record before: a call that was repeated.
+    dropped
+        Losses that came too late, or were not wanted; they were not read.
+    """
+
+    recorded: int
+    already: int
+    dropped: int
+
+
+_ONE = Recorded(1, 0, 0)
+
+
+class Book:
+    """Ask and tell over rounds in a store.
+
+    Parameters
+    ----------
+    store
+        Where open rounds live.
+    policy
+        What rounds play, and what becomes of their slots.
+    horizon
+        How many events there will be; None if unknown.
+    """
+
+    patience: int | None = None
+    """How many later events, of all streams, are asked before a full round is closed without what it lacks."""
+
+    deadline: float | None = None
+    """The same in seconds."""
+
+    _since = ""
+    """Since when ids are known, for those who hand in others: said of unknown ones."""
+
+    def __init__(self, store: Store, policy: Policy, *, horizon: int | None = None) -> None:
+        self._store, self._policy, self.horizon = store, policy, horizon
+        self._record_one, self._quantise, self._kind = store.record_one, policy.grid.quantiser(), policy.kind
+        self._known: dict[int, int] = {}  # rounds of each stream that the policy has learned from
+        self._incarnation = store.incarnation
+        self._names: list[str] = []  # of the streams that the policy knows
+        self._seen: dict[int, int] = {}  # of streams that others learn for as well: how new is what is known here
+        self._stored: dict[int, int] = {}  # the same of those that begin rounds, as it will be once that is committed
+        self._news: set[int] = set()  # streams that were learned for, and not stored yet
+        self._current = False  # whether a call that leases has learned what was released
+        self._lock = threading.RLock()
+        _living.add(self)
+        self._left = 0  # events that may be asked one by one before somebody has to look around
+        self._until: float | None = None  # when somebody has to, however few were asked
+        self._generation = _fork.generation()
+
+    # ------------------------------------------------------------------ asking
+
+    def _ask_one(self, stream: int) -> Any:
+        """Return the next action of a `stream`."""
+        lease = self._store.leases.get(stream)
+        if (
+            lease is None
+            or lease.at >= lease.stop
+            or self._left <= 0
+            or self._generation != _fork.current
+            or (self._until is not None and time.monotonic() > self._until)
+        ):
+            lease = self._look_around(stream)
+        at, wants = lease.at, lease.wants
+        # Made one by one: thousands of them at once would be gone through again and again by the garbage collector.
+        action = _new(self._kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
+        lease.at = at = at + 1  # now it is handed out
+        self._left = 0 if at == lease.size else self._left - 1  # at its end a round may be full
+        return action
+
+    def _ask_block(self, size: int, streams: Integers | int, more: int = 0, *, begins: bool = True) -> HandedOut:
+        """Return the next actions, of a call that asks for so many `more` after these, and `begins` with them or not.
+
+        Events of one call do not count against the rounds that it asks to their end.
+        """
+        streams = self._checked(streams)
+        self._check_remaining(size)
+        if begins:
+            self._close_overdue()
+        if isinstance(streams, int):
+            counts, order = {streams: size}, None
+        else:
+            order, numbers = np.argsort(streams, kind="stable"), np.bincount(streams)
+            found = np.flatnonzero(numbers)
+            counts = dict(zip(found.tolist(), numbers[found].tolist(), strict=True))
+        leases = self._store.leases
+        short = {
+            stream: lacking
+            for stream, count in counts.items()
+            if ((lease := leases.get(stream)) is None or lease.size - lease.at < count)
+            and (lacking := count - self._store.left(stream)) > 0
+        }
+        if short and not self._lease(short, size + more, self._store.spare):
+            return self._ask_block(size, streams, more, begins=begins)
+        handed, moves = self._next(counts, order)
+        self._left = 0  # rounds may be full now: asking one by one has to look around first
+        self._store.hand_out(moves)
+        return handed
+
+    def _checked(self, streams: Streams) -> Streams:
+        """Look at the store; return the numbers that streams have now: once it was restored, they may be others."""
+        self._store.check()
+        if self._incarnation == self._store.incarnation:
+            return streams
+        names = self._names
+        self._refresh()
+        numbers = np.arange(1 + np.max(streams))
+        for one in np.intersect1d(streams, np.arange(len(names))).tolist():
+            numbers[one] = self._stream_named(names[one])
+        return numbers[streams] if isinstance(streams, np.ndarray) else int(numbers[streams])
+
+    def _stream_named(self, name: str) -> int:
+        """Return the stream of a name, added if there is none."""
+        stream = self._store.stream(name, partial(self._admit, name))
+        self._refresh()
+        return stream
+
+    def _admit(self, name: str) -> None:
+        """Refuse a stream that is about to be added."""
+
+    def _next(self, counts: dict[int, int], order: Integers | None = None) -> tuple[HandedOut, list[tuple[Lease, int]]]:
+        """Return the next slots of streams, which are leased; and how far leases are handed out with them."""
+        moves, pieces, leases = list[tuple[Lease, int]](), list[tuple[Lease, int, int]](), self._store.leases
+        for stream, count in counts.items():
+            lease = leases.get(stream)
+            if lease is None or lease.at + count > lease.size:
+                moves.append(self._gather(stream, count, pieces))
+            else:
+                pieces.append((lease, lease.at, lease.at + count))
+                moves.append((lease, lease.at + count))
+        return _handed_out(pieces, order), moves
+
+    def _lease(self, orders: dict[int, int], handed: int, ahead: int = 0) -> bool:
+        """Lease more slots of streams; False if all that is leased had to be given back first: then look again.
+
+        What is leased and not handed out, of whichever stream, counts against the horizon in the store.
+        """
+        try:
+            self._lease_more(orders, handed, ahead)
+        except HorizonReached:
+            if not self._store.close():
+                raise
+            return False
+        return True
+
+    def _lease_more(self, orders: dict[int, int], handed: int, ahead: int) -> None:
+        """Lease to the ends of rounds first, which may be complete then."""
+        ends = {stream: rest for stream, count in orders.items() if 0 < (rest := self._store.rest(stream)) < count}
+        if ends:
+            self._reserve(ends, 0, handed)
+            orders = {stream: count - ends.get(stream, 0) for stream, count in orders.items()}
+        self._release(set(orders))
+        self._reserve(orders, ahead, handed)
+
+    def _reserve(self, orders: dict[int, int], ahead: int, handed: int) -> None:
+        """Reserve slots; what was begun by an attempt that was undone is forgotten, and read again, before the next."""
+
+        def attempt() -> dict[int, int]:
+            self._seen = {stream: known for stream, known in self._seen.items() if stream not in self._stored}
+            self._current = False
+            self._stored = {}
+            return orders
+
+        self._current = False
+        self._store.reserve(attempt if self._store.shared else orders, self._begin, self._policy.draw, ahead, handed)
+        self._seen |= self._stored
+        self._news -= self._stored.keys()
+        self._stored = {}
+
+    def _gather(self, stream: int, count: int, pieces: list[tuple[Lease, int, int]]) -> tuple[Lease, int]:
+        """Find the next slots of a stream; return the last lease of them, and how far it is handed out then."""
+        lease = self._store.leases.get(stream)
+        at = 0 if lease is None else lease.at
+        while lease is None or lease.size - at < count:
+            if lease is not None and lease.size > at:
+                pieces.append((lease, at, lease.size))
+                count -= lease.size - at
+            lease, at = self._store.after(stream, lease), 0
+            assert lease is not None
+        pieces.append((lease, at, at + count))
+        return lease, at + count
+
+    def _begin(self, stream: int, number: int, position: int) -> Draft:
+        """Begin a round, with all that was released by now; where others ask as well, store what it follows from."""
+        if not self._current:  # once for all rounds that a call begins: nothing is released meanwhile
+            self._catch_up()
+            self._current = True
+        self._stored[stream] = self._seen.get(stream, -1)  # first: from here on the policy may be ahead of the store
+        draft = self._policy.begin(stream, number, position)
+        if self._store.shared:
+            for one in {stream, *(self._news - self._stored.keys())}:
+                record = self._policy.to_record(one)
+                self._stored[one] = record["begun"] + record["learned"]
+                self._store.believe(one, self._stored[one], record)
+        return draft
+
+    def _rest_of_round(self, stream: int, most: int | None = None) -> int:
+        """Return how many actions are left of the round of a `stream`, `most` at most; of the next one, if none are."""
+        lease = self._store.leases.get(stream)
+        if lease is None or (not lease.left and lease.start + lease.size == lease.round.size):
+            if self._store.after(stream, lease) is None and not self._lease({stream: 1}, 1):
+                return self._rest_of_round(stream, most)
+            lease = self._store.after(stream, lease)
+            assert lease is not None
+        left = lease.round.size - lease.start - lease.at
+        return left if most is None else min(left, most)
+
+    def _left_of_begun(self, stream: int) -> int:
+        """Return how many actions are left of the round of a `stream`: 0, if the next one must be begun to know."""
+        lease = self._store.leases.get(stream)
+        if lease is None or (not lease.left and lease.start + lease.size == lease.round.size):
+            lease = self._store.after(stream, lease)
+        return 0 if lease is None else lease.round.size - lease.start - lease.at
+
+    def _look_around(self, stream: int) -> Lease:
+        """See to what asking one by one does not look at every time: rounds that are overdue, the next lease."""
+        stream = self._checked(stream)
+        remaining, patience = self._check_remaining(1), self.patience
+        self._release(self._store.close_overdue(patience, self.deadline))
+        lease = self._store.leases.get(stream)
+        if lease is None or not lease.left:
+            ahead = self._store.ahead(stream) - 1 if self._store.after(stream, lease) is None else None
+            if ahead is not None and not self._lease({stream: 1}, 1, ahead):
+                return self._look_around(stream)
+            lease = self._store.after(stream, lease)
+            assert lease is not None
+        if not lease.stop:
+            lease.make_ready(self._policy.ready(lease))
+        self._store.leases[stream] = lease
+        due = self._store.until_due(patience)
+        self._left = max(1, min(one for one in (due, remaining, _FAR) if one is not None))
+        self._until = None if self._store.fresh is None else time.monotonic() + self._store.fresh
+        return lease
+
+    def _check_remaining(self, size: int) -> int | None:
+        """Refuse to ask for a `size` beyond the horizon; return what is left of it."""
+        remaining = self.remaining
+        if remaining is not None and size > remaining:
+            raise HorizonReached(
+                f"size={size} actions were asked for, and {remaining} of horizon={self.horizon} are left; "
+                "plan with a longer horizon, or with horizon=None if it is unknown"
+            )
+        return remaining
+
+    @property
+    def asked(self) -> int:
+        """Events that were asked."""
+        return self._store.clock
+
+    @property
+    def remaining(self) -> int | None:
+        """Events that are left to ask; None if the horizon is unknown."""
+        return None if self.horizon is None else self.horizon - self.asked
+
+    # ------------------------------------------------------------------ telling
+
+    def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
+        """Take the `loss` of `one` action; `late` and `repeat` are as for `tell`."""
+        try:
+            with self._lock: left, stream = self._record_one(one, self._quantise(loss)), self._store.stream_of(one)  # noqa: E701  # fmt: skip
+        except InvalidLoss:
+            with self._lock: states = self._acceptable(_alone(one), late, repeat)  # noqa: E701  # fmt: skip
+            if (states == WAITING).any():
+                raise
+            return recorded_of(states)  # dropped unread
+        if left is None:
+            return self._tell_block(_alone(one), as_floats([loss]), late, repeat)
+        if left <= 0:
+            with self._lock: self._release({stream})  # noqa: E701  # fmt: skip
+        return _ONE
+
+    def _tell_block(self, ids: Integers, losses: NDArray[Any], late: str = "error", repeat: str = "error") -> Recorded:
+        """Take the `losses` of `ids`, in any order: all of them or none; `late` and `repeat` are as for `tell`."""
+        with self._lock: return self._record_block(ids, losses, late, repeat)  # noqa: E701  # fmt: skip
+
+    def _record_block(self, ids: Integers, losses: NDArray[Any], late: str, repeat: str) -> Recorded:
+        told = Recorded(len(ids), 0, 0)
+        try:
+            filled = self._store.record(ids, self._policy.grid.quantise(as_floats(losses)))
+        except InvalidLoss:
+            filled = None
+        for _ in range(_ATTEMPTS):  # again, if somebody else tells one of them meanwhile
+            if filled is not None:
+                self._release(filled)
+                return told
+            states = self._acceptable(ids, late, repeat)
+            kept, told = states == WAITING, recorded_of(states)
+            filled = self._store.record(ids[kept], self._policy.grid.quantise(as_floats(losses[kept])))
+        raise StudyDamaged("losses are waited for, and not taken: restore a backup, with restored=True")
+
+    def _acceptable(self, ids: Integers, late: str, repeat: str) -> NDArray[np.int8]:
+        """Return what became of each slot: losses of those that wait are taken, others dropped; or refuse all."""
+        states = self._store.look(ids)
+        for state, refused in (
+            (UNKNOWN, True),
+            (UNASKED, True),
+            (BEHIND, True),
+            (EARLIER, True),
+            (LATE, late == "error"),
+            (TOLD, repeat == "error"),
+        ):
+            if refused and (states == state).any():
+                raise self._refusal(state, int(ids[states == state][0]))
+        waiting = np.flatnonzero(states == WAITING)
+        _, first = np.unique(ids[waiting], return_index=True)
+        if len(first) < len(waiting) and repeat == "error":
+            raise AlreadyTold("an id stands twice in one call", UNRECORDED)
+        states[np.delete(waiting, first)] = TOLD  # by the first of them
+        return states
+
+    def _refusal(self, state: int, one: int) -> Exception:
+        shown = self._id_text(one)
+        if state == TOLD:
+            return AlreadyTold(f"id {shown} has its loss already", UNRECORDED)
+        if state == LATE:
+            return RoundClosed(
+                f"id {shown} was closed without its loss, which now comes too late",
+                f"{UNRECORDED}. It was forgotten, or its round ran out of patience; late='drop' drops such losses",
+            )
+        if state == BEHIND:
+            return StudyBehind(
+                f"id {shown} was handed out by a newer state of the storage than the present one. {CONSEQUENCES}"
+            )
+        if state == EARLIER:
+            return UnknownAction(f"id {shown} was handed out before the storage was restored", UNRECORDED)
+        if state == UNASKED:
+            return UnknownAction(f"id {shown} was leased ahead, or given back: nobody has it", UNRECORDED)
+        return UnknownAction(f"id {shown} was never handed out{self._since}", UNRECORDED)
+
+    def _id_text(self, one: int) -> Any:
+        """Return an id as callers have it."""
+        return one
+
+    def forget(self, ids: Integers) -> int:
+        """Close actions whose loss will never come; return how many were waited for."""
+        with self._lock: return self._forget(ids)  # noqa: E701  # fmt: skip
+
+    def _forget(self, ids: Integers) -> int:
+        states = self._store.look(ids)
+        for state in (UNKNOWN, BEHIND, EARLIER):
+            if (states == state).any():
+                raise self._refusal(state, int(ids[states == state][0]))
+        count, filled = self._store.forget(ids[states != UNASKED])
+        self._release(filled)
+        return count
+
+    # ------------------------------------------------------------------ releasing
+
+    def _close_overdue(self) -> None:
+        """Close rounds that have been full for longer than patience, or a deadline, lasts."""
+        self._release(self._store.close_overdue(self.patience, self.deadline))
+
+    def _release(self, streams: set[int]) -> None:
+        """Release complete rounds after a call: it is on record, and has not failed if this does; it is tried again."""
+        with suppress(StorageError):
+            self._release_complete(streams)
+
+    def _release_complete(self, streams: set[int]) -> None:
+        """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
+        while streams and (ready := self._store.complete(streams)):
+            streams = self._store.release(ready, self._policy.compute)
+
+    def _refresh(self) -> None:
+        """Take over what other processes have begun and learned; all of it, once the store was restored."""
+        names = self._store.names()
+        if self._incarnation != self._store.incarnation or names[: len(self._names)] != self._names:
+            self._policy.start_over()
+            self._names, self._known, self._seen, self._stored, self._news = [], {}, {}, {}, set()
+            self._incarnation = self._store.incarnation
+        for name in names[len(self._names) :]:
+            self._policy.join(len(self._names), name)
+            self._names.append(name)
+        for stream, (version, record) in self._store.believed({**self._seen, **self._stored}).items():
+            self._policy.adopt(stream, record)
+            self._known[stream], self._seen[stream] = record["learned"], version
+
+    def _catch_up(self) -> None:
+        """Let the policy learn what was released since it last did: of every stream, each round once."""
+        self._refresh()
+        for stream, closed in self._store.closed().items():
+            if closed > self._known.get(stream, 0):
+                self._news.add(stream)
+                for release in self._store.releases(stream, self._known.get(stream, 0)):
+                    self._policy.learn(release)
+                    self._known[stream] = release.round.number + 1
+
+    # ------------------------------------------------------------------ copies
+
+    def __getstate__(self) -> dict[str, Any]:
+        dropped = ("_lock", "_record_one", "_quantise", "_kind")
+        return {name: value for name, value in vars(self).items() if name not in dropped}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
+        self._kind = self._policy.kind
+        self._lock, self._left, self._generation = threading.RLock(), 0, _fork.generation()
+        _living.add(self)
+
+
+_living: "weakref.WeakSet[Book]" = weakref.WeakSet()
+
+
+def _unlock_in_child() -> None:
+    """Give books other locks in a forked child: a thread that held one is not there to let go of it."""
+    for book in list(_living):
+        book._lock = threading.RLock()
+
+
+_fork.in_child(_unlock_in_child)
+
+
+def recorded_of(states: NDArray[np.int8]) -> Recorded:
+    """Return what comes of telling losses of slots in these `states`, if those that wait for theirs get it."""
+    recorded, already = (int(np.count_nonzero(states == state)) for state in (WAITING, TOLD))
+    return Recorded(recorded, already, len(states) - recorded - already)
+
+
+def _alone(one: int) -> Integers:
+    try:
+        return np.array([one], dtype=np.int64)
+    except OverflowError:
+        raise UnknownAction(f"id {one} was never handed out; {UNRECORDED}") from None
+
+
+def _handed_out(pieces: list[tuple[Lease, int, int]], order: Integers | None) -> HandedOut:
+    actions = [(lease.draw.actions, slice(start, stop)) for lease, start, stop in pieces]
+    firsts = np.array([lease.first + start for lease, start, _ in pieces])
+    counts = np.array([stop - start for _, start, stop in pieces])
+    ends = np.cumsum(counts)
+    ids = np.arange(ends[-1]) + np.repeat(firsts - ends + counts, counts)
+    if all([lease.draw.wanted is None for lease, _, _ in pieces]):  # noqa: C419  # a list is quicker
+        return HandedOut(ids, actions, np.ones(len(ids), dtype=bool), order)
+    wanted = [
+        np.ones(stop - start, dtype=bool) if lease.draw.wanted is None else lease.draw.wanted[start:stop]
+        for lease, start, stop in pieces
+    ]
+    return HandedOut(ids, actions, np.concatenate(wanted), order)

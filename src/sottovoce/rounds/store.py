@@ -1,0 +1,294 @@
+"""Where open rounds live: the one interface between a book and its memory or database.
+
+A store hands out leases on slots, takes each loss once, releases each round once, and erases its losses with that.
+Every call is all or nothing, and what it has answered holds. Stores see integers and public records: what they mean is
+the business of the book's policy.
+
+`tests/rounds/test_contract.py` is what every store has to pass.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Integers
+from sottovoce._records import Record
+from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.round import Draft, Draw, Release, Round
+
+__all__ = [
+    "BEHIND",
+    "CONSEQUENCES",
+    "EARLIER",
+    "LATE",
+    "TOLD",
+    "UNASKED",
+    "UNKNOWN",
+    "UNWANTED_LOSS",
+    "WAITING",
+    "Begin",
+    "Compute",
+    "Drawing",
+    "OpenRound",
+    "Orders",
+    "Store",
+]
+
+WAITING, TOLD, LATE, UNWANTED_LOSS, UNKNOWN, BEHIND, EARLIER, UNASKED = range(8)
+"""What `look` says of an id: it waits for its loss; it has it; it was closed without it; it has no use for one; it was
+never handed out; it was handed out by a newer state of this store than the present one; it was handed out before this
+store was restored; it was leased ahead, seen by others, and handed out to nobody."""
+
+CONSEQUENCES = (
+    "Losses that were not released are dropped, and ids handed out before are refused from now on; ask for new actions"
+)
+"""What a storage that went back means for those who use it."""
+
+Begin = Callable[[int, int, int], Draft]
+"""From a stream, the number of a round and the events asked so far to the round that is to begin."""
+
+Orders = Mapping[int, int] | Callable[[], Mapping[int, int]]
+"""How many slots of which streams."""
+
+Drawing = Callable[[Round, int, int], Draw]
+"""From a round, a slot of it and a count to what these slots play: the same whenever, and wherever, it is called."""
+
+Compute = Callable[[Round, Integers], NDArray[Any] | None]
+"""From a round and its slots, marks and all, to what is released of it, noise included; None if nothing is."""
+
+
+class OpenRound(NamedTuple):
+    """A round that is not released.
+
+    Attributes
+    ----------
+    round
+        The round.
+    asked
+        How many of its slots were handed out.
+    waiting
+        How many of these wait for their loss.
+    full_at, full_time
+        How many events were asked, of all streams, and what time it was, when its last slot was handed out; None before
+        that.
+    told, missing
+        How many slots have their loss, and how many were closed without it.
+    """
+
+    round: Round
+    asked: int
+    waiting: int
+    full_at: int | None
+    full_time: float | None = None
+    told: int = 0
+    missing: int = 0
+
+
+class Store(Protocol):
+    """Where a book is kept.
+
+    Attributes
+    ----------
+    leases
+        Of each stream, the lease that is handed out from.
+    spare
+        How many slots, beyond those that a block needs, are leased with them if their round has so many.
+    shared
+        Whether other processes ask as well, and what is learned is to be stored for them.
+    fresh
+        Seconds for which leases are handed out without a look around; None if nobody else can have changed anything.
+    incarnation
+        What ids begin with; another, once the store was restored, and ids of before are refused.
+    """
+
+    leases: dict[int, Lease]
+    spare: int
+    shared: bool
+    fresh: float | None
+    incarnation: int
+
+    def check(self) -> None:
+        """Refuse a process that must not go on with it; finish what a call has left that was cut short."""
+        ...
+
+    @property
+    def clock(self) -> int:
+        """How many events were asked, of all streams."""
+        ...
+
+    def names(self) -> Sequence[str]:
+        """Return the names of the streams that there are, in order."""
+        ...
+
+    def stream(self, name: str, check: Callable[[], None] | None = None) -> int:
+        """Return the stream of a name, added if there is none; `check`, which may look at `names`, can refuse it."""
+        ...
+
+    def asked(self, stream: int) -> int:
+        """How many events of a stream were asked."""
+        ...
+
+    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
+        """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
+
+        Of the last round of each, `ahead` more are leased if it has so many. The call hands out `handed` in all: these,
+        if it is not said. Orders may be a function that says them: it is called while nobody else can lease, and may
+        read and write `note`.
+        """
+        ...
+
+    def after(self, stream: int, lease: Lease | None) -> Lease | None:
+        """Return the lease of a stream that follows another one, or is its first."""
+        ...
+
+    def held(self, stream: int) -> Iterator[Lease]:
+        """Go through the leases of a stream that are not handed out to their end, or are the newest."""
+        ...
+
+    def left(self, stream: int) -> int:
+        """How many slots of a stream are leased, and not handed out."""
+        ...
+
+    def rest(self, stream: int) -> int:
+        """How many slots of a stream's newest round are not leased, as far as is known here."""
+        ...
+
+    def ahead(self, stream: int) -> int:
+        """How many slots to lease when one is asked for."""
+        ...
+
+    def hand_out(self, moves: Sequence[tuple[Lease, int]]) -> None:
+        """Hand out slots of several streams: of each, all before so many of this lease; of all of them, or of none."""
+        ...
+
+    def until_due(self, patience: int | None) -> int | None:
+        """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
+        ...
+
+    def record_one(self, one: int, integer: int) -> int | None:
+        """Take one loss; return how many its round (or its cell) waits for, or None: it does not wait for this one."""
+        ...
+
+    def stream_of(self, one: int) -> int:
+        """Return the stream of the id that was recorded last."""
+        ...
+
+    def record(self, ids: Integers, integers: Integers) -> set[int] | None:
+        """Take losses, all or none; return the streams that may have a complete round, or None: nothing was taken."""
+        ...
+
+    def forget(self, ids: Integers) -> tuple[int, set[int]]:
+        """Close slots without their loss, those that wait for it; return how many, and streams as `record` does."""
+        ...
+
+    def close_overdue(self, patience: int | None, deadline: float | None) -> set[int]:
+        """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was handed out."""
+        ...
+
+    def complete(self, streams: set[int]) -> set[int]:
+        """Say which of these streams may have a round to release."""
+        ...
+
+    def release(self, streams: set[int], compute: Compute) -> set[int]:
+        """Release the oldest open round of each stream, if it is complete, once; erase its losses in the same step.
+
+        Return those of which a round was released that other open ones follow.
+        """
+        ...
+
+    def closed(self) -> Mapping[int, int]:
+        """How many rounds of each stream are closed."""
+        ...
+
+    def believed(self, known: Mapping[int, int]) -> Mapping[int, tuple[int, Record]]:
+        """Return what was stored by `believe`, with its version, of streams that it is newer of than what is known."""
+        ...
+
+    def believe(self, stream: int, version: int, record: Record) -> None:
+        """Store what was learned, together with the round that is about to begin: called from `reserve` alone."""
+        ...
+
+    def releases(self, stream: int, known: int) -> Sequence[Release]:
+        """Return what was released of a stream, from round `known` on; without numbers, where a round was dropped."""
+        ...
+
+    def tallied(self) -> tuple[int, int]:
+        """Return how many losses of closed rounds were told, and how many are missing."""
+        ...
+
+    def erase(self) -> int:
+        """Try again to empty logs in which losses linger that were erased; return how many releases that concerns."""
+        ...
+
+    def settings(self) -> tuple[int | None, float | None]:
+        """Return patience and deadline, as all who share the store have them."""
+        ...
+
+    def set_patience(self, patience: int | None, deadline: float | None) -> None:
+        """Change both, for all who share the store."""
+        ...
+
+    def let_go(self, stream: int) -> None:
+        """Let go of what was released of a stream long ago, and learned from, where nobody else may want it."""
+        ...
+
+    def look(self, ids: Integers) -> NDArray[np.int8]:
+        """Say of each id what became of its slot."""
+        ...
+
+    def open_rounds(self) -> Sequence[OpenRound]:
+        """Return the rounds that are not released, in the order in which they began."""
+        ...
+
+    def waiting(self, limit: int | None) -> Integers:
+        """Return the ids that were handed out and wait for their loss, the oldest first."""
+        ...
+
+    def close(self) -> int:
+        """Give back what was leased and not handed out."""
+        ...
+
+    # ------------------------------------------------------------------ streams of one round: evaluations
+
+    note: Record
+    """What is kept for all streams together: public, and written while nobody else can lease."""
+
+    @property
+    def opened(self) -> int:
+        """How many streams there are: those that `open_stream` adds are numbered from 0."""
+        ...
+
+    @property
+    def ended(self) -> int:
+        """How many rounds of all streams are released, or dropped."""
+        ...
+
+    def open_stream(self, begin: Begin) -> int:
+        """Add a stream, and begin its round; return its number."""
+        ...
+
+    def round_of(self, stream: int) -> Round:
+        """Return the newest round of a stream."""
+        ...
+
+    def room(self) -> dict[int, int]:
+        """Return how many slots this process can hand out of the newest round of each stream; of open rounds only."""
+        ...
+
+    def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
+        """Return streams with a round that has been full for as many events as its size is patient for."""
+        ...
+
+    def finish(self, stream: int) -> None:
+        """End the newest round of a stream with the slots that were handed out; close those that wait for a loss."""
+        ...
+
+    def drop(self, stream: int) -> None:
+        """Close the open round of a stream without a release; erase its losses."""
+        ...
+
+    def retire(self, stream: int) -> None:
+        """Let go of what only a stream with an open round needs."""
+        ...

@@ -1,0 +1,263 @@
+"""Books in a storage: made once under a name, and found by it ever after; their charge to a ledger.
+
+**A ledger's token** is kept in the storage, usable once. Whoever opens a book with its ledger presents the token, and
+stores its successor. Processes that share a storage share the right to go on, since they share what is stored; a copy
+of the storage holds a token that is used up as soon as the original, or another copy, has presented it, and is charged
+as a life of its own (privacy/ledger.py says why). The successor is written down before the ledger hears of it, so that
+a process killed in between loses nothing: what comes next finds that the ledger knows the successor already.
+"""
+
+import secrets
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from sottovoce._records import Record
+from sottovoce.errors import (
+    ConfigurationMismatch,
+    LedgerConflict,
+    StateRefused,
+)
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+from sottovoce.privacy.ledger import new_token
+from sottovoce.privacy.noise import noise_source
+from sottovoce.rounds.stores.sql.books import StoredBook, create_book, find_book, prepare
+from sottovoce.rounds.stores.sql.database import Database, Row, open_database
+
+__all__ = [
+    "KINDS",
+    "LedgerRight",
+    "OpenedBook",
+    "as_stored",
+    "book_name",
+    "check_noise",
+    "open_book",
+    "refuse_kind",
+    "refuse_without_ledger",
+]
+
+KINDS = {
+    "study": "a study: open it with sv.Study.open",
+    "evaluations": "evaluations: open them with sv.PrivateEvaluations",
+}
+"""What a name may be taken by."""
+
+_DATABASE = (
+    "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
+    "a database that was put back or copied, and goes on without `restored=True`",
+)
+_SERVER = ("the server's own log, archives and replicas: they hold every loss that was told",)
+_LONGEST = 200
+_REFUSED = ("Cc", "Cs", "Zl", "Zp")  # control characters (NUL, line breaks), halves of a pair, separators of lines
+
+
+def book_name(name: Any) -> str:
+    """Return the name of a book, or refuse it.
+
+    Examples
+    --------
+    >>> book_name("spring, round 2")
+    'spring, round 2'
+    """
+    if not isinstance(name, str):
+        shown = type(name).__name__
+    elif 0 < len(name) <= _LONGEST and not any(unicodedata.category(letter) in _REFUSED for letter in name):
+        return name
+    else:
+        shown = f"{name[:60]!a}{'' if len(name) <= 60 else '...'}"
+    raise ValueError(
+        f"name must be 1 to {_LONGEST} letters without control characters, line breaks or halves of a surrogate pair, "
+        f"got {shown}"
+    )
+
+
+def as_stored(statement: PrivacyStatement, base: Database) -> PrivacyStatement:
+    """Return a statement with what it does not cover of the database that losses lie in."""
+    more = _DATABASE + (() if base.name.startswith("sqlite:") else _SERVER)
+    return replace(statement, also_not_covered=statement.also_not_covered + more)
+
+
+# ---------------------------------------------------------------------- opening
+
+
+class OpenedBook(NamedTuple):
+    """A book that was found, or made.
+
+    Attributes
+    ----------
+    base
+        The connection to its database.
+    stored
+        What was stored when it was made.
+    right
+        To the charge of a ledger, if one was passed.
+    created
+        Whether it was made just now.
+    """
+
+    base: Database
+    stored: StoredBook
+    right: "LedgerRight | None"
+    created: bool
+
+
+def open_book(
+    url: str,
+    name: str,
+    kind: str,
+    *,
+    make: Callable[[Database], tuple[Record, int | None]],
+    check: Callable[[Record, Database], None],
+    guarantee: Callable[[Record], Guarantee],
+    waiting: Mapping[str, Any] | None = None,
+    ledger: Ledger | None = None,
+    create: bool = True,
+) -> OpenedBook:
+    """Find a book by its name, or make it; charge it to a ledger, or present its token there.
+
+    Parameters
+    ----------
+    url, name
+        Where it is, and what it is called.
+    kind
+        What it is: one of `KINDS`.
+    make
+        Returns what it is made with ("simulated" among that), and its horizon; raises if it cannot be made.
+    check
+        Refuses what was passed otherwise than it is stored.
+    guarantee
+        Returns the guarantee, from what it was made with.
+    waiting
+        Its patience and deadline, if it is made.
+    ledger
+        If one was passed.
+    create
+        Whether the storage may be created.
+    """
+    base = open_database(url, create=create)
+    try:
+        prepare(base)
+        while True:
+            found = find_book(base, name)
+            if found is not None:
+                refuse_kind(found.kind, kind, name)
+                check(found.made, base)
+                right = _right(ledger, name, found.made, guarantee, kind)
+                if right is not None:
+                    right.present(base, found.book)
+                return OpenedBook(base, found, right, created=False)
+            made, horizon = make(base)
+            made = {**made, "identity": secrets.token_hex(16)}
+            right = _right(ledger, name, made, guarantee, kind)
+            # Charged with it, and not any earlier, or several that make it at the same moment would each be.
+            charge = None if right is None else right.charge
+            new = create_book(base, name, kind, made, horizon, waiting, charge)
+            if new is not None:
+                return OpenedBook(base, new, right, created=True)
+    except BaseException:
+        base.close()
+        raise
+
+
+def refuse_kind(found: str, wanted: str, name: str) -> None:
+    """Refuse to take one kind of book for the other.
+
+    Examples
+    --------
+    >>> refuse_kind("evaluations", "study", "spring")
+    Traceback (most recent call last):
+        ...
+    sottovoce.errors.ConfigurationMismatch: name='spring' is taken by evaluations: open them with \
+sv.PrivateEvaluations, or choose another name
+    """
+    if found != wanted and found in KINDS:
+        raise ConfigurationMismatch(f"name={name!r} is taken by {KINDS[found]}, or choose another name")
+
+
+def check_noise(made: Record, noise: NoiseSource | None, what: str) -> list[str]:
+    """Return in what noise differs from what a book was made with; refuse what is real where it was simulated."""
+    simulated = noise_source(noise).simulated
+    if made["simulated"] and not simulated:
+        raise StateRefused(
+            f"the noise of {what} is simulated, and its seed is not stored: to ask or tell, open it in Python with "
+            "noise=sv.SimulatedNoise(seed); it is NOT PRIVATE"
+        )
+    return [f"noise is real, not {noise!r}"] if simulated and not made["simulated"] else []
+
+
+# ---------------------------------------------------------------------- ledgers
+
+
+def _right(
+    ledger: Ledger | None, name: str, made: Record, guarantee: Callable[[Record], Guarantee], kind: str
+) -> "LedgerRight | None":
+    if ledger is None:
+        return None
+    return LedgerRight(ledger, f"{kind} {name} {made['identity']}", guarantee(made), made["simulated"])
+
+
+@dataclass(frozen=True)
+class LedgerRight:
+    """What a process that was given a ledger says to it on behalf of a book."""
+
+    ledger: Ledger
+    entry: str
+    guarantee: Guarantee
+    simulated: bool
+
+    def charge(self, base: Database, book: int) -> None:
+        """Charge a book that is about to exist. Used at once: any process may tell it losses."""
+        token = new_token()
+        self.ledger.charge(self.entry, self.guarantee, simulated=self.simulated, resume=False, token=token)
+        self.ledger.mark_used(self.entry)
+        base.run("INSERT INTO sottovoce_rights VALUES (?, ?, ?, NULL)", book, self.entry, token)
+
+    def present(self, base: Database, book: int) -> None:
+        """Go on as the life that the storage holds the token of, or be charged as another, or be refused."""
+        while True:
+            base.transaction(lambda: self._propose(base, book))
+            if base.transaction(lambda: self._take_over(base, book)):
+                return
+
+    def _propose(self, base: Database, book: int) -> None:
+        if self._row(base, book)[2] is None:
+            base.run("UPDATE sottovoce_rights SET successor = ? WHERE book = ?", new_token(), book)
+
+    def _take_over(self, base: Database, book: int) -> bool:
+        entry, token, successor = self._row(base, book)
+        if successor is None:
+            return True  # another process of this storage was quicker
+        if self.ledger.is_held_by(entry, successor):
+            self._store(base, book, entry, successor)  # killed after the ledger had taken it, and before it was stored
+            return False
+        self._store(base, book, self._carry_on(entry, token, successor), successor)
+        return True
+
+    def present_within(self, base: Database, book: int) -> None:
+        """Do the same for a life that begins within a transaction; killed in between, the next life is charged."""
+        (entry, token, _), successor = self._row(base, book), new_token()
+        self._store(base, book, self._carry_on(entry, token, successor), successor)
+
+    def _carry_on(self, entry: str, token: str | None, successor: str) -> str:
+        return self.ledger.carry_on(entry, self.guarantee, token, successor, simulated=self.simulated)
+
+    def _row(self, base: Database, book: int) -> Row:
+        """Return what is stored, holding the book's lock; of a book that was never charged, no token."""
+        base.run(f"SELECT book FROM sottovoce_books WHERE book = ?{base.lock}", book)
+        found = base.run("SELECT entry, token, successor FROM sottovoce_rights WHERE book = ?", book)
+        if not found:
+            base.run("INSERT INTO sottovoce_rights VALUES (?, ?, NULL, NULL)", book, self.entry)
+        return found[0] if found else (self.entry, None, None)
+
+    def _store(self, base: Database, book: int, entry: str, token: str) -> None:
+        base.run(
+            "UPDATE sottovoce_rights SET entry = ?, token = ?, successor = NULL WHERE book = ?", entry, token, book
+        )
+
+
+def refuse_without_ledger(opened: OpenedBook, name: str) -> None:
+    """Refuse to begin a new life of a book that was charged where its ledger does not hear of it."""
+    charged = opened.base.run("SELECT 1 FROM sottovoce_rights WHERE book = ?", opened.stored.book)
+    if opened.right is None and charged:
+        raise LedgerConflict(f"{name!r} was charged to a ledger, and a restored life has to be, too: pass ledger=")

@@ -1,0 +1,1 @@
+"""Open rounds in a database that processes share: SQLite or PostgreSQL."""

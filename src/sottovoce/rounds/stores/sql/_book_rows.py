@@ -1,0 +1,291 @@
+"""What all parts of the store share: the book's head, what this process has seen of it, and incarnations.
+
+**A database that went back** (a backup that was restored, a replica that was behind) is noticed by whoever has seen
+more: the head is older than it was, or has gone another way; the cell that this process told last has less in it than
+it had; an id lies beyond what was handed out. Whoever notices begins a new incarnation, in the same transaction, so
+that two who notice do not begin two: open rounds are dropped, and ids of before are refused. All others go on in the
+new one.
+"""
+
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from sottovoce._arrays import Integers
+from sottovoce._records import Record, checksum, pack
+from sottovoce.errors import StorageError, StudyBehind
+from sottovoce.rounds.lease import Lease, Leases
+from sottovoce.rounds.round import PLACES, Round, Shape
+from sottovoce.rounds.store import CONSEQUENCES
+from sottovoce.rounds.stores.sql._head import Head, read_head, save_head
+from sottovoce.rounds.stores.sql._slots import PLACE, Slots
+from sottovoce.rounds.stores.sql._writers import Writers
+from sottovoce.rounds.stores.sql.database import Database, Values
+from sottovoce.rounds.stores.sql.errors import unpacked
+from sottovoce.rounds.stores.sql.schema import DROPPED
+
+__all__ = ["CLOSED", "NONE", "BookRows", "Steps", "Told", "chain_of"]
+
+NONE: Integers = np.empty(0, dtype=np.int64)
+Steps = list[tuple[str, Values]]
+"""Statements, with their values, that are sent together."""
+
+_Found = TypeVar("_Found")
+
+_ROUNDS = 8  # of a stream whose records are remembered
+_STEP = 2**16  # incarnations are raised by up to this much, so that two of one backup differ
+_WENT_BACK = (
+    "the storage is older than what this process has seen: it was restored from a backup under running processes, or "
+    f"has lost its latest changes. {CONSEQUENCES}"
+)
+CLOSED = "(SELECT CAST(coalesce(sum(closed), 0) AS bigint) FROM sottovoce_streams WHERE book = ?)"
+"""How many rounds of a book are closed."""
+
+_LAST = (
+    ", (SELECT closed FROM sottovoce_cells WHERE book = b.book AND cell = ?)"
+    ", (SELECT open FROM sottovoce_rounds WHERE book = b.book AND stream = ? AND number = ?)"
+)
+
+
+class Told(NamedTuple):
+    """The cell that this process told last, and how many slots of it were closed then: there are never less."""
+
+    cell: int = -1
+    closed: int = 0
+    stream: int = -1
+    round: int = -1
+
+
+class BookRows(Leases):
+    """The rows of one book, and what this process knows of them.
+
+    Parameters
+    ----------
+    database
+        Where it is.
+    book
+        The number of the book there.
+    shape
+        What a slot holds.
+
+    Attributes
+    ----------
+    incarnation
+        The one that this process is in; another, once it has noticed that one has begun.
+    """
+
+    def __init__(self, database: Database, book: int, shape: Shape) -> None:
+        super().__init__()
+        self._base, self._book, self._slots = database, book, Slots(shape)
+        self._writer = secrets.token_bytes(8)
+        self._last = Told()
+        self.present: Callable[[], None] = lambda: None  # called within the transaction that begins an incarnation
+        self._newest: dict[int, Round] = {}  # of streams, as this process has met them
+        self._rounds: dict[tuple[int, int], tuple[bytes, Record]] = {}  # records of rounds, and as they are stored
+        self._erased = 0  # releases whose losses are gone from the log, as far as this process has seen to it
+        self._lingering = True  # whether more may be left to erase
+        self._seen, _ = read_head(database, book)
+        self.incarnation = self._seen.incarnation
+
+    # ------------------------------------------------------------------ the head
+
+    def _look_at_head(self, more: str = "", *values: Any) -> list[Any]:
+        """See how far the book has come, without a lock; return the values of more expressions."""
+        head, found = read_head(self._base, self._book, more, *values)
+        if head.is_older_than(self._seen):
+            # Whoever has the lock can tell for certain, and begin anew.
+            self._locked(lambda head, steps: None, writes=False)
+        else:
+            self._follow(head)
+        return found
+
+    def _locked(
+        self, work: Callable[[Head, Steps], _Found], *, first: Callable[[], bool] | None = None, writes: bool = True
+    ) -> _Found | None:
+        """Carry out `work` under the lock of the book; it may change the head, and add steps that are taken at the end.
+
+        What is done `first` has no lock yet; if it says no, nothing is done. Where `writes` is false, the head is
+        not stored.
+        """
+        noticed: list[StudyBehind] = []
+
+        def within() -> tuple[Head | None, _Found | None]:
+            noticed.clear()
+            if first is not None and not first():
+                return None, None
+            last = self._last
+            head, self._of_last = read_head(
+                self._base, self._book, _LAST, last.cell, last.stream, last.round, lock=True
+            )
+            found, steps = None, Steps()
+            if head.is_older_than(self._seen) or self._has_lost(head):
+                noticed.append(StudyBehind(_WENT_BACK))
+                self._drop_all(head, self._seen.incarnation)
+            else:
+                found = work(head, steps)
+            if noticed or writes:
+                self._save(head, steps)
+            self._base.batch(steps)
+            return head, found
+
+        head, found = self._base.transaction(within)
+        if head is not None:
+            self._follow(head)
+        if noticed:
+            self.erase()
+            raise noticed[0]
+        return found
+
+    def _has_lost(self, head: Head) -> bool:
+        """Whether the storage has lost what this process told it last."""
+        closed, still_open = self._of_last
+        if self._last.cell < 0 or head.incarnation != self.incarnation or still_open == 0:
+            return False
+        return closed is None or closed < self._last.closed
+
+    def _save(self, head: Head, steps: Steps) -> None:
+        head.version += 1
+        head.writers = Writers(head.writers).wrote(self._writer, head.version).packed
+        head.erased = max(head.erased, self._erased)
+        steps.append(save_head(head))
+
+    def _follow(self, head: Head) -> None:
+        """Note how far the book has come; what was leased in an earlier incarnation is worth nothing in this one."""
+        if head.incarnation != self.incarnation:
+            self.leases, self._waiting, self._newest, self._last, self._erased = {}, {}, {}, Told(), 0
+            self.incarnation = head.incarnation
+        self._seen = head
+
+    # ------------------------------------------------------------------ incarnations
+
+    def restore(self) -> None:
+        """Begin a new incarnation: drop what is not released, refuse ids of before."""
+        while not self._begin_anew(0):
+            pass
+
+    def _begin_anew(self, newest: int) -> bool:
+        """Begin a new incarnation, above all that were met, `newest` among them; unless another has begun meanwhile."""
+        present = self.incarnation
+
+        def begin(head: Head, steps: Steps) -> bool:
+            if head.incarnation != present:
+                return False
+            self._drop_all(head, newest)
+            self._save(head, steps)
+            return True
+
+        done = self._locked(begin, writes=False)
+        self.erase()
+        return bool(done)
+
+    def _drop_all(self, head: Head, newest: int) -> None:
+        """Close all open rounds without a release, within a transaction; they end with what was asked of them."""
+        base, steps = self._base, Steps()
+        self._erased = 0  # a storage that went back may hold losses again that were gone
+        self.present()
+        head.incarnation = max(head.incarnation, newest) + 1 + secrets.randbelow(_STEP)
+        rounds = base.run(
+            "SELECT r.stream, r.number, r.first, r.reserved, r.position, r.public, "
+            "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint) "
+            "FROM sottovoce_rounds r LEFT JOIN sottovoce_cells c "
+            "ON c.book = r.book AND c.stream = r.stream AND c.round = r.number WHERE r.book = ? AND r.open = 1 "
+            "GROUP BY r.book, r.stream, r.number, r.first, r.reserved, r.position, r.public "
+            "ORDER BY r.stream, r.number",
+            self._book,
+        )
+        steps += [
+            ("DELETE FROM sottovoce_spares WHERE book = ?", (self._book,)),
+            ("DELETE FROM sottovoce_cells WHERE book = ?", (self._book,)),
+            ("UPDATE sottovoce_rounds SET open = 0, size = reserved WHERE book = ? AND open = 1", (self._book,)),
+        ]
+        chains: dict[int, bytes] = dict(
+            base.run("SELECT stream, chain FROM sottovoce_streams WHERE book = ?", self._book)
+        )
+        for stream, number, first, size, position, public, closed, missing in rounds:
+            one = self._read_round(stream, number, first, size, position, public)
+            record, counts = pack({"missing": NONE, "unwanted": NONE}), (closed - missing, missing, DROPPED)
+            chains[stream] = self._add_release(steps, one, public, counts, record, chains[stream])
+        base.batch(steps)
+
+    def _add_release(
+        self, steps: Steps, one: Round, public: bytes, counts: tuple[int, int, int], released: bytes, before: bytes
+    ) -> bytes:
+        """Add what stores a release, once its round is closed and its losses are deleted; return its checksum."""
+        facts = one.stream, one.number, one.first & PLACE, one.size, one.position, *counts
+        chain = chain_of(bytes(before), facts, bytes(public), released)
+        row = self._book, one.stream, one.number, *counts, released, chain
+        steps.append(("INSERT INTO sottovoce_releases VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?)", row))
+        steps.append(
+            (
+                "UPDATE sottovoce_streams SET closed = closed + 1, chain = ? WHERE book = ? AND stream = ?",
+                (chain, self._book, one.stream),
+            )
+        )
+        return chain
+
+    # ------------------------------------------------------------------ erasure
+
+    def erase(self) -> int:
+        """Empty logs of losses that were erased, unless somebody reads them; return how many releases are left.
+
+        That it is done is on record with the next change, or once this is called again.
+        """
+        return self._erase(self._base.run(f"SELECT {CLOSED}", self._book)[0][0])
+
+    def _erase(self, closed: int) -> int:
+        """Empty logs of the losses of so many releases."""
+        done = max(self._seen.erased, self._erased)
+        if closed > done and self._base.erase():
+            self._erased = done = closed
+        elif self._erased > self._seen.erased:
+            self._locked(lambda head, steps: None)
+        self._lingering = closed > done
+        return max(0, int(closed) - done)
+
+    def _try_to_erase(self) -> None:
+        """Erase what could not be erased before; a call that does so as well has not failed if this fails."""
+        if self._lingering:
+            with suppress(StorageError):
+                self.erase()
+
+    # ------------------------------------------------------------------ small things
+
+    def _id(self, place: int) -> int:
+        return self.incarnation << PLACES | place
+
+    def _own(self) -> list[Lease]:
+        """The leases of this process that are not handed out to their end."""
+        return [lease for stream in {**self._waiting, **self.leases} for lease in self.held(stream) if lease.left]
+
+    def _round(self, stream: int, number: int) -> Round:
+        ((first, size, position, public),) = self._base.run(
+            "SELECT first, size, position, public FROM sottovoce_rounds WHERE book = ? AND stream = ? AND number = ?",
+            self._book,
+            stream,
+            number,
+        )
+        return self._read_round(stream, number, first, size, position, public)
+
+    def _read_round(self, stream: int, number: int, first: int, size: int, position: int, public: bytes) -> Round:
+        """Return a round with its record: the very one that this process has begun or met, so that none is read twice.
+
+        Of each stream a few are remembered; what is stored decides whether they are the same.
+        """
+        known = self._rounds.get((stream, number))
+        if known is None or known[0] != public:
+            known = self._remember(stream, number, public, unpacked(public, f"round {number}"))
+        return Round(stream, number, self._id(first), size, known[1], position)
+
+    def _remember(self, stream: int, number: int, stored: bytes, public: Record) -> tuple[bytes, Record]:
+        while len(self._rounds) > _ROUNDS * (1 + len(self._newest)):
+            del self._rounds[next(iter(self._rounds))]
+        self._rounds[stream, number] = known = stored, public
+        return known
+
+
+def chain_of(before: bytes, facts: tuple[int, ...], public: bytes, released: bytes) -> bytes:
+    """Return the checksum of a release and all before it: of its round's row, its counts, and what was released."""
+    return checksum(before, repr(facts).encode(), public, released)

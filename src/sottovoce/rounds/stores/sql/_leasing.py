@@ -1,0 +1,339 @@
+"""Leasing slots: one transaction under the lock of the book, for all streams of a call, in three journeys to a server.
+
+A process that asks now and then leases what it hands out, and no more. One that asks often leases ahead, twice as many
+each time, but never the last slot of a round: when that is handed out is when patience begins to count, and it is noted
+with its lease. So one process plays the same with leases as without. What it gives back, the next one takes.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Integers
+from sottovoce._records import Record, pack
+from sottovoce.errors import HorizonReached, StudyBehind
+from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.round import PENDING, UNUSED, UNWANTED, Round
+from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
+from sottovoce.rounds.stores.sql._book_rows import NONE, BookRows, Steps
+from sottovoce.rounds.stores.sql._head import Head
+from sottovoce.rounds.stores.sql._slots import PLACE, Piece, leading
+from sottovoce.rounds.stores.sql.database import Values
+
+__all__ = ["Leasing"]
+
+_SOON, _OFTEN, _MOST = 0.5, 8, 4096  # seconds between asks that are many; how many of them; what is leased at most
+_NEWEST = (
+    "SELECT s.begun, r.first, r.size, r.position, r.reserved FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
+    "ON r.book = s.book AND r.stream = s.stream AND r.number = s.begun - 1 WHERE s.book = ? AND s.stream = ?"
+)
+_INSERT_CELL = "INSERT INTO sottovoce_cells VALUES (?, ?, ?, ?, 1, ?, 0, 0, 0, ?)"
+_INSERT_ROUND = "INSERT INTO sottovoce_rounds VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
+_UPDATE_ROUND = (
+    "UPDATE sottovoce_rounds SET reserved = ?, full_at = ?, full_time = ? WHERE book = ? AND stream = ? AND number = ?"
+)
+_NOTE_SPARED = (
+    "UPDATE sottovoce_rounds SET full_at = ?, full_time = ? "
+    "WHERE book = ? AND stream = ? AND number = ? AND full_at IS NOT NULL"
+)
+_SPARES = "SELECT stream, start, stop, round FROM sottovoce_spares WHERE book = ? ORDER BY start"
+_BELIEVE = (
+    "UPDATE sottovoce_streams SET learned = ?, believed = ? "
+    "WHERE book = ? AND stream = ? AND (learned < ? OR believed IS NULL)"
+)
+_INSERT_SPARE = "INSERT INTO sottovoce_spares VALUES (?, ?, ?, ?, ?, 1)"
+
+
+@dataclass(slots=True)
+class _Order:
+    """What a call wants of one stream, what its newest round is, and what was leased."""
+
+    stream: int
+    want: int
+    begun: int
+    newest: Round | None
+    reserved: int
+    leases: list[Lease] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Call:
+    """What one call leases, until it is stored."""
+
+    head: Head
+    begin: Begin
+    draw: Drawing
+    ahead: int
+    asked: int  # events that were handed out before, as far as this process knows
+    handed: int  # those that it hands out
+    rounds: dict[tuple[int, int], tuple[Round, int, bool]] = field(default_factory=dict)  # reserved, and whether new
+    spared: set[tuple[int, int]] = field(default_factory=set)  # rounds of which slots were taken that were given back
+    cells: Steps = field(default_factory=list)
+    spares: Steps = field(default_factory=list)
+
+
+class Leasing(BookRows):
+    """How slots are leased, and given back."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._pace, self._soon, self._asked_at = 1, 0, -float("inf")
+        self._full_at: int | None = None  # when the first of the open rounds was full, as this process has seen it
+        self._due: int | None = None  # events that may be asked before a round is to be closed
+        self._beliefs: dict[int, tuple[int, Record]] = {}  # of streams, to be stored with the rounds that begin
+        self._leased: dict[int, int] = {}  # cells of which slots are leased here, and their stream
+        self._change = (
+            f"UPDATE sottovoce_cells SET wanted = wanted - :unwanted, slots = {self._base.overlay} "
+            "WHERE book = :book AND cell = :cell"
+        )
+
+    @property
+    def clock(self) -> int:
+        """How many events were asked, of all streams, when this process last looked; its own leases as they are now."""
+        return self._seen.clock - sum(lease.left for lease in self._own())
+
+    def rest(self, stream: int) -> int:
+        """How many slots of a stream's newest round are not leased: by what is held here, or else is stored."""
+        if self.newest(stream) is not None:
+            return super().rest(stream)
+        rows = self._base.run(
+            "SELECT size - reserved FROM sottovoce_rounds WHERE book = ? AND stream = ? AND open = 1 "
+            "ORDER BY number DESC LIMIT 1",
+            self._book,
+            stream,
+        )
+        return int(rows[0][0]) if rows else 0
+
+    def until_due(self, patience: int | None) -> int | None:
+        """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
+        self._due = None if patience is None or self._full_at is None else self._full_at + patience - self.clock
+        return self._due
+
+    def ahead(self, stream: int) -> int:
+        """How many slots to lease when one is asked for: one, unless they are asked for often."""
+        now = time.monotonic()
+        soon, self._asked_at = now - self._asked_at < _SOON, now
+        if not soon:
+            self._pace, self._soon = max(1, self._pace // 2), 0
+        elif self._soon < _OFTEN:
+            self._soon += 1
+        else:
+            self._pace = min(2 * self._pace, _MOST)
+        return self._pace if self._due is None else max(1, min(self._pace, self._due))
+
+    # ------------------------------------------------------------------ taking
+
+    def reserve(self, orders: Orders, begin: Begin, draw: Drawing, ahead: int = 0, handed: int | None = None) -> None:
+        """Lease so many more slots of each of these streams; begin rounds where none are left. All of it or nothing.
+
+        Of the last round of each, `ahead` more are leased if it has so many. The call hands out `handed` in all.
+        """
+        held = sum(lease.left for lease in self._own())
+        incarnation = self.incarnation
+
+        def take(head: Head, steps: Steps) -> list[_Order]:
+            if head.incarnation != incarnation:
+                self._follow(head)
+                if held or not callable(orders):  # streams may have other numbers now
+                    raise StudyBehind(f"the storage was restored since this process last looked. {CONSEQUENCES}")
+            wanted = orders() if callable(orders) else orders
+            now = sum(wanted.values()) if handed is None else handed
+            return self._take(_Call(head, begin, draw, ahead, head.clock - held, now), steps, wanted)
+
+        taken = self._locked(take)
+        assert taken is not None
+        for one in taken:
+            for lease, following in pairwise(one.leases):
+                lease.next = following
+            self._newest[one.stream] = one.leases[-1].round
+            self._leased.update((piece.cell, one.stream) for lease in one.leases for piece in self._pieces(lease))
+            self.hold(one.stream, one.leases[0])
+        if len(self._leased) > _MOST:
+            self._leased = {piece.cell: one.round.stream for one in self._own() for piece in self._pieces(one)}
+
+    def _pieces(self, lease: Lease) -> Iterator[Piece]:
+        return self._slots.pieces(lease.round.first & PLACE, lease.start, lease.start + lease.size)
+
+    def _take(self, call: _Call, steps: Steps, wanted: Mapping[int, int]) -> list[_Order]:
+        """Lease slots that were given back, then fresh ones; add the steps that store it."""
+        head, self._beliefs = call.head, {}
+        if head.horizon is not None and sum(wanted.values()) > head.horizon - head.clock:
+            raise HorizonReached(
+                f"size={sum(wanted.values())} actions were asked for, and {head.horizon - head.clock} of "
+                f"horizon={head.horizon} are left; plan with a longer horizon, or with horizon=None if it is unknown"
+            )
+        *rows, spares = self._base.batch([*((_NEWEST, (self._book, one)) for one in wanted), (_SPARES, (self._book,))])
+        orders = [
+            self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
+        ]
+        for one in orders:
+            for _, start, stop, number in [spare for spare in spares if spare[0] == one.stream]:
+                if one.want > 0:
+                    self._take_spare(call, one, start, stop, number)
+            while one.want > 0:
+                self._take_fresh(call, one)
+        steps += [*self._round_steps(call, orders), *call.cells, *call.spares]
+        steps += [
+            (_BELIEVE, (learned, pack(record), self._book, stream, learned))
+            for stream, (learned, record) in self._beliefs.items()
+        ]
+        return orders
+
+    def believe(self, stream: int, learned: int, record: Record) -> None:
+        """Store what is believed after so many rounds of a stream, unless more is known: as rounds begin."""
+        self._beliefs[stream] = learned, record
+
+    def _order(self, stream: int, want: int, begun: int, first: Any, size: Any, position: Any, reserved: Any) -> _Order:
+        if not begun:
+            return _Order(stream, want, 0, None, 0)
+        newest = self._newest.get(stream)
+        if newest is None or newest.number != begun - 1 or newest.size != size:
+            if reserved < size:
+                newest = self._round(stream, begun - 1)
+            else:
+                newest = Round(stream, begun - 1, self._id(first), size, {}, position)  # nothing is drawn of it
+        return _Order(stream, want, begun, newest, reserved)
+
+    def _take_fresh(self, call: _Call, one: _Order) -> None:
+        """Take the next slots of the newest round, or of one that is begun."""
+        head, new = call.head, False
+        if one.newest is None or one.reserved == one.newest.size:
+            before = 0 if one.newest is None else one.newest.position + one.newest.size
+            draft, place, new = call.begin(one.stream, one.begun, before), head.next_place, True
+            one.newest = Round(one.stream, one.begun, self._id(place), draft.size, draft.public, before)
+            head.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
+            one.begun, one.reserved = one.begun + 1, 0
+        round, start = one.newest, one.reserved
+        count = min(one.want, round.size - start)
+        if count == one.want:
+            count += max(0, min(call.ahead, round.size - start - count - 1, _left(head) - count))
+        lease = self._lease(call, one, round, start, count)
+        one.reserved = start + count
+        key = round.stream, round.number
+        call.rounds[key] = round, one.reserved, new or (key in call.rounds and call.rounds[key][2])
+        data, unwanted = self._slots.fresh(lease.draw, count)
+        for piece in self._slots.pieces(round.first & PLACE, start, start + count):
+            mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
+            useless = 0 if unwanted is None else _between(unwanted, piece.start - start, piece.stop - start)
+            if piece.slot:
+                call.cells.append(self._changed(piece.cell, piece.slot, mine, useless))
+                continue
+            size = self._slots.cell_size(round, piece.cell)
+            mine += self._slots.unused * (size - piece.stop + piece.start)
+            row = self._book, piece.cell, round.stream, round.number, size - useless, mine
+            call.cells.append((_INSERT_CELL, row))
+
+    def _take_spare(self, call: _Call, one: _Order, start: int, stop: int, number: int) -> None:
+        """Take slots that were given back."""
+        round = self._round(one.stream, number)
+        call.spares.append(("DELETE FROM sottovoce_spares WHERE book = ? AND start = ?", (self._book, start)))
+        count = min(stop - start, one.want + call.ahead, _left(call.head))
+        if start + count < stop:
+            call.spares.append((_INSERT_SPARE, (self._book, start + count, stop, one.stream, number)))
+        first = start - (round.first & PLACE)
+        lease = self._lease(call, one, round, first, count)
+        call.spared.add((one.stream, number))
+        data, _ = self._slots.fresh(lease.draw, count)
+        for piece in self._slots.pieces(round.first & PLACE, first, first + count):
+            mine = data[(piece.start - first) * self._slots.bytes : (piece.stop - first) * self._slots.bytes]
+            call.cells.append(self._changed(piece.cell, piece.slot, mine, 0))
+
+    def _lease(self, call: _Call, one: _Order, round: Round, start: int, count: int) -> Lease:
+        lease = Lease(round, start, call.draw(round, start, count), round.position + start)
+        one.leases.append(lease)
+        one.want -= count
+        call.head.clock += count
+        return lease
+
+    def _round_steps(self, call: _Call, orders: list[_Order]) -> Steps:
+        """Store rounds: that are full now as of the end of the call, none of whose events counts against them."""
+        full = any(reserved == round.size for round, reserved, _ in call.rounds.values()) or call.spared
+        moment = (call.asked + call.handed, self._base.now()) if full else (None, None)
+        steps: Steps = []
+        for round, reserved, new in call.rounds.values():
+            key, noted = (self._book, round.stream, round.number), moment if reserved == round.size else (None, None)
+            if new:
+                public, _ = self._remember(round.stream, round.number, pack(round.public), round.public)
+                row = *key, round.first & PLACE, round.size, round.position, reserved, *noted, public
+                steps.append((_INSERT_ROUND, row))
+            else:
+                steps.append((_UPDATE_ROUND, (reserved, *noted, *key)))
+        steps += [(_NOTE_SPARED, (*moment, self._book, *key)) for key in call.spared]
+        begun = {round.stream for round, _, new in call.rounds.values() if new}
+        steps += [
+            (
+                "UPDATE sottovoce_streams SET begun = ? WHERE book = ? AND stream = ?",
+                (one.begun, self._book, one.stream),
+            )
+            for one in orders
+            if one.stream in begun
+        ]
+        return steps
+
+    def _changed(self, cell: int, slot: int, data: bytes, unwanted: int) -> tuple[str, Values]:
+        """Return what puts marks into slots of a cell; so many of them take no loss."""
+        values = {"unwanted": unwanted, "at": slot * self._slots.bytes, "new": data, "book": self._book, "cell": cell}
+        return self._change, values
+
+    # ------------------------------------------------------------------ giving back
+
+    def close(self) -> int:
+        """Give back what was leased and not handed out: whoever asks next takes it. Return how many slots."""
+        own = self._own()
+        count = sum(lease.left for lease in own)
+        self.leases, self._waiting = {}, {}  # first: nobody may hand out what another one has taken
+        if own or self._erased > self._seen.erased:
+            self._locked(lambda head, steps: self._give_back(head, steps, own))
+        return count
+
+    def _give_back(self, head: Head, steps: Steps, own: list[Lease]) -> None:
+        if head.incarnation != self.incarnation:
+            return
+        moment = head.clock - sum(lease.left for lease in own), self._base.now()
+        for lease in own:
+            one, start, stop = lease.round, lease.start + lease.at, lease.start + lease.size
+            first = one.first & PLACE
+            pieces = list(self._slots.pieces(first, start, stop))
+            slots = self._marks(pieces)
+            if len(slots) < stop - start or not np.isin(slots, (PENDING, UNWANTED)).all():
+                continue  # somebody has given up on them
+            slots[slots == PENDING] = UNUSED
+            data = self._slots.packed(np.repeat(slots[:, None], self._slots.width, axis=1))
+            for piece in pieces:
+                mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
+                steps.append(self._changed(piece.cell, piece.slot, mine, 0))
+            steps.append((_INSERT_SPARE, (self._book, first + start, first + stop, one.stream, one.number)))
+            steps.append((_NOTE_SPARED, (*moment, self._book, one.stream, one.number)))
+            head.clock -= stop - start
+
+    def _marks(self, pieces: list[Piece]) -> Integers:
+        """Return the leading integers of slots, as far as their cells are there; within a transaction, and locked."""
+        rows = self._base.batch(
+            [
+                (
+                    f"SELECT slots FROM sottovoce_cells WHERE book = ? AND cell = ?{self._base.lock}",
+                    (self._book, one.cell),
+                )
+                for one in pieces
+            ]
+        )
+        found = [
+            leading(self._slots.unpacked(bytes(row[0][0])))[piece.slot : piece.slot + piece.stop - piece.start]
+            for piece, row in zip(pieces, rows, strict=True)
+            if row
+        ]
+        return np.concatenate([NONE, *found])
+
+
+def _left(head: Head) -> int:
+    """How many events the horizon leaves."""
+    return 2**62 if head.horizon is None else head.horizon - head.clock
+
+
+def _between(sorted_places: Integers, start: int, stop: int) -> int:
+    low, high = np.searchsorted(sorted_places, (start, stop))
+    return int(high - low)

@@ -1,0 +1,268 @@
+"""Telling: the row of the cell that the slots are in changes, and no other: one statement, one commit.
+
+Its WHERE finds the marks of slots that wait, after it has the row's lock: so a loss counts once, and none comes after
+its slot is closed, whoever tells it. Whatever locks several cells locks them in ascending order, so that nobody waits
+in a circle.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Integers
+from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED
+from sottovoce.rounds.stores.sql._book_rows import Told
+from sottovoce.rounds.stores.sql._leasing import Leasing
+from sottovoce.rounds.stores.sql._slots import PLACE, leading, signed
+from sottovoce.rounds.stores.sql.database import Row
+from sottovoce.rounds.stores.sql.seals import FIRST, GOLDEN, SECOND, seal_of
+
+__all__ = ["Telling", "seal_of_one"]
+
+_MASK = 2**64 - 1
+_OVERDUE = (
+    "SELECT r.stream, r.number, r.first, r.size FROM sottovoce_rounds r JOIN sottovoce_books b ON b.book = r.book "
+    "WHERE r.book = ? AND r.open = 1 AND (r.full_at <= ? OR r.full_time <= ?) AND EXISTS (SELECT 1 "
+    "FROM sottovoce_cells c WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number "
+    "AND c.closed < c.wanted) ORDER BY r.first"
+)
+_Changed = tuple[int, int, Row]  # a cell, how many slots of it were changed, and what `Telling._tell` returns
+
+
+class Telling(Leasing):
+    """How losses are taken, and slots closed without them."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._stream = 0
+        self._tell = (
+            f"UPDATE sottovoce_cells SET closed = closed + :count, slots = {self._base.overlay}, "
+            f"seal = {self._base.exclusive_or} WHERE book = :book AND cell = :cell AND {self._base.part} = :marks "
+            "RETURNING stream, round, wanted - closed, closed, "
+            "(SELECT closed FROM sottovoce_cells WHERE book = :book AND cell = :last)"
+        )
+
+    def record_one(self, one: int, integer: int) -> int | None:
+        """Take one loss; return how many its cell waits for, or None: it does not wait for this one."""
+        place = one & PLACE
+        cell = place >> self._slots.bits
+        if one >> PLACES != self.incarnation or (cell in self._leased and self._is_leased(one, cell)):
+            return None
+        data = integer.to_bytes(self._slots.integer_bytes, "big", signed=True)
+        found = self._base.at_once(self._tell, self._told(place, data, 1, seal_of_one(place, integer)))
+        if not found:
+            return None
+        self._note([(cell, 1, found[0])])
+        return int(found[0][2])
+
+    def stream_of(self, one: int) -> int:
+        """Return the stream of the id that was recorded last."""
+        return self._stream
+
+    def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
+        """Return the values of a tell of slots that follow one another in their cell."""
+        slot, cell = place & self._slots.per_cell - 1, place >> self._slots.bits
+        return {
+            "count": count,
+            "at": slot * self._slots.bytes,
+            "new": data,
+            "seal": seal,
+            "book": self._book,
+            "cell": cell,
+            "marks": self._slots.pending * count,
+            "last": self._last.cell,
+        }
+
+    def _note(self, told: list[_Changed]) -> set[int]:
+        """Note how much of cells is closed; look closer, if less was of the last one; return streams as `record`."""
+        last = self._last
+        for cell, count, (_, _, _, closed, before) in told:
+            if cell == last.cell:
+                before = closed - count  # it may have been read before the change, or after it
+            if before is not None and before < last.closed:
+                self._last = last if cell != last.cell else last._replace(closed=last.closed + count)
+                self._locked(lambda head, steps: None, writes=False)  # begins anew, and says so
+        filled = set()
+        for cell, _, (stream, number, left, closed, _) in told:
+            self._stream, self._last = stream, Told(cell, closed, stream, number)
+            if left <= 0:
+                filled.add(stream)
+        if self._lingering:
+            self._try_to_erase()
+        return filled
+
+    def _is_leased(self, one: int, cell: int) -> bool:
+        """Whether an id is leased here, and not handed out."""
+        stream = self._leased[cell]
+        lease = self.leases.get(stream) or self._waiting.get(stream)
+        while lease is not None:
+            if lease.first + lease.at <= one < lease.first + lease.size:
+                return True
+            lease = lease.next
+        return False
+
+    def _are_leased(self, places: Integers, cell: int) -> NDArray[np.bool_]:
+        """Which of these places in a cell are leased here, and not handed out."""
+        found = np.zeros(len(places), dtype=bool)
+        for lease in self.held(self._leased[cell]):
+            first = lease.first & PLACE
+            found |= (first + lease.at <= places) & (places < first + lease.size)
+        return found
+
+    def record(self, ids: Integers, integers: Integers) -> set[int] | None:
+        """Take losses, all or none; return the streams that may have a complete round, or None: nothing was taken."""
+        if not len(ids):
+            return set()
+        if len(ids) > 1 and not (ids[1:] > ids[:-1]).all():
+            order = np.argsort(ids, kind="stable")
+            ids, integers = ids[order], integers[order]
+        if (ids >> PLACES != self.incarnation).any() or (ids[1:] == ids[:-1]).any():
+            return None
+        cells = self._by_cell(ids & PLACE)
+        if any(cell in self._leased and self._are_leased(places, cell).any() for cell, _, places in cells):
+            return None
+        if all(places[-1] - places[0] == len(places) - 1 for _, _, places in cells):
+            return self._record_runs(cells, integers)
+        try:
+            told = self._base.transaction(lambda: self._put(cells, integers, (PENDING,), must_wait=True))
+        except _NotWaiting:
+            return None
+        return self._note(told)
+
+    def _record_runs(self, cells: list[tuple[int, slice, Integers]], integers: Integers) -> set[int] | None:
+        """Take losses of slots that follow one another in each cell: one statement for each."""
+        steps = []
+        for _, mine, places in cells:
+            data, seal = self._slots.packed(integers[mine]), seal_of(places, integers[mine])
+            steps.append((self._tell, self._told(int(places[0]), data, len(places), seal)))
+        try:
+            if len(steps) == 1:
+                rows = [self._base.at_once(*steps[0])]
+            else:
+                rows = self._base.transaction(lambda: _all_found(self._base.batch(steps)))
+        except _NotWaiting:
+            return None
+        if not rows[0]:
+            return None
+        return self._note([(cell, len(places), row[0]) for (cell, _, places), row in zip(cells, rows, strict=True)])
+
+    def _by_cell(self, places: Integers) -> list[tuple[int, slice, Integers]]:
+        """Sort places that ascend by their cells: the cell, which of them are in it, and these."""
+        cells, starts = np.unique(places >> self._slots.bits, return_index=True)
+        ends = [*starts.tolist()[1:], len(places)]
+        return [
+            (cell, slice(start, end), places[start:end])
+            for cell, start, end in zip(cells.tolist(), starts.tolist(), ends, strict=True)
+        ]
+
+    def _put(
+        self, cells: list[tuple[int, slice, Integers]], values: Any, marks: tuple[int, ...], *, must_wait: bool
+    ) -> list[_Changed]:
+        """Put values into slots that have such a mark, cell by cell in ascending order, within a transaction."""
+        base, told, steps = self._base, list[_Changed](), []
+        select = (
+            "SELECT stream, round, wanted, closed, seal, slots FROM sottovoce_cells "
+            f"WHERE book = ? AND cell = ?{base.lock}"
+        )
+        numbers = [*(cell for cell, _, _ in cells), self._last.cell]
+        *found, last = base.batch([(select, (self._book, cell)) for cell in numbers])
+        before = last[0][3] if last else None
+        for (cell, mine, places), rows in zip(cells, found, strict=True):
+            if not rows and must_wait:
+                raise _NotWaiting
+            for stream, number, wanted, closed, seal, data in rows:
+                slots = self._slots.unpacked(bytes(data))
+                which = places & self._slots.per_cell - 1
+                waits = which < len(slots)
+                waits[waits] = np.isin(leading(slots)[which[waits]], marks)
+                if must_wait and not waits.all():
+                    raise _NotWaiting
+                which, count = which[waits], int(np.count_nonzero(waits))
+                slots[which] = values[mine][waits] if isinstance(values, np.ndarray) else values
+                changed, missing = signed(seal ^ seal_of(places[waits], slots[which])), 0 if must_wait else count
+                if count:
+                    row = count, missing, changed, self._slots.packed(slots), self._book, cell
+                    steps.append((_UPDATE_CELL, row))
+                    told.append((cell, count, (stream, number, wanted - closed - count, closed + count, before)))
+        base.batch(steps)
+        return told
+
+    def forget(self, ids: Integers) -> tuple[int, set[int]]:
+        """Close slots without their loss, those that wait for it; return how many, and streams as `record` does."""
+        mine = np.unique(ids[ids >> PLACES == self.incarnation]) & PLACE
+        if not len(mine):
+            return 0, set()
+        cells = self._by_cell(mine)
+        told = self._base.transaction(lambda: self._put(cells, MISSING, (PENDING,), must_wait=False))
+        return sum(count for _, count, _ in told), self._note(told)
+
+    def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
+        """Close what full rounds lack, `patience` events or `deadline` seconds after their last slot was leased."""
+        due = self.until_due(patience)
+        if (due is None or due > 0) and (deadline is None or self._full_at is None):
+            return set()
+        since = None if deadline is None else self._base.now() - deadline
+        overdue = self._book, None if patience is None else self.clock - patience, since
+        if not self._base.run(_OVERDUE, *overdue):  # a look without a lock
+            return set()
+        closed = self._base.transaction(lambda: self._give_up(overdue))
+        self._renew()
+        return closed
+
+    def _give_up(self, overdue: Any) -> set[int]:
+        """Close all slots of overdue rounds that wait, or that were given back and taken by nobody."""
+        closed = set()
+        for stream, number, first, size in self._base.run(_OVERDUE, *overdue):
+            mine = self._book, stream, number
+            self._base.run("DELETE FROM sottovoce_spares WHERE book = ? AND stream = ? AND round = ?", *mine)
+            self._put(self._by_cell(np.arange(first, first + size)), MISSING, (PENDING, UNUSED), must_wait=False)
+            closed.add(stream)
+        return closed
+
+    def _renew(self) -> None:
+        """Let go of leased slots that others have closed meanwhile; close those before them, which nobody will have."""
+        for lease in self._own():
+            pieces = list(
+                self._slots.pieces(lease.round.first & PLACE, lease.start + lease.at, lease.start + lease.size)
+            )
+            slots = self._base.transaction(partial(self._marks, pieces))
+            closed = np.flatnonzero(np.isin(slots, (MISSING, UNUSED)))
+            at = lease.size if len(slots) < lease.left else lease.at + int(closed[-1]) + 1 if len(closed) else lease.at
+            if at > lease.at:
+                self.forget(np.arange(lease.first + lease.at, lease.first + at))
+                lease.at = at
+
+
+_UPDATE_CELL = (
+    "UPDATE sottovoce_cells SET closed = closed + ?, missing = missing + ?, seal = ?, slots = ? "
+    "WHERE book = ? AND cell = ?"
+)
+
+
+class _NotWaiting(Exception):
+    """A slot does not wait for the loss that was told."""
+
+
+def _all_found(rows: list[list[Any]]) -> list[list[Any]]:
+    if not all(rows):
+        raise _NotWaiting
+    return rows
+
+
+def seal_of_one(place: int, integer: int) -> int:
+    """Return what `seal_of` does of one slot and its integer, without arrays.
+
+    Examples
+    --------
+    >>> seal_of_one(3, 7) == seal_of(np.array([3]), np.array([7]))
+    True
+    """
+    mixed = 0
+    for value in (place, integer):
+        mixed = mixed + value + GOLDEN & _MASK
+        mixed = (mixed ^ mixed >> 30) * FIRST & _MASK
+        mixed = (mixed ^ mixed >> 27) * SECOND & _MASK
+        mixed = mixed ^ mixed >> 31
+    return mixed - 2**64 if mixed >= 2**63 else mixed

@@ -1,0 +1,128 @@
+"""The books of a database: made, found, and their streams."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from sottovoce._records import Record, checksum, pack
+from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.rounds.round import Shape
+from sottovoce.rounds.stores.sql._head import Head, save_head
+from sottovoce.rounds.stores.sql.database import Conflict, Database
+from sottovoce.rounds.stores.sql.errors import unpacked
+from sottovoce.rounds.stores.sql.schema import PREFIX, SCHEMA, TABLES, VERSION
+
+__all__ = ["StoredBook", "add_stream", "create_book", "find_book", "names_of", "prepare", "shape_of", "streams_of"]
+
+
+class StoredBook(NamedTuple):
+    """A book as it is stored: its number, what it was made with, and the secret that its ids are signed with."""
+
+    book: int
+    kind: str
+    made: Record
+    secret: bytes
+
+
+def prepare(base: Database) -> None:
+    """Make the tables, once; refuse those of another version."""
+    if "sottovoce_schema" not in base.tables():
+        base.transaction(lambda: _make_tables(base))
+    found = base.run("SELECT version FROM sottovoce_schema")
+    if found != [(VERSION,)] or not {PREFIX + one for one in TABLES} <= base.tables():
+        shown = ", ".join(str(version) for (version,) in found) or "unknown"
+        raise StorageError(
+            f"{base.name} was written by another version of this library (schema {shown}, not {VERSION}): nothing was "
+            "changed. Open it with the version that wrote it"
+        )
+
+
+def _make_tables(base: Database) -> None:
+    base.one_at_a_time()
+    if "sottovoce_schema" not in base.tables():
+        for statement in filter(str.strip, SCHEMA.format(**base.words).split(";")):
+            base.run(statement)
+        base.run("INSERT INTO sottovoce_schema VALUES (?)", VERSION)
+
+
+def create_book(
+    base: Database,
+    name: str,
+    kind: str,
+    made: Record,
+    horizon: int | None,
+    waiting: Mapping[str, Any] | None = None,
+    charge: Callable[[Database, int], None] | None = None,
+) -> StoredBook | None:
+    """Put a new book into the storage, charged in the same transaction; None if there is one of that name."""
+    secret = secrets.token_bytes(32)
+    made = {**made, "secret_check": checksum(secret).hex()}
+
+    def create() -> StoredBook:
+        row = name, kind, pack(made), secret, horizon, shape_of(made).slot_bytes
+        ((book,),) = base.run(
+            "INSERT INTO sottovoce_books (name, kind, made, secret, horizon, slot_bytes, incarnation, clock, "
+            "next_place, version, erased, writers, seal) VALUES (?, ?, ?, ?, ?, ?, 1, 0, 0, 0, 0, ?, ?) RETURNING book",
+            *row,
+            b"",
+            b"",
+        )
+        statement, values = save_head(Head(book, horizon=horizon, **(waiting or {})))
+        base.run(statement, *values)
+        if charge is not None:
+            charge(base, book)
+        return StoredBook(book, kind, made, secret)
+
+    try:
+        return base.transaction(create)
+    except Conflict:
+        return None
+
+
+def shape_of(made: Record) -> Shape:
+    """Return what a slot of a book holds, as it was made."""
+    return Shape(*made.get("shape", ()))
+
+
+def find_book(base: Database, name: str) -> StoredBook | None:
+    """Return the book of a name."""
+    rows = base.run("SELECT book, kind, made, secret FROM sottovoce_books WHERE name = ?", name)
+    if not rows:
+        return None
+    ((book, kind, made, secret),) = rows
+    stored = StoredBook(book, kind, unpacked(made, f"what {name!r} was made with"), bytes(secret))
+    if stored.made.get("secret_check") != checksum(stored.secret).hex():
+        raise StudyDamaged(f"the secret of {name!r} fails its checksum: restore a backup, with restored=True")
+    return stored
+
+
+def names_of(base: Database, kind: str) -> list[str]:
+    """Return the names of all books of a kind."""
+    return [name for (name,) in base.run("SELECT name FROM sottovoce_books WHERE kind = ? ORDER BY name", kind)]
+
+
+def add_stream(base: Database, book: int, name: str, check: Callable[[], None] | None = None) -> int:
+    """Return the number of the stream of a name; add it, unless `check` refuses it, while nobody else can."""
+
+    def found() -> int | None:
+        rows = base.run("SELECT stream FROM sottovoce_streams WHERE book = ? AND name = ?", book, name)
+        return int(rows[0][0]) if rows else None
+
+    def add() -> int:
+        base.run(f"SELECT 1 FROM sottovoce_books WHERE book = ?{base.lock}", book)
+        if (there := found()) is not None:
+            return there
+        if check is not None:
+            check()
+        ((count,),) = base.run("SELECT count(*) FROM sottovoce_streams WHERE book = ?", book)
+        row = book, count, name, pack({}), b""
+        base.run("INSERT INTO sottovoce_streams VALUES (?, ?, ?, ?, 0, 0, 0, NULL, ?)", *row)
+        return int(count)
+
+    there = found()  # a look without a lock: nobody who only opens it is held up
+    return base.transaction(add) if there is None else there
+
+
+def streams_of(base: Database, book: int) -> list[str]:
+    """Return the names of a book's streams, in order."""
+    return [name for (name,) in base.run("SELECT name FROM sottovoce_streams WHERE book = ? ORDER BY stream", book)]

@@ -1,0 +1,135 @@
+"""The tables. What a database can guarantee is a constraint here, whatever program writes to it.
+
+- A cell is of an open round, and a release of a closed one: both foreign keys go by `open`. So a round cannot be closed
+  while a loss of it is stored, none can be added later, and none outlives its release.
+- A round has one release: its primary key. Each carries a checksum over itself and all before it, so that none can be
+  changed later without all others.
+- Cells do not overlap: they are places on a fixed grid, and their number is their primary key.
+- The horizon holds, whoever asks for whichever stream.
+"""
+
+__all__ = ["DROPPED", "PREFIX", "RELEASED", "SCHEMA", "TABLES", "UNRELEASED", "VERSION"]
+
+VERSION = 1
+PREFIX = "sottovoce_"
+
+SCHEMA = """
+CREATE TABLE sottovoce_schema (version INTEGER PRIMARY KEY);
+
+CREATE TABLE sottovoce_books (
+  book {serial} PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  made {bytes} NOT NULL,
+  secret {bytes} NOT NULL,
+  incarnation BIGINT NOT NULL,
+  horizon BIGINT,
+  slot_bytes SMALLINT NOT NULL,
+  clock BIGINT NOT NULL CHECK (clock >= 0),
+  next_place BIGINT NOT NULL,
+  version BIGINT NOT NULL,
+  erased BIGINT NOT NULL,
+  patience BIGINT,
+  deadline DOUBLE PRECISION,
+  note {bytes},
+  writers {bytes} NOT NULL,
+  seal {bytes} NOT NULL,
+  CHECK (horizon IS NULL OR clock <= horizon)
+);
+
+CREATE TABLE sottovoce_rights (
+  book BIGINT PRIMARY KEY REFERENCES sottovoce_books,
+  entry TEXT NOT NULL,
+  token TEXT,
+  successor TEXT
+);
+
+CREATE TABLE sottovoce_streams (
+  book BIGINT NOT NULL REFERENCES sottovoce_books,
+  stream BIGINT NOT NULL,
+  name TEXT NOT NULL,
+  made {bytes} NOT NULL,
+  begun BIGINT NOT NULL,
+  closed BIGINT NOT NULL,
+  learned BIGINT NOT NULL,
+  believed {bytes},
+  chain {bytes} NOT NULL,
+  PRIMARY KEY (book, stream),
+  UNIQUE (book, name)
+);
+
+CREATE TABLE sottovoce_rounds (
+  book BIGINT NOT NULL,
+  stream BIGINT NOT NULL,
+  number BIGINT NOT NULL,
+  open SMALLINT NOT NULL,
+  first BIGINT NOT NULL,
+  size BIGINT NOT NULL,
+  position BIGINT NOT NULL,
+  reserved BIGINT NOT NULL,
+  full_at BIGINT,
+  full_time DOUBLE PRECISION,
+  public {bytes} NOT NULL,
+  PRIMARY KEY (book, stream, number),
+  UNIQUE (book, stream, number, open),
+  UNIQUE (book, first),
+  FOREIGN KEY (book, stream) REFERENCES sottovoce_streams,
+  CHECK (reserved <= size)
+);
+
+CREATE INDEX sottovoce_rounds_open ON sottovoce_rounds (book, stream, number) WHERE open = 1;
+
+CREATE INDEX sottovoce_rounds_full ON sottovoce_rounds (book, full_at) WHERE open = 1;
+
+CREATE TABLE sottovoce_cells (
+  book BIGINT NOT NULL,
+  cell BIGINT NOT NULL,
+  stream BIGINT NOT NULL,
+  round BIGINT NOT NULL,
+  open SMALLINT NOT NULL CHECK (open = 1),
+  wanted INTEGER NOT NULL,
+  closed INTEGER NOT NULL CHECK (closed <= wanted),
+  missing INTEGER NOT NULL CHECK (missing <= closed),
+  seal BIGINT NOT NULL,
+  slots {bytes} NOT NULL,
+  PRIMARY KEY (book, cell),
+  FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
+) {small_pages};
+
+CREATE INDEX sottovoce_cells_of ON sottovoce_cells (book, stream, round);
+
+CREATE TABLE sottovoce_releases (
+  book BIGINT NOT NULL,
+  stream BIGINT NOT NULL,
+  round BIGINT NOT NULL,
+  open SMALLINT NOT NULL CHECK (open = 0),
+  told BIGINT NOT NULL,
+  missing BIGINT NOT NULL,
+  state SMALLINT NOT NULL,
+  released {bytes} NOT NULL,
+  chain {bytes} NOT NULL,
+  PRIMARY KEY (book, stream, round),
+  FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
+);
+
+CREATE TABLE sottovoce_spares (
+  book BIGINT NOT NULL,
+  start BIGINT NOT NULL,
+  stop BIGINT NOT NULL,
+  stream BIGINT NOT NULL,
+  round BIGINT NOT NULL,
+  open SMALLINT NOT NULL CHECK (open = 1),
+  PRIMARY KEY (book, start),
+  FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
+);
+"""
+"""`sottovoce_cells.slots` is PRIVATE; everything else is public, or released.
+
+Of a cell, `wanted` counts the slots that take a loss, those that nobody has yet among them; `closed` those of them that
+have it, or were closed without it, and `missing` the latter. `seal` is a checksum of what they hold. A stream's `chain`
+is that of its newest release. `state` says of a closed round whether it was released, had nothing to release, or was
+dropped by a restoration."""
+
+UNRELEASED, RELEASED, DROPPED = range(3)
+
+TABLES = ("schema", "books", "rights", "streams", "rounds", "cells", "releases", "spares")

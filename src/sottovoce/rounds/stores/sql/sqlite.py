@@ -1,0 +1,224 @@
+"""A database in a file, for the processes of one host.
+
+WAL mode with synchronous=FULL: what is committed survives a loss of power. secure_delete: deleted losses are
+overwritten. Processes take turns by a lock beside the file, since SQLite's own waiting sleeps.
+"""
+
+import os
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import ClassVar
+from urllib.parse import parse_qs, quote, unquote
+
+from sottovoce import _fork
+from sottovoce._sqlite import SQLiteConnection
+from sottovoce.errors import StorageError, StudyDamaged
+from sottovoce.rounds.stores.sql import database
+from sottovoce.rounds.stores.sql._files import DatabaseFile, FileReplaced
+from sottovoce.rounds.stores.sql._foreign import FOREIGN_IN_SQLITE, refuse_foreign
+from sottovoce.rounds.stores.sql._turns import Turns
+from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
+from sottovoce.rounds.stores.sql.errors import explained, is_busy
+
+__all__ = ["SqliteFile", "path_in"]
+
+_PRAGMAS = {
+    "journal_mode": ("WAL", "wal"),
+    "synchronous": ("FULL", 2),
+    "secure_delete": ("ON", 1),
+    "temp_store": ("MEMORY", 2),  # what is sorted may be losses: no temporary file may hold them
+    "foreign_keys": ("ON", 1),
+}
+_NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
+
+
+class SqliteFile(Database):
+    """See `Database`.
+
+    Parameters
+    ----------
+    url
+        "sqlite:///file.db": a local disk, not a network share.
+    create
+        Whether a missing file may be created; it is readable by its owner alone.
+    """
+
+    words: ClassVar[dict[str, str]] = {"bytes": "BLOB", "serial": "INTEGER", "small_pages": ""}
+    lock = skip_locked = ""
+    overlay = "CAST(substr(slots, 1, :at) || :new || substr(slots, :at + length(:new) + 1) AS BLOB)"
+    part = "substr(slots, :at + 1, length(:new))"
+    exclusive_or = "(seal | :seal) - (seal & :seal)"
+
+    def __init__(self, url: str, *, create: bool = True) -> None:
+        self.file = DatabaseFile(path_in(url), create=create)
+        self.path = self.file.path
+        super().__init__(url)
+        self._turns = Turns(f"{os.path.realpath(self.file.path)}-turns", database.BUSY_SECONDS)
+        self._raw: SQLiteConnection | None = None
+        self._cursor: sqlite3.Cursor | None = None  # one for all statements: they are read to their end
+        self._schema: int | None = None  # as it was when foreign things were last looked for
+
+    def _connect(self) -> None:
+        """See to it that there is a connection, to the file that is still where it was."""
+        if self._raw is not None:
+            self.file.check(committed=False)
+            if self.file.changed:  # SQLite itself would not notice bytes that were copied over the file
+                self._raw.execute("PRAGMA shrink_memory").fetchall()
+            return
+        self.file.before_connecting()
+        place = f"file:{quote(os.fsencode(self.file.path))}?mode=rw"  # SQLite creates no file: others could read it
+        raw = SQLiteConnection(
+            place, timeout=database.BUSY_SECONDS, uri=True, check_same_thread=False, isolation_level=None
+        )
+        try:
+            self._set_up(raw)
+            self.file.connected()
+        except FileReplaced:
+            _fork.leak(raw)
+            raise
+        except BaseException:
+            raw.close()
+            raise
+        self._schema, self._cursor, self._raw = None, raw.cursor(), raw
+
+    def _set_up(self, raw: SQLiteConnection) -> None:
+        """Make what is committed durable and what is deleted gone; refuse to work where SQLite does not comply."""
+        for name, (value, expected) in _PRAGMAS.items():
+            raw.execute(f"PRAGMA {name} = {value}").fetchall()
+            ((found,),) = raw.execute(f"PRAGMA {name}").fetchall()
+            if found != expected:
+                raise StorageError(f"SQLite keeps PRAGMA {name} at {found}, not {expected}: losses would not be safe")
+        refuse_foreign(raw.execute(FOREIGN_IN_SQLITE).fetchall(), self.name)  # opens the log, which stays open
+
+    def _begin(self, begins: bool) -> None:
+        self._connect()
+        self._turns.acquire()
+        self._execute("BEGIN IMMEDIATE", ())
+        ((schema,),) = self._execute("PRAGMA schema_version", ())
+        if schema != self._schema:
+            refuse_foreign(self._execute(FOREIGN_IN_SQLITE, ()), self.name)
+            self._schema = schema
+
+    def _commit(self, begins: bool) -> None:
+        self._execute("COMMIT", ())
+        self._turns.release()
+        self.file.check(committed=True)
+
+    def _let_go(self, problem: BaseException) -> None:
+        if isinstance(problem, FileReplaced):
+            self._abandon()
+        elif self._raw is not None:
+            try:
+                self._raw.close_cursors()
+                self._cursor = self._raw.cursor()
+                if self._raw.in_transaction:
+                    self._raw.rollback()
+            except sqlite3.Error:
+                self._forget()
+        self._turns.release()
+
+    def _execute(self, statement: str, values: Values) -> list[Row]:
+        assert self._cursor is not None
+        found: list[Row] = self._cursor.execute(statement, values).fetchall()
+        return found
+
+    def _explained(self, problem: BaseException) -> BaseException:
+        if isinstance(problem, sqlite3.IntegrityError):
+            return Conflict("a constraint has refused this; nothing was recorded")
+        return explained(problem, self.name) if isinstance(problem, sqlite3.Error | UnicodeDecodeError) else problem
+
+    def _forget(self) -> None:
+        raw, self._raw = self._raw, None
+        if raw is not None:
+            with suppress(sqlite3.Error):
+                raw.close()
+
+    def _abandon(self) -> None:
+        """Let go of a connection without closing it: SQLite would remove the log of whatever has taken its place."""
+        raw, self._raw = self._raw, None
+        _fork.leak(raw)
+
+    def _inherited(self) -> str:
+        return (
+            f"this study was opened before the fork, and SQLite's locks do not survive one: {self.file.path} "
+            "cannot be used in this process. Fork first, and open it in the child; or start processes with "
+            "multiprocessing's 'spawn' or 'forkserver'; or use PostgreSQL"
+        )
+
+    def in_child(self) -> None:
+        """Never close the parent's connection, for that would reach the parent's own; never open its file again."""
+        self._turns.close()
+        if self._raw is not None:
+            _fork.leak(self._raw, self)
+            if self.file.identity is not None:
+                _fork.keep(self.file.identity)
+
+    def one_at_a_time(self) -> None:
+        """Nothing to do: a transaction has the write lock."""
+
+    def now(self) -> float:
+        """The host's clock."""
+        return time.time()
+
+    def tables(self) -> set[str]:
+        """The tables of this library that there are."""
+        return {name for (name,) in self.run("SELECT name FROM sqlite_master WHERE name LIKE 'sottovoce%'")}
+
+    def erase(self) -> bool:
+        """Empty the write-ahead log, where deleted losses would linger: it cannot while another process reads."""
+        if self._generation != _fork.current or self.closed:
+            self.refuse_fork()
+        with self._guard: return self._emptied()  # noqa: E701  # fmt: skip
+
+    def _emptied(self) -> bool:
+        try:
+            self._connect()
+            self._turns.acquire()
+            self._execute("PRAGMA busy_timeout = 0", ())
+            ((busy, _, _),) = self._execute("PRAGMA wal_checkpoint(TRUNCATE)", ())
+            self._execute(f"PRAGMA busy_timeout = {int(1000 * database.BUSY_SECONDS)}", ())
+            self._turns.release()
+            self.file.check(committed=True)
+            return not busy
+        except BaseException as problem:
+            self._let_go(problem)
+            self._forget()  # its patience may be that of this call, and no more than that
+            if is_busy(problem):
+                return False
+            explained = self._explained(problem)
+            if explained is problem:
+                raise
+        raise explained
+
+    def check(self) -> None:
+        """Look for damage to the structure of the file; what is in the rows has checksums of its own."""
+        found = self.transaction(lambda: self.run("PRAGMA quick_check(1)"))
+        if found != [("ok",)]:
+            raise StudyDamaged(
+                f"{self.name} is damaged ({found[0][0]}): restore a backup, and open it with restored=True"
+            )
+
+    def _close(self) -> None:
+        self._forget()
+        self._turns.close()
+
+
+def path_in(url: str) -> Path:
+    """Return the file that a URL of SQLite names.
+
+    Examples
+    --------
+    >>> path_in("sqlite:///prices.db"), path_in("sqlite:////srv/100%25.db")
+    (PosixPath('prices.db'), PosixPath('/srv/100%.db'))
+    """
+    rest, _, query = url.partition(":")[2].removeprefix("//").partition("?")
+    place, options = unquote(rest.removeprefix("/")), parse_qs(query, keep_blank_values=True)
+    if not place or place == ":memory:" or "mode=memory" in place or options.get("mode") == ["memory"]:
+        raise ValueError("url names a database in memory, which does not survive: use 'sqlite:///some-file.db'")
+    if rest.removeprefix("/").startswith("file:") or any(name in options for name in _NOT_PLAIN):
+        raise ValueError(
+            "url must name a plain file, like 'sqlite:///pricing.db': file: URIs undo locks and permissions"
+        )
+    return Path(place)

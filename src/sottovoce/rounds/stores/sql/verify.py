@@ -1,0 +1,356 @@
+"""Checks of a book as it is stored: every checksum, and what must be true between its rows, whatever it is kept for.
+
+The rows are read in one transaction, and looked at after it. What is wrong is said in words, and never a loss among
+them. What a study, or evaluations, must be beyond that is checked by whoever keeps the book for them.
+"""
+
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import fields
+from itertools import groupby, pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sottovoce._arrays import Integers
+from sottovoce._records import DamagedRecord, Record, checksum, unpack
+from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
+from sottovoce.rounds.stores.sql._book_rows import chain_of
+from sottovoce.rounds.stores.sql._head import Head
+from sottovoce.rounds.stores.sql._slots import Slots, leading
+from sottovoce.rounds.stores.sql.books import shape_of
+from sottovoce.rounds.stores.sql.database import Database
+from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
+from sottovoce.rounds.stores.sql.seals import seal_of
+
+__all__ = ["MALFORMED", "BookRows", "CheckedBook", "read_book"]
+
+MALFORMED = (KeyError, ValueError, TypeError, IndexError, AttributeError, ArithmeticError, AssertionError)
+"""What rows raise that fit their checksums, and are not what a book writes."""
+
+Key = tuple[int, int]
+"""A stream, and the number of one of its rounds."""
+
+
+BookRow = namedtuple(
+    "BookRow",
+    "book name kind made secret incarnation horizon slot_bytes clock next_place version erased patience deadline "
+    "writers seal",
+)
+StreamRow = namedtuple("StreamRow", "stream name begun closed learned believed chain")
+CellRow = namedtuple("CellRow", "cell stream round wanted closed missing seal slots")
+ReleaseRow = namedtuple("ReleaseRow", "stream round told missing state released chain")
+SpareRow = namedtuple("SpareRow", "start stop stream round")
+
+
+class RoundRow(namedtuple("RoundRow", "stream number open first size position reserved full_at full_time public")):
+    """Of `sottovoce_rounds`; the others are of the tables that they are called after."""
+
+    @property
+    def key(self) -> Key:
+        """Which round it is."""
+        return self.stream, self.number
+
+
+class BookRows(NamedTuple):
+    """All that is stored of a book, in order."""
+
+    head: BookRow
+    streams: list[StreamRow]
+    rounds: list[RoundRow]
+    cells: list[CellRow]
+    releases: list[ReleaseRow]
+    spares: list[SpareRow]
+
+
+_KINDS: tuple[tuple[str, Any, str], ...] = (
+    ("streams", StreamRow, "stream"),
+    ("rounds", RoundRow, "stream, number"),
+    ("cells", CellRow, "cell"),
+    ("releases", ReleaseRow, "stream, round"),
+    ("spares", SpareRow, "start"),
+)
+
+
+def read_book(base: Database, name: str) -> BookRows | None:
+    """Return the rows of a book, as they are at one moment; None if there is no such book."""
+
+    def read() -> BookRows | None:
+        base.at_one_moment()
+        found = base.run(f"SELECT {', '.join(BookRow._fields)} FROM sottovoce_books WHERE name = ?", name)
+        if not found:
+            return None
+        head = BookRow(*found[0])
+        rows = []
+        for table, kind, order in _KINDS:
+            select = f"SELECT {', '.join(kind._fields)} FROM sottovoce_{table} WHERE book = ? ORDER BY {order}"
+            rows.append([kind(*row) for row in base.run(select, head.book)])
+        return BookRows(head, *rows)
+
+    return base.transaction(read)
+
+
+class CheckedBook:
+    """Looks at the rows of a book, piece by piece.
+
+    Parameters
+    ----------
+    rows
+        What is stored.
+
+    Attributes
+    ----------
+    valid
+        Says whether integers can be losses.
+    faults
+        What is wrong, in words.
+    made
+        What the book was made with; None if that cannot be read.
+    public, released, slots
+        Of rounds: their records, those of their releases, and what the slots of open ones hold, marks and all. Losses
+        go nowhere but into checks.
+    dropped
+        Rounds that a restoration has dropped.
+    """
+
+    def __init__(self, rows: BookRows) -> None:
+        self.rows, self.faults = rows, list[str]()
+        self.valid: Callable[[Integers], bool] = lambda integers: True
+        self.made = self.tried("the configuration", rows.head.made)
+        shape = Shape()
+        try:
+            shape = shape_of(self.made or {})
+            whole = self.made is None or len(self.made.get("shape", ())) == len(shape)
+            fits = whole and shape.slot_bytes == rows.head.slot_bytes
+        except (TypeError, ZeroDivisionError):
+            fits = False
+        self.expect(fits, "slots are not as large as the book was made with")
+        self._slots = Slots(shape)
+        self.public, self.released = dict[Key, Record](), dict[Key, Record]()
+        self.slots, self.dropped = dict[Key, Integers](), set[Key]()
+        self.rounds = {row.key: row for row in rows.rounds}
+        self._names = {row.stream: row.name for row in rows.streams}
+
+    def expect(self, holds: bool, fault: str) -> bool:
+        """Note a fault unless something holds."""
+        if not holds:
+            self.faults.append(fault)
+        return bool(holds)
+
+    def tried(self, what: str, data: Any) -> Record | None:
+        """Return a stored record; note a fault, if it is none."""
+        try:
+            return unpack(bytes(data))
+        except (DamagedRecord, TypeError) as damaged:
+            reason = str(damaged) if isinstance(damaged, DamagedRecord) else "nothing is stored"
+            self.faults.append(f"{what} is damaged: {reason}")
+            return None
+
+    def what(self, stream: int, number: int) -> str:
+        """Say which round is meant."""
+        name = self._names.get(stream, "")
+        return f"round {number} of {name}" if name else f"round {number}"
+
+    @property
+    def _may_end_early(self) -> bool:
+        """Whether rounds may have ended, or been dropped, before all of their slots were asked."""
+        return bool(self.rows.head.incarnation > 1 or self.rows.head.kind == "evaluations")
+
+    def check(self) -> None:
+        """Check all of it; what cannot be read is a fault, and the rest is checked all the same."""
+        steps = {"rounds": self._rounds, "releases": self._releases, "losses": self._cells, "spares": self._spares}
+        for what, step in (steps | {"streams": self._streams, "counters": self._head}).items():
+            try:
+                step()
+            except MALFORMED as problem:
+                self.faults.append(f"the {what} cannot be read: {type(problem).__name__}")
+
+    def _head(self) -> None:
+        head, rows = self.rows.head, self.rows
+        try:
+            sealed = bytes(head.seal) == Head(**{one.name: getattr(head, one.name) for one in fields(Head)}).seal()
+        except TypeError:
+            sealed = False
+        self.expect(sealed, "the counters fail their checksum")
+        if self.made is not None:
+            known = self.made.get("secret_check") == checksum(bytes(head.secret)).hex()
+            self.expect(known, "the key of ids is not the one that the book was made with")
+        closed = sum(row.closed for row in rows.streams)
+        self.expect(0 <= head.erased <= closed, f"{head.erased} rounds are erased, of {closed} that are closed")
+        fits = head.horizon is None or head.clock <= head.horizon
+        self.expect(fits, f"{head.clock} events are asked, and horizon={head.horizon}")
+        self.expect(head.incarnation >= 1, "its life is none")
+        # What was given back, and then given up by patience or dropped, is on record as missing, or not at all.
+        asked = sum(row.reserved for row in rows.rounds) - sum(row.stop - row.start for row in rows.spares)
+        missing = sum(row.missing for row in rows.cells) + sum(row.missing for row in rows.releases)
+        gone = sum(self.rounds[row.stream, row.round].size - row.told for row in rows.releases if row.state == DROPPED)
+        possible = max(0, asked - missing - gone) <= head.clock <= asked
+        self.expect(possible, f"{head.clock} events are asked, and {asked} are reserved")
+
+    # ------------------------------------------------------------------ streams and rounds
+
+    def _streams(self) -> None:
+        rows = self.rows
+        self.expect([row.stream for row in rows.streams] == list(range(len(rows.streams))), "a stream is gone")
+        known = {row.stream for row in rows.rounds} <= {row.stream for row in rows.streams}
+        self.expect(known, "rounds are stored of a stream that is not")
+        for row in rows.streams:
+            mine = [one for one in rows.rounds if one.stream == row.stream]
+            counts = len(mine), sum(not one.open for one in mine)
+            of = f" of {row.name}" if row.name else ""
+            words = (
+                f"{row.begun} rounds{of} have begun, {row.closed} are closed, and there are {counts[0]} and {counts[1]}"
+            )
+            self.expect((row.begun, row.closed) == counts, words)
+            releases = [one for one in rows.releases if one.stream == row.stream]
+            chain = bytes(releases[-1].chain) if releases else b""
+            self.expect(bytes(row.chain) == chain, f"the releases{of} are not those that their checksum was made of")
+
+    def _rounds(self) -> None:
+        for _, mine in groupby(self.rows.rounds, lambda row: row.stream):
+            self._sequence(list(mine))
+        places, per_cell = sorted(self.rows.rounds, key=lambda row: row.first), self._slots.per_cell
+        ends = [row.first - (-row.size // per_cell * per_cell) for row in places]
+        for row, end in zip(places, [0, *ends], strict=False):
+            # A gap is left by rounds that were cut short.
+            fits = row.first % per_cell == 0 and row.first >= end
+            self.expect(fits, f"{self.what(*row.key)} begins at place {row.first}, which is not its own")
+        last = self.rows.head.next_place
+        self.expect(
+            last % per_cell == 0 and last >= max(ends, default=0), f"the next round would begin at place {last}"
+        )
+        if not self._may_end_early:  # nothing was cut short
+            whole = [0, *ends] == [*(row.first for row in places), last]
+            self.expect(whole, "places are left out between rounds")
+
+    def _sequence(self, mine: list[RoundRow]) -> None:
+        """Check the rounds of a stream, in order."""
+        position = 0
+        for place, row in enumerate(mine):
+            what = self.what(*row.key)
+            self.expect(row.number == place, f"{what} follows round {place - 1}")
+            self.expect(row.open in (0, 1), f"{what} is in an unknown state")
+            self.expect(not place or mine[place - 1].open <= row.open, f"{what} is closed, out of order")
+            self.expect(row.position == position, f"{what} begins with event {row.position}, not {position}")
+            position = row.position + row.size
+            newest = row.open and place == len(mine) - 1
+            fits = 0 <= row.reserved <= row.size and (newest or row.reserved == row.size)
+            self.expect(fits, f"{what} has {row.reserved} of {row.size} events reserved, which cannot be")
+            noted = row.full_at is not None, row.full_time is not None
+            full = noted[0] == noted[1] and (not row.open or noted[0] == (row.reserved == row.size))
+            full = full and (row.full_at is None or row.full_at > 0)
+            self.expect(full, f"{what}: when it was asked to its end is not in order")
+            public = self.tried(what, row.public)
+            if public is not None:
+                self.public[row.key] = public
+
+    # ------------------------------------------------------------------ releases
+
+    def _releases(self) -> None:
+        """Check that a closed round has one release, in a chain of checksums; and an open one has none."""
+        chains: dict[int, bytes] = {}
+        for row in self.rows.releases:
+            one, what = self.rounds.get((row.stream, row.round)), self.what(row.stream, row.round)
+            if one is None or one.open:
+                self.faults.append(f"{what} is {'gone' if one is None else 'open'}, and has a release")
+                continue
+            before = chains.get(row.stream, b"")
+            chains[row.stream] = bytes(row.chain)
+            facts = one.stream, one.number, one.first, one.size, one.position, row.told, row.missing, row.state
+            whole = chain_of(before, facts, bytes(one.public), bytes(row.released)) == bytes(row.chain)
+            self.expect(whole, f"the release of {what} does not follow from those before it: the chain is broken")
+            record = self.tried(f"the release of {what}", row.released)
+            if record is not None:
+                self.released[one.key] = record
+                self._release(what, one, row, record)
+        closed = {row.key for row in self.rows.rounds if not row.open}
+        for key in sorted(closed - {(row.stream, row.round) for row in self.rows.releases}):
+            self.faults.append(f"{self.what(*key)} is closed, and its release is gone")
+
+    def _release(self, what: str, one: RoundRow, row: ReleaseRow, record: Record) -> None:
+        missing, unwanted, numbers = record["missing"], record["unwanted"], record.get("numbers")
+        self.expect(row.state in (UNRELEASED, RELEASED, DROPPED), f"{what} is in an unknown state")
+        if row.state == DROPPED:
+            self.dropped.add(one.key)
+            fits = numbers is None and not len(missing) and not len(unwanted) and self._may_end_early
+            self.expect(fits, f"{what} was dropped, and has a release")
+            self.expect(row.missing >= 0 and row.told + row.missing <= one.size, f"{what} was told too much")
+            return
+        fits = (numbers is not None) == (row.state == RELEASED)
+        self.expect(
+            fits, f"{what} was {'' if row.state == RELEASED else 'not '}released, and its release says otherwise"
+        )
+        both = np.concatenate([missing, unwanted])
+        fits = len(np.unique(both)) == len(both) and (not len(both) or 0 <= both.min() <= both.max() < one.size)
+        self.expect(fits, f"{what} misses losses that nobody wanted")
+        self.expect(
+            row.missing == len(missing), f"{row.missing} losses of {what} are missing, and {len(missing)} on record"
+        )
+        told = one.size - len(both)
+        self.expect(row.told == told, f"{row.told} losses of {what} are told, and {told} on record")
+        if numbers is not None:
+            self.expect(bool(np.isfinite(numbers).all()), f"the release of {what} has numbers of the wrong kind")
+
+    # ------------------------------------------------------------------ losses
+
+    def _cells(self) -> None:
+        """Check that open rounds have all of their cells, in their places, and closed ones none."""
+        found: dict[Key, list[CellRow]] = {}
+        for row in self.rows.cells:
+            one = self.rounds.get((row.stream, row.round))
+            state = "gone" if one is None else "open" if one.open else "closed"
+            what = self.what(row.stream, row.round)
+            if self.expect(state == "open", f"losses of {what} are stored, and it is {state}"):
+                found.setdefault((row.stream, row.round), []).append(row)
+        for one in self.rows.rounds:
+            if one.open:
+                self._of_round(one, found.get(one.key, []))
+
+    def _of_round(self, one: RoundRow, mine: list[CellRow]) -> None:
+        what, first, per_cell = self.what(*one.key), one.first >> self._slots.bits, self._slots.per_cell
+        count = -(-one.reserved // per_cell)
+        if not self.expect(
+            [row.cell for row in mine] == list(range(first, first + count)), f"cells of {what} are gone, or too many"
+        ):
+            return
+        pieces = []
+        for place, row in enumerate(mine):
+            size = min(per_cell, one.size - place * per_cell)
+            if not self.expect(len(row.slots) == size * self._slots.bytes, f"a cell of {what} has another length"):
+                return
+            pieces.append(self._slots.unpacked(bytes(row.slots)))
+            self._cell(what, row, pieces[-1])
+        self.slots[one.key] = leading(np.concatenate(pieces)) if pieces else np.empty(0, dtype=np.int64)
+        beyond = self.slots[one.key][one.reserved :]
+        self.expect(bool((beyond == UNUSED).all()), f"{what} has losses for actions that were not asked")
+
+    def _cell(self, what: str, row: CellRow, slots: Integers) -> None:
+        """Check that a cell holds what it says that it was told."""
+        marks = leading(slots)
+        missing, told = marks == MISSING, ~np.isin(marks, (MISSING, PENDING, UNUSED, UNWANTED))
+        filled = missing | told
+        places = (row.cell << self._slots.bits) + np.flatnonzero(filled)
+        self.expect(seal_of(places, slots[filled]) == row.seal, f"losses of {what} fail their checksum")
+        counts = int((marks != UNWANTED).sum()), int(filled.sum()), int(missing.sum())
+        self.expect(
+            (row.wanted, row.closed, row.missing) == counts, f"{what} has a cell that does not say what it was told"
+        )
+        self.expect(self.valid(slots[told]), f"{what} has losses outside their range")
+
+    def _spares(self) -> None:
+        """Check that what was given back is of open rounds, waits for nobody, and is all that does."""
+        for before, after in pairwise(self.rows.spares):
+            self.expect(before.stop <= after.start, "what was given back was given back twice")
+        spared = dict[Key, list[Integers]]()
+        for row in self.rows.spares:
+            one, what = self.rounds.get((row.stream, row.round)), self.what(row.stream, row.round)
+            inside = (
+                one is not None and bool(one.open) and one.first <= row.start < row.stop <= one.first + one.reserved
+            )
+            if self.expect(inside, f"actions of {what} were given back that it does not have") and one is not None:
+                spared.setdefault(one.key, []).append(np.arange(row.start, row.stop) - one.first)
+        for key, marks in self.slots.items():
+            given = np.concatenate([np.empty(0, dtype=np.int64), *spared.get(key, [])])
+            free = np.flatnonzero(marks[: self.rounds[key].reserved] == UNUSED)
+            fits = bool(np.isin(free, given).all() and np.isin(marks[given], (UNUSED, UNWANTED)).all())
+            self.expect(fits, f"{self.what(*key)} has actions that nobody has, or was told losses of those")

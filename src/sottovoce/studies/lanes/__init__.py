@@ -1,1 +1,0 @@
-"""Segments of a study: a lane of rounds for each, with one lock, one clock and one promise for all of them."""

@@ -1,0 +1,172 @@
+"""Making a study, and finding it again: what is stored of its making, and what a caller may pass when it is there."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sottovoce._checks import number, whole
+from sottovoce._records import Record, part
+from sottovoce.domains import Domain
+from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
+from sottovoce.learning.bandit.configuration import BanditConfiguration
+from sottovoce.learning.bandit.epoch import next_epoch
+from sottovoce.learning.bandit.patience import check_patience
+from sottovoce.learning.bandit.policy import entropy_of
+from sottovoce.learning.bandit.public_records import adopt, design_record, refuse_secrets
+from sottovoce.learning.bandit.saved_state import source_for
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, SimulatedNoise, guarantee_from_dict
+from sottovoce.privacy.noise import WithheldNoise, noise_source
+from sottovoce.rounds.round import Shape
+from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind
+from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
+from sottovoce.rounds.stores.sql.database import Database
+
+__all__ = ["AUTO", "Wish", "checked_waiting", "found_study", "in_words", "open_study", "stored_configuration"]
+
+AUTO = -1
+"""A patience of "auto", as it is stored."""
+
+_MOST = 2**53  # more than will ever be asked, and what every database can add up
+_NEEDED = ("domain", "horizon", "loss_range", "privacy")
+_CHANGE = "; patience and deadline of a study that exists are changed with study.change(...)"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a caller of `Study.open` passed: only what was passed."""
+
+    url: str
+    name: str
+    given: dict[str, Any]
+    waiting: dict[str, Any]  # patience, deadline
+    seed: int | None
+    noise: NoiseSource | None
+    ledger: Ledger | None
+
+
+def checked_waiting(given: dict[str, Any]) -> dict[str, Any]:
+    """Return patience and deadline, of which only those that are given, as they are stored.
+
+    Examples
+    --------
+    >>> checked_waiting({"patience": "auto", "deadline": 60}), checked_waiting({"patience": None})
+    ({'patience': -1, 'deadline': 60.0}, {'patience': None})
+    """
+    stored = dict(given)
+    if given.get("patience") is not None:
+        patience = check_patience(given["patience"])
+        stored["patience"] = AUTO if patience == "auto" else whole("patience", patience, least=0, most=_MOST)
+    if given.get("deadline") is not None:
+        stored["deadline"] = number("deadline", given["deadline"], above=0)
+    return stored
+
+
+def in_words(stored: Any) -> Any:
+    """Return a patience or a deadline as a caller would pass it."""
+    return "auto" if stored == AUTO else stored
+
+
+def open_study(wish: Wish) -> tuple[OpenedBook, BanditConfiguration, NoiseSource]:
+    """Find a study, or make it: return it with what it was made with, and where its noise comes from."""
+    opened = open_book(
+        wish.url,
+        wish.name,
+        "study",
+        make=lambda base: _made(wish, base),
+        check=lambda made, base: _check(wish, made, base),
+        guarantee=_guarantee,
+        waiting={"patience": AUTO, **checked_waiting(wish.waiting)},
+        ledger=wish.ledger,
+        create=bool(wish.given),
+    )
+    made = opened.stored.made
+    configuration = stored_configuration(made, wish.given.get("domain"))
+    adopt(configuration.domain, made)
+    return opened, configuration, _source(wish, simulated=made["simulated"])
+
+
+def found_study(base: Database, name: str) -> StoredBook:
+    """Return a study of a storage; refuse what is none."""
+    stored = find_book(base, name)
+    if stored is None:
+        raise _not_found(base, name, "")
+    refuse_kind(stored.kind, "study", name)
+    return stored
+
+
+def _not_found(base: Database, name: str, advice: str) -> StudyNotFound:
+    names = names_of(base, "study")
+    known = f"it has {', '.join(map(repr, names[:10]))}" if names else "it has none yet"
+    return StudyNotFound(f"name={name!r}: no such study at {base.name} ({known})", advice)
+
+
+def _made(wish: Wish, base: Database) -> tuple[Record, int | None]:
+    missing = [name for name in _NEEDED if name not in wish.given]
+    if missing:
+        raise _not_found(base, wish.name, f"to create it, pass {', '.join(missing)}")
+    configuration, source = BanditConfiguration(**wish.given), noise_source(wish.noise)
+    configuration.check_prior(source)
+    trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), None)
+    refuse_secrets(trial)  # before anything is written
+    made = {
+        "simulated": bool(source.simulated),
+        "seed": wish.seed,
+        "entropy": entropy_of(wish.seed),
+        "shape": list(Shape(1, *trial.grid.bounds)),
+        **design_record(trial),
+        **{f"configuration.{name}": value for name, value in configuration.to_record().items() if name != "patience"},
+    }
+    return made, configuration.horizon
+
+
+def _check(wish: Wish, made: Record, base: Database) -> None:
+    domain = wish.given.get("domain")
+    if domain is not None and not isinstance(domain, Domain):
+        raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
+    stored = stored_configuration(made, domain)
+    different = replace(stored, **wish.given).differences(stored)
+    ((patience, deadline),) = base.run("SELECT patience, deadline FROM sottovoce_books WHERE name = ?", wish.name)
+    settings = {"patience": patience, "deadline": deadline}
+    changeable = [
+        f"{name} is {in_words(settings[name])!r}, not {in_words(value)!r}"
+        for name, value in checked_waiting(wish.waiting).items()
+        if settings[name] != value
+    ]
+    different += changeable
+    if wish.seed is not None and wish.seed != made["seed"]:
+        different.append(f"seed is {made['seed']!r}, not {wish.seed!r}")
+    only_looks = isinstance(wish.noise, WithheldNoise)
+    simulated = noise_source(wish.noise).simulated
+    if simulated and not made["simulated"] and not only_looks:
+        different.append(f"noise is real, not {wish.noise!r}")
+    if different:
+        raise ConfigurationMismatch(
+            f"study {wish.name!r} at {base.name} was created otherwise: {'; '.join(different)}. "
+            f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
+        )
+    if made["simulated"] and not simulated:
+        raise StateRefused(
+            f"the noise of study {wish.name!r} is simulated, and its seed is not stored: to ask or tell, open it in "
+            "Python with noise=sv.SimulatedNoise(seed); it is NOT PRIVATE. From the command line it can be looked at: "
+            "study status, outstanding, recommend, export and verify"
+        )
+
+
+def stored_configuration(made: Record, domain: Domain | None) -> BanditConfiguration:
+    """Return what a study was made with; `domain` is needed where the stored record does not hold it.
+
+    A study that was created without names may be given some by whoever opens it, for as long as it is open there.
+    """
+    plain = {"patience": "auto", **part(made, "configuration")}
+    if domain is None or plain["domain"] is None:
+        return BanditConfiguration.from_record(plain, domain)
+    stored = BanditConfiguration.from_record(plain)
+    return replace(stored, domain=domain) if stored.domain.labels is None and domain.labels is not None else stored
+
+
+def _source(wish: Wish, *, simulated: bool) -> NoiseSource:
+    looks = isinstance(wish.noise, WithheldNoise) and not simulated
+    return source_for(None if looks else wish.noise, simulated=simulated)
+
+
+def _guarantee(made: Record) -> Guarantee:
+    return guarantee_from_dict(made["configuration.privacy"])

@@ -1,1 +1,0 @@
-"""How a study comes to be, or is found again: its name, its making, and whether both agree."""

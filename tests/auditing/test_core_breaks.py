@@ -1,0 +1,166 @@
+"""Breaks of the core that all share, each planted once: caught whoever keeps their rounds in it, in memory or in SQL.
+
+Alignments involve no chance.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.auditing import EvaluationConfiguration, StudyConfiguration, align, shipped
+from sottovoce.auditing.subjects.evaluated import evaluations_shipped
+from sottovoce.evaluations._book import _EvaluationPolicy
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.privacy import LossGrid, ProbeSums
+from sottovoce.privacy.mechanisms._kept import Kept
+from sottovoce.rounds.book import Book
+from sottovoce.rounds.round import UNUSED
+from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.rounds.stores.sql.store import SqlStore
+from sottovoce.service import audited
+
+SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped()]}
+SEGMENTS = SHIPPED["posterior, segments, probe-sums"]
+EPOCHS = SHIPPED["posterior, epochs, probe-sums"]
+DECIDING = {
+    "optimizer": SHIPPED["posterior, probe-sums"],
+    "segments": SEGMENTS,
+    "unknown horizon": EPOCHS,
+    "study": StudyConfiguration(replace(SHIPPED["posterior, probe-sums"], horizon=8, label=None), "study"),
+    "study with segments": StudyConfiguration(replace(SEGMENTS, horizon=12, label=None), "study with segments"),
+    "study of unknown horizon": StudyConfiguration(replace(EPOCHS, label=None), "study of unknown horizon"),
+    "service": audited.service_shipped()[0],
+}
+EVALUATING = {
+    "evaluations": EvaluationConfiguration(sv.PureDP(1.0), batches=2),
+    "stored evaluations": SHIPPED["stored evaluations, probe-sums"],
+}
+ALL = DECIDING | EVALUATING
+
+
+def found(subject, telling="single", most=2):
+    """Return what is found wrong, in words; empty if nothing is."""
+    check = align(subject, most=most, tellings=[telling])
+    print(check)
+    return "" if check.passed else check.words
+
+
+def on(subjects):
+    return pytest.mark.parametrize("subject", subjects.values(), ids=subjects)
+
+
+def changed(monkeypatch, change, *owners):
+    """Let policies compute something else: what `change` makes of what was right, a round and its slots."""
+    for owner in owners or (BanditPolicy, _EvaluationPolicy):
+        right = owner.compute
+        monkeypatch.setattr(
+            owner, "compute", lambda self, *which, right=right: change(lambda *given: right(self, *given), *which)
+        )
+
+
+@on(ALL)
+def test_nothing_is_wrong(subject):
+    assert not found(subject, "block")
+
+
+@on(ALL)
+def test_losses_that_count_twice(monkeypatch, subject):
+    changed(monkeypatch, lambda right, one, slots: right(one, np.where(slots > UNUSED, 2 * slots, slots)))
+    assert "a person costs 2 of epsilon = 1" in found(subject, "block")
+
+
+@on(ALL)
+def test_sums_without_noise(monkeypatch, subject):
+    def release(self, sums):
+        self._kept = Kept(self.round + 1, sums.copy(), None)
+        return sums.copy()
+
+    monkeypatch.setattr(ProbeSums, "release", release)
+    assert "no noise of its own" in found(subject, "block")
+
+
+@on(ALL)
+def test_a_round_that_closes_later_for_a_high_loss(monkeypatch, subject):
+    """A store that puts off the release of a round in which somebody lost as much as one can, to the next event."""
+    for owner in (MemoryStore, SqlStore):
+        monkeypatch.setattr(owner, "release", putting_off(owner.release))
+    assert found(subject)  # in counts, in what others meet meanwhile, or in the order of what is released
+
+
+class PutOff(Exception):
+    pass
+
+
+def putting_off(right):
+    def release(self, streams, compute):
+        complete = vars(self).setdefault("_complete", {})  # when rounds were first found to be
+
+        def later(one, slots):
+            if slots.max() >= 2**18 and complete.setdefault((one.stream, one.number), self.clock) == self.clock:
+                raise PutOff
+            return compute(one, slots)
+
+        try:
+            return right(self, streams, later)
+        except PutOff:
+            return set()
+
+    return release
+
+
+@on({name: one for name, one in ALL.items() if name != "service"})  # which takes it for a call that was repeated
+def test_a_refusal_that_shows_a_loss(monkeypatch, subject):
+    heard = overheard(monkeypatch)
+    right = Book._refusal
+    monkeypatch.setattr(Book, "_refusal", lambda self, *which: type(right(self, *which))(f"it is {heard[-1]}"))
+    assert "the refusal of a second loss shows" in found(subject)
+
+
+def overheard(monkeypatch):
+    """Remember the integers of losses."""
+    right, heard = LossGrid.quantiser, []
+
+    def quantiser(self):
+        quantise = right(self)
+
+        def remember(loss):
+            heard.append(quantise(loss))
+            return heard[-1]
+
+        return remember
+
+    monkeypatch.setattr(LossGrid, "quantiser", quantiser)
+    return heard
+
+
+@on(DECIDING)
+def test_a_belief_in_raw_losses(monkeypatch, subject):
+    """What is learned from a release, and stored for others, is moved by what it was before its noise."""
+    raw, right = {}, BanditPolicy.learn
+
+    def remember(compute, one, slots):
+        raw[one.stream, one.number] = slots.sum()
+        return compute(one, slots)
+
+    def learn(self, release):
+        if release.numbers is not None:
+            moved = np.array([[raw[release.round.stream, release.round.number]], [0]])
+            release = release._replace(numbers=release.numbers + moved)
+        right(self, release)
+
+    changed(monkeypatch, remember, BanditPolicy)
+    monkeypatch.setattr(BanditPolicy, "learn", learn)
+    assert "more than what was released" in found(subject, "block")
+
+
+@on({name: one for name, one in DECIDING.items() if "study" in name})
+def test_a_count_that_depends_on_a_loss(monkeypatch, subject):
+    heard, right = overheard(monkeypatch), SqlStore.open_rounds
+
+    def open_rounds(self):
+        return [one._replace(waiting=one.waiting + (heard[-1:] >= [2**18])) for one in right(self)]
+
+    monkeypatch.setattr(SqlStore, "open_rounds", open_rounds)
+    assert "shows more than what was released" in found(subject, "shuffled")

@@ -1,0 +1,115 @@
+"""Evaluations in memory, in a file and on a server: what is said of them holds for each."""
+
+import json
+import os
+import sqlite3
+import traceback
+from contextlib import ExitStack, closing, contextmanager
+
+import psycopg
+import pytest
+
+import sottovoce as sv
+
+
+@contextmanager
+def _opening(storage):
+    with ExitStack() as stack:
+
+        def open_them(loss_range=(0.0, 1.0), privacy=None, *, name="trials", **options):
+            made = sv.PrivateEvaluations(
+                loss_range, sv.NoPrivacy() if privacy is None else privacy, storage=storage, name=name, **options
+            )
+            return stack.enter_context(made)
+
+        yield open_them
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def storage(request):
+    """None for memory, or the URL of a storage."""
+    if request.param == "memory":
+        return None
+    return request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
+
+
+@pytest.fixture
+def evaluate(storage):
+    """`evaluate(**options)` returns evaluations, without noise by default; they are closed after the test."""
+    with _opening(storage) as open_them:
+        yield open_them
+
+
+@pytest.fixture
+def opened():
+    """`opened(url, **options)` creates or resumes evaluations in a storage; they are closed after the test."""
+    with ExitStack() as stack:
+
+        def open_them(url, name="trials", **options):
+            return stack.enter_context(sv.PrivateEvaluations(storage=url, name=name, **options))
+
+        yield open_them
+
+
+@pytest.fixture
+def plain():
+    """Evaluations whose sums can be checked: without noise."""
+    return {"loss_range": (0.0, 1.0), "privacy": sv.NoPrivacy(), "seed": 3}
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Let processes deal places ahead from the first one on, however slow the machine."""
+    for name, value in {"_SOON": 1e9, "_FRESH": 1e9}.items():
+        monkeypatch.setattr(f"sottovoce.evaluations._book.{name}", value)
+
+
+@pytest.fixture
+def execute():
+    """`execute(url, statement)` changes a storage behind the library's back; returns the rows of a question."""
+
+    def run(url, statement, *values):
+        if url.startswith("sqlite"):
+            with closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None)) as raw:
+                raw.execute("PRAGMA foreign_keys = OFF")
+                return raw.execute(statement, values).fetchall()
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as server:
+            server.execute("SET session_replication_role = replica")  # constraints are not asked
+            found = server.execute(statement.replace("?", "%s"), values)
+            return found.fetchall() if found.description else []
+
+    return run
+
+
+class Child:
+    """A forked process: it runs `work(report)`, and what it reports is read once it is gone."""
+
+    def __init__(self, work):
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            status = 1
+            try:
+                os.close(reading)
+                work(lambda *message: os.write(writing, (json.dumps(message) + "\n").encode()))
+                status = 0
+            except BaseException:
+                os.write(writing, (json.dumps(["failed", traceback.format_exc()]) + "\n").encode())
+            finally:
+                os._exit(status)
+        os.close(writing)
+        self._reading = reading
+
+    def finish(self):
+        """Return what was reported, and whether it was killed."""
+        with os.fdopen(self._reading, "rb") as pipe:
+            said = [json.loads(line) for line in pipe.read().splitlines()]
+        _, status = os.waitpid(self.pid, 0)
+        assert not [what for kind, what in said if kind == "failed"], said[-1][1]
+        return said, os.WIFSIGNALED(status)
+
+
+@pytest.fixture
+def child():
+    """`child(work)` runs `work(report)` in a process of its own."""
+    return Child

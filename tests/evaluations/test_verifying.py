@@ -1,0 +1,77 @@
+"""`verify` invents nothing, whatever evaluations went through, and finds what was changed behind the library's back."""
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce._records import pack, unpack
+
+
+@pytest.fixture
+def lived(url, opened, plain, eager):
+    """Evaluations that were released, given up, ended, abandoned, and are open; two processes at work."""
+    evaluations, others = opened(url, **plain, patience=16), opened(url)
+    whole, ended, dropped, late, going = (evaluations.open(events=size) for size in (10, 40, 20, 3, 50))
+    waiting = [evaluations.assign() for _ in range(30)]
+    for one, person in waiting[:-3]:
+        one.tell(0.25, ids=person, late="drop")
+    whole.tell([0.5] * whole.remaining)
+    others.evaluation(ended.number).tell([1.0, 0.0])
+    assert evaluations.verify().ok
+    ended.close()
+    dropped.abandon()
+    others.evaluation(going.number).assign(size=20)
+    others.evaluation(going.number).assign()
+    others.close()
+    assert late.closed
+    return evaluations
+
+
+def test_it_invents_nothing(lived, url, opened):
+    found = lived.verify()
+    assert found.ok, str(found)
+    assert (found.released, found.abandoned, found.open) == (len(lived.results), 1, len(lived.open_evaluations))
+    lived.close()
+    assert opened(url).verify().ok
+    again = opened(url, restored=True).verify()
+    assert again.ok, str(again)
+    assert again.open == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE sottovoce_books SET clock = clock + 1", "checksum"),
+        ("UPDATE sottovoce_cells SET missing = missing + 1, wanted = wanted + 1, closed = closed + 1", "does not say"),
+        ("UPDATE sottovoce_cells SET stream = 0", "it is closed"),
+        ("DELETE FROM sottovoce_cells", "are gone"),
+        ("DELETE FROM sottovoce_streams WHERE stream = 0", "a stream is gone"),
+        ("UPDATE sottovoce_releases SET released = chain WHERE stream = 0", "is damaged"),
+        ("UPDATE sottovoce_rounds SET open = 1 WHERE stream = 0", "is open, and has a release"),
+    ],
+)
+def test_it_finds_what_was_changed(change, words, lived, url, execute):
+    execute(url, change)
+    found = lived.verify()
+    assert not found.ok
+    assert any(words in one for one in found.faults), str(found)
+
+
+def test_it_finds_a_release_that_was_changed_with_its_checksum(lived, url, execute):
+    ((data,),) = execute(url, "SELECT released FROM sottovoce_releases WHERE stream = 0")
+    changed = unpack(bytes(data))
+    changed["numbers"][1] += 1
+    execute(url, "UPDATE sottovoce_releases SET released = ? WHERE stream = 0", pack(changed))
+    assert any("chain" in one for one in lived.verify().faults)
+
+
+def test_it_shows_no_loss(sqlite_url, opened, plain, execute):
+    evaluations = opened(sqlite_url, **plain)
+    evaluation = evaluations.open(events=9)
+    evaluation.tell(np.full(5, 0.123456))
+    execute(sqlite_url, "UPDATE sottovoce_cells SET closed = 4, missing = 1")
+    found = evaluations.verify()
+    assert not found.ok
+    assert "1234" not in str(found) + repr(found)
+    assert str(32363) not in str(found) + repr(found)  # its integer
+    assert isinstance(found, sv.evaluations.EvaluationsVerification)

@@ -1,0 +1,225 @@
+"""What is believed about convex losses: best points, how wrong the model is, change, and what recovery needs."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import piqp
+import pytest
+
+import sottovoce as sv
+from sottovoce.models import History, Numbers, RadialBelief, Settings
+from sottovoce.models.changes import MISFITS
+from sottovoce.models.gaussian import ByCoefficients, ByRows
+
+GRID = [(0, 1), (0, 2), (1, 3), (2, 3), (1, 4), (2, 4), (3, 5), (4, 5), (0, 5)]
+
+
+LAPLACE = math.sqrt(2.0)  # deviation of the noise of a sum at epsilon = 1
+
+
+def known(horizon=200_000, noise=LAPLACE, **options):
+    """Settings as a plan would make them, for losses in [0, 1]."""
+    plain = {"probes": 8, "least": 4, "growth": 0.08, "cap": 0.02, "temper": 1.0} | options
+    return Settings(horizon, 1.0, 0.5, noise, (1 / 1024, 1 / 16, 1 / 4), **plain)
+
+
+def distance(target):
+    return lambda points: 0.5 * np.linalg.norm(points - target, axis=1)
+
+
+def quadratic(target):
+    return lambda points: 0.2 + 0.3 * ((points - target) ** 2).sum(axis=1)
+
+
+def play(belief, world, seed, events=None, passed=0, watch=lambda belief, probes, events: None):
+    """Play to the end of the horizon: `world(t)` has the mean losses; a loss deviates from them by 0.1."""
+    coins, luck, settings = np.random.default_rng([seed, 1]), np.random.default_rng([seed, 2]), belief.settings
+    end = passed + (settings.horizon if events is None else events)
+    while passed < end:
+        count = belief.pace.events(settings, passed)
+        probes = belief.draw(settings.probes, passed, 0, coins)
+        watch(belief, probes, count)
+        size = (settings.probes,)
+        noise = (
+            luck.normal(0, 0.1 / math.sqrt(count), size) + luck.laplace(0, settings.noise / math.sqrt(2), size) / count
+        )
+        means = world(passed)(probes) + noise
+        passed += count * settings.probes
+        belief.learn(Numbers(probes, means, np.full(size, float(count)), passed))
+    return belief
+
+
+@pytest.mark.parametrize(
+    "domain", [sv.domains.Paths(GRID, source=0, target=5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)]
+)
+def test_the_best_point_is_what_a_solver_of_quadratic_programs_finds(domain):
+    belief = RadialBelief(domain, known())
+    shape = belief.shape
+    vertices = np.unique(
+        [domain.extreme_point(d) for d in np.random.default_rng(0).normal(size=(300, domain.dimension))], axis=0
+    )
+    places = shape.place(vertices)
+    for coefficients in np.random.default_rng(1).normal(size=(5, domain.dimension + 2)) * 0.1:
+        coefficients[-1] = abs(coefficients[-1]) + 0.05
+        found = belief.best_point(coefficients)[0]
+        # min <a, z> + q |z|^2/k over z = sum of weights times vertices
+        solver = piqp.DenseSolver()
+        gram = 2 * coefficients[-1] / shape.size * places @ places.T + 1e-10 * np.eye(len(places))
+        solver.setup(
+            gram,
+            places @ coefficients[1:-1],
+            np.ones((1, len(places))),
+            np.ones(1),
+            None,
+            None,
+            None,
+            np.zeros(len(places)),
+            np.ones(len(places)),
+        )
+        solver.solve()
+        features = belief.features(np.array([found, solver.result.x @ vertices]))
+        here, there = features @ coefficients
+        assert here == pytest.approx(there, abs=1e-4)
+
+
+@pytest.mark.parametrize("count", [6, 40])
+def test_a_quadratic_is_recovered(count):
+    """Where measurements are fewer than coefficients, up to what they leave open; exactly where they are not."""
+    belief, coins = RadialBelief(sv.domains.Ball(5), known(noise=0.0)), np.random.default_rng(0)
+    points = coins.normal(size=(count, 5)) / 3
+    target = np.array([0.3, -0.2, 0.1, 0.0, 0.2])
+    belief.learn(Numbers(points, quadratic(target)(points), np.full(count, 1e9), count))
+    fit = belief.fit((0, 0, 0))
+    assert isinstance(fit, ByRows if count == 6 else ByCoefficients)
+    expected, _ = fit.predict(belief.features(points))
+    assert expected + 0.5 == pytest.approx(quadratic(target)(points), abs=1e-4)
+    if count == 40:
+        assert belief.leader == pytest.approx(target, abs=1e-3)
+
+
+def test_losses_of_another_form_are_found_to_be_so():
+    """Without noise, a distance is no quadratic; a quadratic is one."""
+    target = np.full(4, 0.3)
+    settings = known(noise=0.0, horizon=20_000)
+    assert play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0).setting[0] != 0
+    quiet = [
+        play(RadialBelief(sv.domains.Ball(4), settings), lambda t: quadratic(target), s).setting[0] for s in range(3)
+    ]
+    assert MISFITS[min(quiet)][0] == 0.0
+
+
+def test_probes_and_leader_keep_within_the_radius_that_the_model_is_trusted_in():
+    far = []
+
+    def watch(belief, probes, events):
+        radius = belief._radius(events)
+        if math.isfinite(radius):
+            stretch = belief.known.stretch
+            assert 1 <= stretch <= 10
+            distances = belief.shape.distance(probes, belief.leader)
+            assert distances.max() <= radius * math.sqrt(stretch) * (1 + 1e-9)
+            assert belief.shape.distance(belief.leader, belief.known.leader) <= radius * stretch * (1 + 1e-9)
+            far.append(distances.max() / radius)
+
+    target = np.full(10, 0.7)
+    play(
+        RadialBelief(sv.domains.Box(-np.ones(10), np.ones(10)), known(horizon=50_000)),
+        lambda t: lambda x: np.abs(x - target).mean(axis=1) / 2,
+        0,
+        watch=watch,
+    )
+    assert max(far) > 0.99  # and it binds
+
+
+def test_a_still_world_is_not_forgotten_and_a_switch_is_noticed_once():
+    """Four seeds: no alarm in still worlds, and at least three of four switches noticed exactly once."""
+    one, other = np.full(5, 0.3), np.full(5, -0.3)
+    settings = known(horizon=50_000)
+    still = [
+        play(RadialBelief(sv.domains.Ball(5), settings), lambda t: distance(one), seed).resets for seed in range(4)
+    ]
+    switch = [
+        play(RadialBelief(sv.domains.Ball(5), settings), lambda t: distance(one if t < 25_000 else other), seed).resets
+        for seed in range(4)
+    ]
+    assert sum(still) == 0
+    assert sum(count == 1 for count in switch) >= 3
+
+
+@pytest.mark.parametrize(
+    "domain", [sv.domains.Ball(3), sv.domains.Paths(GRID, source=0, target=5), sv.domains.Simplex(120)]
+)
+def test_recovery_from_memory_goes_on_to_the_last_bit(domain):
+    settings = known(horizon=20_000)
+    world = lambda t: distance(domain.extreme_point(np.arange(domain.dimension) % 3 - 1.0))  # noqa: E731
+    belief = play(RadialBelief(domain, settings), world, 0, events=4000)
+    belief.go_back(replace(belief.knowledge(), stretch=2.5))  # whatever was learned so far
+    other = RadialBelief(domain, settings)
+    other.remember(
+        {name: np.array(value) if isinstance(value, np.ndarray) else value for name, value in belief.memory().items()}
+    )
+    assert other.knowledge().stretch == 2.5
+    for one in (belief, other):
+        play(one, world, 7, events=4000, passed=4000)
+    assert np.array_equal(belief.leader, other.leader)
+    assert belief.setting == other.setting
+    assert belief.pace == other.pace
+    assert all(np.array_equal(value, other.memory()[name]) for name, value in belief.memory().items())
+
+
+def test_what_is_believed_is_a_function_of_released_numbers_alone():
+    """The order of questions, and drawing in between, change nothing; going back undoes a round."""
+    settings, target = known(horizon=20_000), np.full(4, 0.2)
+    first = play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0, events=3000)
+    again, history = RadialBelief(sv.domains.Ball(4), settings), first.history
+    for end in np.unique(history.ends):
+        now = history.ends == end
+        before = again.knowledge()
+        again.learn(Numbers(history.decisions[history.index[now]], np.ones(now.sum()), history.counts[now], int(end)))
+        again.go_back(before)
+        again.draw(3, int(end), 0, np.random.default_rng(99))
+        again.certainty(again.leader, 3)
+        again.learn(
+            Numbers(history.decisions[history.index[now]], history.means[now] + 0.5, history.counts[now], int(end))
+        )
+    assert first.resets == 0
+    assert np.allclose(again.leader, first.leader, atol=1e-7)
+
+
+def test_a_later_epoch_begins_with_what_was_known():
+    settings, target = known(horizon=20_000), np.full(4, 0.2)
+    first = play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0)
+    later = RadialBelief(sv.domains.Ball(4), replace(settings, horizon=40_000))
+    later.carry_over(first, 20_000)
+    assert later.pace.since == first.pace.since - 20_000
+    assert later.history.ends[-1] == first.history.ends[-1] - 20_000
+    # The same numbers under a longer horizon: the same fit, and rounds that are as long as all those events deserve.
+    assert np.allclose(later.fit((0, 1, 0)).mean, first.fit((0, 1, 0)).mean)
+    assert later.pace.events(later.settings, 0) >= first.pace.events(settings, 10_000)
+
+
+def test_an_earlier_run_counts_until_all_is_forgotten():
+    target, points = np.full(3, 0.3), np.random.default_rng(0).normal(size=(40, 3)) / 3
+    history = History.empty(3).add(Numbers(points, quadratic(target)(points) - 0.5, np.full(40, 1e4), 0))
+    belief = RadialBelief(sv.domains.Ball(3), known(noise=0.0), earlier=history)
+    assert np.linalg.norm(belief.fit((0, 0, 0)).mean) > np.linalg.norm(
+        RadialBelief(sv.domains.Ball(3), known()).fit((0, 0, 0)).mean
+    )
+    assert belief.leader == pytest.approx(target, abs=0.05)
+
+
+def test_a_large_simplex_is_even_and_projected_on_by_formula():
+    """Rare vertices differ by chance: a scale of their own would be noise, and no formula would apply."""
+    shape = RadialBelief(sv.domains.Simplex(1000), known()).shape
+    assert shape.even
+    point, warm = shape.nearest(np.zeros(1000))
+    assert warm is None
+    assert point == pytest.approx(np.full(1000, 1e-3))
+
+
+def test_coordinates_of_different_reach_have_scales_of_their_own():
+    """A long box: about its own half-lengths, but for what the sample of vertices leaves open (they are exact here)."""
+    shape = RadialBelief(sv.domains.Box([-1.0, -3.0], [1.0, 3.0]), known()).shape
+    assert not shape.even
+    assert shape.scale == pytest.approx([1.0, 3.0])

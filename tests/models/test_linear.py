@@ -1,0 +1,318 @@
+"""What is believed about linear losses: the model's own facts, and what is forgotten when the world changes."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.models import LinearBelief, Numbers, Settings
+from sottovoce.models.changes import MEMORIES
+
+SLATE = sv.domains.Hypersimplex(8, 3)
+PRIVATE = Settings(
+    horizon=40_000,
+    width=1.0,
+    middle=0.5,
+    noise=math.sqrt(2),  # Laplace's at epsilon = 1
+    variances=(1 / 400, 1 / 8, 1 / 4),
+    probes=12,
+    least=32,
+    growth=0.1,
+    cap=0.02,
+    temper=1.0,
+)
+FREE = replace(PRIVATE, noise=0.0, heavy=False)
+
+
+def believing(settings=PRIVATE, domain=SLATE, **given):
+    return LinearBelief(domain.extreme_point, domain.dimension, settings, **given)
+
+
+def a_round(belief, passed, costs, coins):
+    """Draw a round's decisions, and release what items that fail by lot, with these odds, say of them."""
+    settings = belief.settings
+    events = belief.pace.events(settings, passed)
+    probes = belief.draw(settings.probes, passed, passed // (events * settings.probes), coins)
+    odds = np.clip(probes * costs, 0, 1)
+    sums = coins.binomial(events, odds).sum(axis=1) / 3 + coins.laplace(0, 1, len(probes)) * (settings.noise > 0)
+    return Numbers(probes, sums / events, np.full(len(probes), float(events)), passed + events * len(probes))
+
+
+def played(belief, worlds, seed):
+    """Play a belief to its horizon, in worlds that share it equally; return when all was forgotten."""
+    coins, passed, forgotten = np.random.default_rng(seed), 0, []
+    while passed < belief.settings.horizon:
+        costs = worlds[passed * len(worlds) // belief.settings.horizon]
+        numbers, resets = a_round(belief, passed, costs, coins), belief.resets
+        belief.learn(numbers)
+        passed = numbers.end
+        forgotten += [passed] * (belief.resets > resets)
+    return forgotten
+
+
+CHEAP_FIRST = np.linspace(0.1, 0.9, 8)
+CHEAP_LAST = CHEAP_FIRST[::-1]
+
+
+def some_rounds(seed, count=6, settings=PRIVATE):
+    """Made-up rounds without duplicates: nothing is known of the variance beyond what was believed at first."""
+    coins = np.random.default_rng(seed)
+    rounds, every = [], np.array([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(400)])
+    distinct = np.unique(every, axis=0)
+    for number in range(count):
+        probes = coins.permutation(distinct)[: settings.probes]
+        counts = coins.integers(30, 300, len(probes)).astype(float)
+        means = probes @ CHEAP_FIRST / 3 + coins.standard_normal(len(probes)) * 0.05
+        rounds.append(Numbers(probes, means, counts, (number + 1) * 2000))
+    return rounds
+
+
+# ---------------------------------------------------------------------- the model
+
+
+@pytest.mark.parametrize("domain", [SLATE, sv.domains.Birkhoff(4), sv.domains.Simplex(5)], ids=repr)
+@pytest.mark.parametrize("width", [1.0, 40.0])
+def test_losses_of_random_vertices_lie_apart_as_the_prior_says(domain, width):
+    """<theta, v - c> deviates by B/(4 sqrt(H)). Over 64 fixed vertices and 4,000 parameters: within a twentieth."""
+    belief = believing(replace(PRIVATE, width=width), domain)
+    coins = np.random.default_rng(0)
+    vertices = np.array([domain.extreme_point(coins.standard_normal(domain.dimension)) for _ in range(64)])
+    theta = belief.best_fit.sample(np.random.default_rng(1), 4000)[:, :-1]
+    apart = ((vertices - belief.center) @ theta.T).std()
+    entries = np.count_nonzero(vertices, axis=1).mean()
+    assert apart == pytest.approx(width / (4 * math.sqrt(entries)), rel=0.05)
+
+
+def test_memories_are_least_squares_with_faded_weights():
+    belief = believing()
+    rounds = some_rounds(1)
+    for numbers in rounds:
+        belief.learn(numbers)
+    assert belief.resets == 0
+    rows = np.concatenate([numbers.probes for numbers in rounds])
+    means = np.concatenate([numbers.means for numbers in rounds]) - 0.5
+    counts = np.concatenate([numbers.counts for numbers in rounds])
+    ages = 12_000 - np.repeat([numbers.end for numbers in rounds], 12)
+    features = np.column_stack([rows - belief.center, np.ones(len(rows))])
+    prior = np.append(np.full(8, belief.spread.scale**-2), belief.level**-2)
+    for memory, fit in zip(MEMORIES, belief.fits, strict=True):
+        variances = 1 / 8 / counts + 2 / counts**2 + memory.wander**2  # no decision is twice in a round
+        weights = np.exp(-ages / (memory.reach * 40_000)) / variances
+        precision = np.diag(prior) + features.T @ (features * weights[:, None])
+        assert np.allclose(fit.mean, np.linalg.solve(precision, features.T @ (weights * means)), rtol=1e-9, atol=1e-12)
+
+
+def test_the_posterior_by_measurements_leads_where_that_by_coefficients_does():
+    one, other = believing(), believing()
+    other.many = True
+    other.known = replace(other.known, history=type(one.history).empty(8, many=True))
+    for numbers in some_rounds(2):
+        one.learn(numbers)
+        other.learn(numbers)
+        for fit, same in zip(one.fits, other.fits, strict=True):
+            assert np.allclose(fit.mean, same.mean, atol=1e-9)
+    assert np.array_equal(one.leader, other.leader)
+    assert one.pace == other.pace
+
+
+# ---------------------------------------------------------------------- the variance
+
+
+def test_the_variance_comes_from_decisions_drawn_twice_however_wrong_the_model_is():
+    """600 pairs say the variance of a loss within 5 of its standard errors, by bad luck once in a million seeds."""
+    coins, belief = np.random.default_rng(3), believing(replace(FREE, variances=(0.0, 1 / 8, 10.0)))
+    truth, counts = 0.06, np.full(12, 50.0)
+    probes = np.repeat(np.unique([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(60)], axis=0)[:6], 2, 0)
+    nonlinear = np.repeat(coins.uniform(0, 1, 6), 2)
+    for number in range(100):
+        means = nonlinear + coins.standard_normal(12) * math.sqrt(truth / 50)
+        belief.learn(Numbers(probes, means, counts, (number + 1) * 600))
+    found = (belief.variance * (600 + 6) - 6 / 8) / 600  # without what was believed at first
+    assert abs(found - truth) < 5 * truth * math.sqrt(2 / 600)
+
+
+def test_the_noise_of_privacy_is_not_taken_for_variance_of_losses():
+    """The same with Laplace noise as large as the losses' own: rounds say less, and nothing else."""
+    coins, belief = np.random.default_rng(4), believing(replace(PRIVATE, variances=(0.0, 1 / 8, 10.0)))
+    truth, counts = 0.1, np.full(12, 20.0)
+    probes = np.repeat(np.unique([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(60)], axis=0)[:6], 2, 0)
+    for number in range(400):
+        noise = coins.standard_normal(12) * math.sqrt(truth / 20) + coins.laplace(0, 1, 12) / 20
+        belief.learn(Numbers(probes, 0.5 + noise, counts, (number + 1) * 240))
+    assert belief.variance == pytest.approx(truth, rel=0.2)
+
+
+def test_a_number_is_never_taken_for_surer_than_where_the_variance_was_measured():
+    belief = believing()
+    played(belief, [CHEAP_FIRST], seed=5)
+    raised = belief._raised(np.linspace(-0.5, 0.5, 101))
+    assert (raised >= 1).all()
+    assert raised.max() > 1
+    counts = np.full(101, 100.0)
+    assert (belief.number_variance(counts, raised) >= belief.number_variance(counts)).all()
+    assert (belief.number_variance(counts, raised) <= 1 / 4 / 100 + 2 / 100**2 + 1e-15).all()
+
+
+def test_a_number_of_a_decision_nearer_the_middle_of_the_range_counts_less():
+    """The variance was measured where losses are near 0; at .5 they vary by .25/.09 as much, or as much as they can."""
+    belief = believing(FREE)
+    good, bad = SLATE.extreme_point(CHEAP_FIRST), SLATE.extreme_point(CHEAP_LAST)
+    probes, means = np.array([good] * 6 + [bad]), np.array([0.098, 0.102, 0.099, 0.101, 0.0985, 0.1015, 0.5])
+    for end in (70_000, 140_000):
+        belief.learn(Numbers(probes, means, np.full(7, 10_000.0), end))
+    at_good, at_bad = belief._variances()[[0, 6]]
+    assert at_bad == pytest.approx(min(0.25 / 0.09 * at_good, 0.25 / 10_000), rel=0.05)
+    assert at_bad > 1.2 * at_good
+
+
+# ---------------------------------------------------------------------- change
+
+
+def test_a_still_world_is_not_forgotten():
+    """Twelve squared normal numbers average above 4 in one round of 300,000; there are some 900 rounds here."""
+    for seed in range(12):
+        belief = believing()
+        assert played(belief, [CHEAP_FIRST], seed) == []
+        assert np.array_equal(belief.leader, SLATE.extreme_point(CHEAP_FIRST))
+
+
+@pytest.mark.parametrize("settings", [FREE, PRIVATE], ids=["free", "private"])
+def test_a_switch_is_noticed_within_two_rounds(settings):
+    for seed in range(4):
+        belief = believing(settings)
+        forgotten = played(belief, [CHEAP_FIRST, CHEAP_LAST], seed)
+        assert 1 <= len(forgotten) <= 2
+        assert 20_000 < forgotten[0] <= 20_000 + 2 * 0.02 * 40_000
+        assert np.array_equal(belief.leader, SLATE.extreme_point(CHEAP_LAST))
+
+
+def test_switches_go_on_being_noticed():
+    """Doubling the limit for ever, every reset would make the next less likely: the tenth would never come."""
+    belief = believing(replace(FREE, horizon=400_000))
+    forgotten = played(belief, [CHEAP_FIRST, CHEAP_LAST] * 6, seed=1)
+    noticed = {(passed - 1) * 12 // 400_000 for passed in forgotten}
+    assert noticed == set(range(1, 12))
+
+
+def test_a_world_that_flips_every_round_is_averaged_after_a_while():
+    """Surprise that is usual is no news: resets stop, and the best decision on average is found."""
+    belief, coins, passed = believing(replace(FREE, horizon=400_000)), np.random.default_rng(6), 0
+    tilt = np.array([0.3, -0.3] * 4)
+    steady = np.array([0.35, 0.35, 0.35, 0.65, 0.65, 0.65, 0.65, 0.65])
+    number, last = 0, 0
+    while passed < 400_000:
+        numbers, resets = a_round(belief, passed, steady + tilt * (-1) ** number, coins), belief.resets
+        belief.learn(numbers)
+        passed, number = numbers.end, number + 1
+        last = passed if belief.resets > resets else last
+    assert last < 200_000
+    assert np.array_equal(belief.leader, SLATE.extreme_point(steady))
+
+
+def test_steady_drift_is_followed_by_a_memory_that_fades():
+    belief, coins, passed = believing(replace(FREE, horizon=400_000)), np.random.default_rng(7), 0
+    reaches = []
+    while passed < 400_000:
+        share = passed / 400_000
+        numbers = a_round(belief, passed, (1 - share) * CHEAP_FIRST + share * CHEAP_LAST, coins)
+        belief.learn(numbers)
+        passed = numbers.end
+        reaches.append(MEMORIES[belief.memory_in_use].reach)
+    assert min(reaches) < 1
+    assert np.array_equal(belief.leader, SLATE.extreme_point(CHEAP_LAST))
+
+
+# ---------------------------------------------------------------------- keeping
+
+
+def test_what_is_believed_follows_from_released_numbers_alone():
+    belief, coins, passed = believing(), np.random.default_rng(8), 0
+    released = []
+    while passed < 40_000:
+        released.append(a_round(belief, passed, CHEAP_FIRST, coins))
+        belief.learn(released[-1])
+        passed = released[-1].end
+    replayed = believing()
+    for numbers in released:
+        replayed.learn(numbers)
+    assert np.array_equal(replayed.leader, belief.leader)
+    assert np.array_equal(replayed.best_fit.mean, belief.best_fit.mean)
+    assert replayed.pace == belief.pace
+
+
+@pytest.mark.parametrize("many", [False, True], ids=["few", "many"])
+def test_what_is_remembered_goes_on_to_the_last_bit(many):
+    domain = sv.domains.Hypersimplex(700, 3) if many else SLATE
+    costs = [np.resize(CHEAP_FIRST, domain.dimension), np.resize(CHEAP_LAST, domain.dimension)]
+    settings = replace(PRIVATE, horizon=20_000, least=200) if many else PRIVATE
+    belief, coins, passed = believing(settings, domain), np.random.default_rng(9), 0
+    while passed < 0.6 * settings.horizon:
+        numbers = a_round(belief, passed, costs[passed * 2 >= settings.horizon], coins)
+        belief.learn(numbers)
+        passed = numbers.end
+    assert many or belief.resets > 0
+    memory = {name: np.array(value) if np.ndim(value) else value for name, value in belief.memory().items()}
+    other = believing(settings, domain)
+    other.remember(memory)
+    coins, same = np.random.default_rng(10), np.random.default_rng(10)
+    for _ in range(3):
+        one, two = a_round(belief, passed, costs[1], coins), a_round(other, passed, costs[1], same)
+        assert np.array_equal(one.probes, two.probes)
+        belief.learn(one)
+        other.learn(two)
+        passed = one.end
+        assert np.array_equal(belief.leader, other.leader)
+        assert np.array_equal(belief.best_fit.mean, other.best_fit.mean)
+        assert (belief.pace, belief.limit, belief.variance) == (other.pace, other.limit, other.variance)
+
+
+def test_going_back_knows_no_more_than_then():
+    belief = believing()
+    rounds = some_rounds(11)
+    for numbers in rounds[:3]:
+        belief.learn(numbers)
+    before, mean = belief.knowledge(), belief.best_fit.mean
+    for numbers in rounds[3:]:
+        belief.learn(numbers)
+    assert not np.array_equal(belief.best_fit.mean, mean)
+    belief.go_back(before)
+    assert np.array_equal(belief.best_fit.mean, mean)
+
+
+def test_a_longer_epoch_begins_with_what_the_one_before_it_knew():
+    earlier = believing()
+    played(earlier, [CHEAP_FIRST], seed=12)
+    later = believing(replace(PRIVATE, horizon=80_000))
+    later.carry_over(earlier, 40_000)
+    assert np.allclose(later.fits[0].mean, earlier.fits[0].mean)
+    assert np.array_equal(later.leader, SLATE.extreme_point(CHEAP_FIRST))
+    assert later.pace.events(later.settings, 0) == int(0.02 * 80_000 / 12)  # no short rounds again
+    later.learn(a_round(later, 0, CHEAP_FIRST, np.random.default_rng(13)))
+    assert later.resets == 0
+
+
+# ---------------------------------------------------------------------- the sentinel
+
+
+def test_a_sentinel_draws_one_probe_of_every_fourth_round_from_a_short_memory():
+    """Long ago the first items were bad: whoever remembers all never plays them, who forgets tries them again."""
+    belief = believing(replace(FREE, sentinel=True, horizon=4_000))
+    coins = np.random.default_rng(14)
+    probes = np.array([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(12)])
+    belief.learn(Numbers(probes, probes @ CHEAP_LAST / 3, np.full(12, 150.0), 400))
+    leading = SLATE.extreme_point(CHEAP_LAST)
+    for end in range(500, 4001, 500):
+        belief.learn(Numbers(np.tile(leading, (12, 1)), np.full(12, CHEAP_LAST[-3:].mean()), np.full(12, 40.0), end))
+    assert belief.memory_in_use == 0
+
+    def others(number, passed):
+        """How many of 300 rounds' probes, in each place, are not the leader."""
+        drawn = np.array([belief.draw(12, passed, number, coins) for _ in range(300)])
+        return (drawn != leading).any(axis=2).mean(axis=0)
+
+    on_guard = others(4, 3_000)
+    assert on_guard[0] > 5 * on_guard[1:].mean()
+    for number, passed in ((5, 3_000), (6, 3_000), (7, 3_000), (4, 300)):
+        assert others(number, passed)[0] < 3 * on_guard[1:].mean() + 0.02

@@ -1,0 +1,376 @@
+"""Designs: unbiased from a few events, an exact number of them, and a model that is ridge regression.
+
+Statistical tests compare means with expectations within 6 standard errors, or use a test at a level of 1e-9: a false
+alarm has probability below 1e-8 for each entry, and seeds are fixed.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sottovoce as sv
+from sottovoce.plans.designs import BallProbes, DesignBound, Designs, LinearModel, Probe, Schedule, VertexProbes
+from sottovoce.plans.stage import Stage
+
+GRID = 2.0**-30  # losses are summed as integers
+
+
+def rounded(domain, integral=False):
+    return Stage(domain, sv.domains.Rounded(domain), integral)
+
+
+VERTEX_STAGES = {
+    "choices": rounded(sv.domains.Hypersimplex(6, 2)),
+    "choices, integral": rounded(sv.domains.Hypersimplex(6, 2), integral=True),
+    "assignments, integral": rounded(sv.domains.Birkhoff(3), integral=True),
+    "routes, integral": rounded(sv.domains.Paths.examples()[0], integral=True),
+    "flat hull of points": rounded(sv.domains.ConvexHull.examples()[1]),  # its design is far from uniform
+}
+BALL_STAGES = {
+    "ball": Stage(sv.domains.Ball(4)),
+    "flat simplex": Stage(sv.domains.Simplex(4)),
+    "choices, rounded": rounded(sv.domains.Hypersimplex(6, 2)),
+}
+SCHEDULE = Schedule(rate=0.25, horizon=10_000, probe_events=3)  # rounds of 12
+
+
+class OneProbe:
+    """A design whose draw is known beforehand."""
+
+    def __init__(self, probe):
+        self.probe = probe
+
+    def draw(self, coins):
+        return self.probe
+
+
+def designs_on(stage, probes, schedule=SCHEDULE, prior=None, **options):
+    """Designs that have seen nothing, or have learned `prior` = (level, theta) already."""
+    designs = Designs(stage, probes, schedule, middle=0.5, spread=0.2, **options)
+    if prior is not None:
+        designs.model.learn(np.zeros(stage.working.dimension), prior[0], 1.0, 1.0, prior[0])
+        designs.model.level, designs.model.theta = prior[0], prior[1].copy()
+    return designs
+
+
+def play(designs, coins, loss, blocks=(12,), point=None):
+    """One round: the estimate from exact sums of loss(actions, events), and what was drawn."""
+    point = designs.stage.working.center if point is None else point
+    exploration = designs.begin(point, 0, sum(blocks), coins)
+    draws = [exploration.draw(coins, sum(blocks[:place]), size) for place, size in enumerate(blocks)]
+    parts = np.split(np.arange(sum(blocks)), np.cumsum(blocks)[:-1])
+    sums = [
+        draw.weights.sum(np.rint(loss(draw.actions, events) / GRID).astype(np.int64))
+        for draw, events in zip(draws, parts, strict=True)
+    ]
+    total = sum(draw.weights.total() for draw in draws).astype(float)
+    return exploration.estimate(GRID * sum(sums), total), draws
+
+
+def in_working(stage, cost):
+    return stage.domain.tangent(cost) if stage.rounded is None else stage.rounded.design.factor.T @ cost
+
+
+class TestUnbiased:
+    @pytest.mark.parametrize("control_variate", [False, True])
+    @pytest.mark.parametrize("known", [False, True], ids=["nothing known", "something believed"])
+    @pytest.mark.parametrize("stage", VERTEX_STAGES.values(), ids=VERTEX_STAGES)
+    def test_vertex_probes_exactly(self, stage, known, control_variate):
+        """The mean over the design, taken in full: whatever b and theta' are, and without sampling error."""
+        rng, design = np.random.default_rng(0), stage.rounded.design
+        cost, prior = rng.standard_normal(stage.domain.dimension), None
+        if known:
+            prior = (rng.standard_normal(), rng.standard_normal(stage.working.dimension))
+        total = 0.0
+        for vertex, weight in zip(design.vertices, design.weights, strict=True):
+            offset = stage.rounded.from_original(vertex)
+            designs = designs_on(
+                stage, OneProbe(Probe(vertex, offset, offset)), prior=prior, control_variate=control_variate
+            )
+            total += weight * play(designs, rng, lambda x, events: x @ cost + 0.7, (5, 1, 6))[0]
+        np.testing.assert_allclose(total, 12 * in_working(stage, cost), atol=1e-6)
+
+    @pytest.mark.parametrize("stage", VERTEX_STAGES.values(), ids=VERTEX_STAGES)
+    def test_vertex_probes_follow_the_design(self, stage):
+        probes, coins, design = VertexProbes(stage), np.random.default_rng(1), stage.rounded.design
+        drawn = [probes.draw(coins) for _ in range(2000)]
+        names = {vertex.tobytes(): number for number, vertex in enumerate(design.vertices)}
+        counts = np.bincount([names[probe.action.tobytes()] for probe in drawn], minlength=len(names))
+        assert stats.chisquare(counts, 2000 * design.weights).pvalue > 1e-9
+        for probe in drawn[:20]:
+            np.testing.assert_allclose(stage.original(probe.offset), probe.action, atol=1e-9)
+            np.testing.assert_array_equal(probe.offset, probe.weight)  # S = I
+
+    @pytest.mark.parametrize("stage", BALL_STAGES.values(), ids=BALL_STAGES)
+    def test_ball_probes_are_inside_and_whitened(self, stage):
+        """E[v - c] = 0 and E[S^+ (v - c)(v - c)'] = P: all that being unbiased needs."""
+        probes, coins, working = BallProbes(stage), np.random.default_rng(2), stage.working
+        drawn = [probes.draw(coins) for _ in range(4000)]
+        assert all(stage.domain.contains(probe.action, tolerance=1e-9) for probe in drawn[:100])
+        np.testing.assert_allclose([np.linalg.norm(probe.offset) for probe in drawn], working.inner_radius)
+        for rows, expected in (
+            (np.array([probe.offset for probe in drawn]), 0.0),
+            (
+                np.array([np.outer(probe.weight, probe.offset) for probe in drawn]),
+                working.tangent(np.eye(working.dimension)),
+            ),
+        ):
+            error = rows.std(axis=0) / math.sqrt(len(rows)) + 1e-12
+            assert (np.abs(rows.mean(axis=0) - expected) <= 6 * error).all()
+
+    @pytest.mark.parametrize(
+        ("stage", "kind"),
+        [(BALL_STAGES["flat simplex"], BallProbes), (VERTEX_STAGES["choices, integral"], VertexProbes)],
+        ids=["ball probes", "vertex probes"],
+    )
+    def test_losses_that_change_from_event_to_event(self, stage, kind):
+        """An exploring place is uniform in its stride, so every event of the round counts the same."""
+        coins, rounds = np.random.default_rng(3), 3000
+        costs = np.linspace(0.0, 1.0, stage.domain.dimension) * np.linspace(0.0, 2.0, 12)[:, None]
+        prior = (0.6, coins.standard_normal(stage.working.dimension) / 4)
+        probes, rows = kind(stage), []
+        for _ in range(rounds):
+            designs = designs_on(stage, probes, prior=prior)
+            rows.append(play(designs, coins, lambda x, events: np.einsum("ij,ij->i", x, costs[events]))[0])
+        error = np.std(rows, axis=0) / math.sqrt(rounds) + 1e-12
+        expected = in_working(stage, costs.sum(axis=0))
+        assert (np.abs(np.mean(rows, axis=0) - expected) <= 6 * error).all()
+        assert error.max() < 0.15 * np.linalg.norm(expected)
+
+    def test_a_control_variate_that_is_right_leaves_nothing_to_chance(self):
+        stage = VERTEX_STAGES["choices"]
+        cost = np.linspace(0.0, 1.0, 6)
+        truth = in_working(stage, cost)
+        designs = designs_on(stage, VertexProbes(stage), prior=(float(cost @ stage.rounded.design.mean), truth))
+        estimate, _ = play(designs, np.random.default_rng(4), lambda x, events: x @ cost)
+        np.testing.assert_allclose(estimate, 12 * truth, atol=1e-6)
+
+
+@pytest.mark.parametrize("stage", [*VERTEX_STAGES.values()], ids=VERTEX_STAGES)
+class TestRounds:
+    BLOCKS = ((12,), (5, 4, 3), (1,) * 12)
+
+    @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
+    def test_an_exact_number_explores_one_in_each_stride_and_only_these_report(self, stage, blocks):
+        coins, probe = np.random.default_rng(5), VertexProbes(stage).draw(np.random.default_rng(5))
+        designs = designs_on(stage, OneProbe(probe))
+        for _ in range(20):
+            _, draws = play(designs, coins, lambda x, events: np.zeros(len(x)), blocks)
+            wants = np.concatenate([draw.wants_loss for draw in draws])
+            assert wants.reshape(3, 4).sum(axis=1).tolist() == [1, 1, 1]
+            signs = np.concatenate([draw.weights.sign for draw in draws])
+            assert (signs == wants).all()  # an event that explores is in the one number, the others are in none
+            for draw in draws:
+                for event, wanted in zip(np.eye(len(draw.actions), dtype=np.int64), draw.wants_loss, strict=True):
+                    assert draw.weights.sum(event).tolist() == [int(wanted)]
+            assert (np.concatenate([draw.actions for draw in draws])[wants] == probe.action).all()
+
+    def test_places_are_uniform(self, stage):
+        designs, coins = designs_on(stage, VertexProbes(stage)), np.random.default_rng(6)
+        begun = [designs.begin(stage.working.center, 0, 12, coins)._places for _ in range(2000)]
+        for stride in np.array(begun).T:
+            assert stats.chisquare(np.bincount(stride % 4, minlength=4)).pvalue > 1e-9
+
+    def test_the_others_play_the_point(self, stage):
+        """Itself, or vertices of which it is the mean."""
+        coins, working = np.random.default_rng(7), stage.working
+        point = 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
+        designs, played = designs_on(stage, VertexProbes(stage)), []
+        for _ in range(300):
+            _, draws = play(designs, coins, lambda x, events: np.zeros(len(x)), (7, 5), point)
+            played += [draw.actions[~draw.wants_loss] for draw in draws]
+        actions, expected = np.concatenate(played), stage.original(point)
+        if not stage.integral:
+            np.testing.assert_allclose(actions, np.tile(expected, (len(actions), 1)), atol=1e-12)
+            return
+        assert set(np.unique(actions)) == {0.0, 1.0}
+        error = actions.std(axis=0) / math.sqrt(len(actions)) + 1e-6
+        assert (np.abs(actions.mean(axis=0) - expected) <= 6 * error).all()
+
+    def test_a_short_last_round_explores_only_within_itself(self, stage):
+        designs, coins = designs_on(stage, VertexProbes(stage)), np.random.default_rng(8)
+        for size in (1, 5, 11):
+            exploration = designs.begin(stage.working.center, 9_000, size, coins)
+            assert exploration.draw(coins, 0, size).wants_loss.sum() in (size // 4, size // 4 + 1)
+
+
+class TestReuse:
+    """Exploiting events report as well, one number for each vertex that they play."""
+
+    STAGES = (VERTEX_STAGES["choices"], VERTEX_STAGES["choices, integral"], BALL_STAGES["ball"])
+
+    @staticmethod
+    def designs(stage, prior=None, **options):
+        probes = BallProbes(stage) if stage.rounded is None else VertexProbes(stage)
+        return designs_on(stage, probes, prior=prior, reuse=True, **options)
+
+    @staticmethod
+    def point(stage):
+        working = stage.working
+        return 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
+
+    @pytest.mark.parametrize("stage", STAGES, ids=str)
+    def test_each_event_is_in_exactly_one_number_with_those_that_play_the_same(self, stage):
+        designs, coins = self.designs(stage), np.random.default_rng(12)
+        exploration = designs.begin(self.point(stage), 0, 12, coins)
+        for start, size in ((0, 5), (5, 4), (9, 3)):
+            draw = exploration.draw(coins, start, size)
+            assert draw.wants_loss is None
+            assert (draw.weights.sign == 1).all()
+            assert ((draw.weights.index >= 0) & (draw.weights.index < exploration.numbers)).all()
+            for index in np.unique(draw.weights.index):
+                assert np.ptp(draw.actions[draw.weights.index == index], axis=0).max() == 0.0
+        assert len(exploration._places) == 3
+
+    def test_the_point_is_the_mean_of_what_exploiting_events_play(self):
+        stage, coins, played = VERTEX_STAGES["choices, integral"], np.random.default_rng(13), []
+        designs = self.designs(stage)
+        for _ in range(300):
+            draw = designs.begin(self.point(stage), 0, 12, coins).draw(coins, 0, 12)
+            played.append(draw.actions[draw.weights.index > 0])
+        actions = np.concatenate(played)
+        error = actions.std(axis=0) / math.sqrt(len(actions)) + 1e-6
+        assert (np.abs(actions.mean(axis=0) - stage.original(self.point(stage))) <= 6 * error).all()
+
+    @pytest.mark.parametrize("stage", STAGES[1:], ids=str)
+    def test_the_estimate_stays_unbiased(self, stage):
+        """It is that of the probe alone; what else is read serves later rounds."""
+        coins, rows, rounds = np.random.default_rng(14), [], 2000
+        cost = np.linspace(0.0, 1.0, stage.domain.dimension)
+        prior = (0.6, coins.standard_normal(stage.working.dimension) / 4)
+        for _ in range(rounds):
+            designs = self.designs(stage, prior)
+            rows.append(play(designs, coins, lambda x, events: x @ cost, (12,), self.point(stage))[0])
+        error = np.std(rows, axis=0) / math.sqrt(rounds) + 1e-12
+        assert (np.abs(np.mean(rows, axis=0) - 12 * in_working(stage, cost)) <= 6 * error).all()
+
+    def test_what_is_reused_makes_the_model_better(self):
+        stage, errors = VERTEX_STAGES["choices, integral"], {}
+        cost = np.linspace(0.0, 1.0, 6)
+        truth = np.append(in_working(stage, cost), cost @ stage.rounded.design.mean)
+        for reuse in (False, True):
+            coins = np.random.default_rng(15)
+            designs = designs_on(stage, VertexProbes(stage), loss_variance=0.25, reuse=reuse)
+            for _ in range(30):
+                noisy = lambda x, events: x @ cost + 0.5 * coins.standard_normal(len(x))  # noqa: B023, E731
+                play(designs, coins, noisy, (12,), self.point(stage))
+            errors[reuse] = np.linalg.norm(np.append(designs.model.theta, designs.model.level) - truth)
+        assert errors[True] < errors[False]
+
+
+class TestSchedule:
+    @staticmethod
+    def rounds(schedule):
+        passed, rounds = 0, []
+        while passed < schedule.horizon:
+            rounds.append(schedule.round_of(passed))
+            passed += rounds[-1][0] * rounds[-1][1]
+        return rounds
+
+    @pytest.mark.parametrize("growth", [0.0, 0.3])
+    @pytest.mark.parametrize("decay", [0.0, 1 / 3])
+    @pytest.mark.parametrize(("rate", "horizon"), [(0.05, 10**5), (0.01, 10**6), (0.25, 10**4)])
+    def test_the_rate_is_the_average_over_the_horizon(self, rate, horizon, decay, growth):
+        rounds = self.rounds(Schedule(rate, horizon, 5, decay, growth))
+        explored = sum(events for events, _ in rounds)
+        assert explored / sum(events * stride for events, stride in rounds) == pytest.approx(rate, rel=0.05)
+
+    def test_a_decaying_rate_falls_as_it_says(self):
+        schedule = Schedule(0.01, 10**6, 5, decay=1 / 3)
+        (_, early), (_, late) = schedule.round_of(10_000), schedule.round_of(640_000)
+        assert late / early == pytest.approx(64 ** (1 / 3), rel=0.03)
+
+    def test_probes_grow_as_they_say(self):
+        schedule = Schedule(0.1, 10**6, 10, growth=0.5)
+        assert schedule.round_of(0) == (10, 10)
+        assert schedule.round_of(10_000)[0] == 100  # 10 sqrt(10000/100)
+        sizes = [events for events, _ in self.rounds(schedule)]
+        assert sizes == sorted(sizes)
+
+    def test_without_decay_or_growth_all_rounds_are_alike(self):
+        assert set(self.rounds(Schedule(0.02, 10**5, 7))) == {(7, 50)}
+
+    @pytest.mark.parametrize("rate", [0.0, -0.1, 1.1, float("nan")])
+    def test_a_rate_that_is_no_share_is_refused(self, rate):
+        with pytest.raises(ValueError, match="rate must be"):
+            Schedule(rate, 1000, 5)
+
+
+@pytest.mark.parametrize("memory", [math.inf, 50.0, 3.0])
+def test_the_model_is_ridge_regression(memory):
+    """Solved again as one system: rows weighted by their variances and by age, and a prior that ages as well."""
+    rng, d, spread, middle, leverage = np.random.default_rng(9), 4, 0.3, 0.5, 2.0
+    offsets, means = rng.standard_normal((30, d)), rng.standard_normal(30)
+    variances = rng.uniform(0.1, 2.0, 30)
+    model = LinearModel(d, spread, memory)
+    for count in range(1, 31):
+        model.learn(offsets[count - 1], means[count - 1], variances[count - 1], leverage, middle)
+        keep = 1 - 1 / memory
+        ages = keep ** np.arange(count - 1, -1, -1.0)
+        rows = np.column_stack([offsets[:count], np.ones(count)]) * np.sqrt(ages / variances[:count])[:, None]
+        values = means[:count] * np.sqrt(ages / variances[:count])
+        prior = np.diag(np.append(np.full(d, math.sqrt(leverage)), 1.0)) / spread * keep ** (count / 2)
+        beliefs = prior @ np.append(np.zeros(d), middle)
+        solved = np.linalg.lstsq(np.vstack([rows, prior]), np.append(values, beliefs), rcond=None)[0]
+        np.testing.assert_allclose(np.append(model.theta, model.level), solved, rtol=1e-7, atol=1e-9)
+    assert model.predict(offsets[0]) == pytest.approx(solved[-1] + solved[:-1] @ offsets[0])
+
+
+def test_a_model_with_memory_follows_a_change():
+    rng, truth = np.random.default_rng(10), np.array([1.0, -1.0, 0.5])
+    fading, lasting = LinearModel(3, 1.0, memory=30.0), LinearModel(3, 1.0)
+    for event in range(400):
+        offset = rng.standard_normal(3)
+        mean = (truth if event < 200 else -truth) @ offset
+        for model in (fading, lasting):
+            model.learn(offset, mean, 0.1, 3.0, 0.0)
+    assert np.linalg.norm(fading.theta + truth) < 0.02
+    assert np.linalg.norm(lasting.theta + truth) > 1.0
+
+
+@pytest.mark.parametrize(("noise", "probe_events"), [(0.0, 2), (0.0, 10), (1.5, 10)])
+@pytest.mark.parametrize("name", ["choices, integral", "assignments, integral"])
+def test_the_energy_is_within_the_bound(name, noise, probe_events):
+    """(d/rate)(V + y G^2 + s^2/y) per event, V the variance of a loss, G the spread of means about b."""
+    stage, coins, rounds = VERTEX_STAGES[name], np.random.default_rng(11), 3000
+    design, schedule = stage.rounded.design, Schedule(0.25, 10_000, probe_events)
+    cost = coins.standard_normal(stage.domain.dimension) / 4
+    means = design.vertices @ cost
+    spread = math.sqrt(design.weights @ (means - 0.1) ** 2)
+    prior, energies, size = (0.1, np.zeros(stage.working.dimension)), [], 4 * probe_events
+    for _ in range(rounds):
+        designs = designs_on(stage, VertexProbes(stage), schedule, prior, control_variate=False)
+        shift = coins.laplace(0.0, noise / math.sqrt(2)) if noise else 0.0
+        jitter = 0.3 * coins.standard_normal(size)
+        exploration = designs.begin(stage.working.center, 0, size, coins)
+        draw = exploration.draw(coins, 0, size)
+        total = float(((draw.actions @ cost + jitter) * draw.wants_loss).sum()) + shift
+        gradient = exploration.estimate(np.array([total]), draw.weights.total().astype(float))
+        energies.append(gradient @ gradient / size)
+    bound = DesignBound(
+        events=10_000,
+        rate=0.25,
+        probe_events=probe_events,
+        dimension=stage.working.affine_dimension,
+        outer_radius=1.0,
+        loss_deviation=0.3,
+        spread=spread,
+        width=1.0,
+        number_noise=noise,
+        step_multiplier=1.0,
+        point_error=0.0,
+    )
+    error = np.std(energies) / math.sqrt(rounds)
+    assert (
+        abs(np.mean(energies) - bound.energy) <= 6 * error + 1e-3 * bound.energy
+    )  # it is exact, up to the design's own
+
+
+def test_refusals():
+    stage = VERTEX_STAGES["choices"]
+    with pytest.raises(ValueError, match="spread must be"):
+        Designs(stage, VertexProbes(stage), SCHEDULE, middle=0.5, spread=0.0)
+    with pytest.raises(ValueError, match="probe_events must be"):
+        Schedule(0.1, 1000, 0)

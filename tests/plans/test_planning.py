@@ -1,0 +1,234 @@
+"""Plans: the paper's parameters, noise that is never too small, horizons of every kind."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.learning.bandit.epoch import assemble
+from sottovoce.plans.choosing import make_plan
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.sensitivity import needed_noise
+from sottovoce.privacy import TREE
+
+BALL = sv.domains.Ball(10)
+GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.PureDP(0.1, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.1)]
+
+
+def problem(
+    horizon=10**6, privacy=None, domain=BALL, play="around", loss_range=(0.0, 2.0), lipschitz=1.0, losses="convex"
+):
+    return Problem(
+        domain, horizon, loss_range, privacy or sv.NoPrivacy(), lipschitz=lipschitz, play=play, losses=losses
+    )
+
+
+def test_the_papers_parameters():
+    """Line 1 of Algorithm 1 at n = 10, T = 10^6, D = 2, L = 1."""
+    plan = make_plan(problem(), "paper")
+    assert (plan.rounds, plan.batch_size, plan.delay, plan.baseline) == (1000, 1000, 1, 0.0)
+    assert plan.radius == pytest.approx(2 * math.sqrt(10) / 10**1.5)
+    assert plan.step == pytest.approx(2 / (10**4.5 * math.sqrt(10)))
+    assert math.sqrt(plan.gap) == pytest.approx(2 / math.sqrt(1000))
+
+
+def test_the_papers_laplace_scale():
+    plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
+    assert plan.noise.family == "laplace"
+    assert in_gradient_units(plan) == pytest.approx(1000 * 10 * math.log2(10**6))
+
+
+def test_the_papers_gaussian_scale():
+    plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "paper")
+    spread = math.log((10 + 10**6) / 1e-6)
+    expected = 10**1.5 * math.sqrt(10) * math.log2(10**6) * math.log(10**6 / 1e-6)
+    expected *= spread + math.sqrt((1 + 100) * spread)
+    assert in_gradient_units(plan) == pytest.approx(expected)
+
+
+def in_gradient_units(plan):
+    return plan.noise_in_loss_units * 10 / plan.radius
+
+
+def test_the_papers_scale_gives_way_where_privacy_needs_more():
+    """A wide loss range makes the sensitivity exceed what the paper's L and D suggest."""
+    wide = problem(horizon=100, privacy=sv.PureDP(1.0), loss_range=(0.0, 1e6))
+    plan = make_plan(wide, "paper")
+    least = needed_noise(wide, TREE, bits=plan.bits, rounds=plan.rounds, dimension=10)
+    assert plan.noise == least
+
+
+@given(st.integers(1, 3000))
+def test_no_horizon_drops_an_event(horizon):
+    plan = make_plan(problem(horizon), "paper")
+    assert plan.rounds <= math.ceil(math.sqrt(horizon))
+    assert (plan.rounds - 1) * plan.batch_size < horizon <= plan.rounds * plan.batch_size
+
+
+@pytest.mark.parametrize("privacy", GUARANTEES[1:], ids=str)
+@pytest.mark.parametrize(
+    "choices",
+    [{}, {"plan": "paper"}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames"}],
+    ids=str,
+)
+@pytest.mark.parametrize("horizon", [1, 10, 1000, 10**6, 10**9])
+def test_noise_is_never_less_than_the_sensitivity_needs(privacy, choices, horizon):
+    """Worked out again from the definitions: levels, the range of a loss, and the norm of a direction."""
+    given = problem(horizon, privacy)
+    plan = make_plan(given, **choices)
+    losses, directions = plan.grids(given.loss_range)
+    levels = max(1, math.ceil(math.log2(plan.rounds))) if plan.mechanism == "tree" else 1
+    largest, l1 = (2**directions.bits, math.sqrt(10)) if plan.exploration == "sphere" else (1, 1)
+    worst = losses.steps * largest  # a loss across its range, times a unit direction where there is one
+    if plan.noise.family == "laplace":
+        assert privacy.contributions * levels * worst * l1 / plan.noise.scale <= privacy.epsilon
+    else:
+        assert privacy.contributions * math.sqrt(levels) * worst / plan.noise.scale <= privacy.mu
+
+
+def test_auto_is_not_worse_than_paper_by_the_bound():
+    for privacy in GUARANTEES:
+        assert make_plan(problem(privacy=privacy), "auto").bound <= make_plan(problem(privacy=privacy), "paper").bound
+
+
+def test_the_papers_plan_is_known_not_to_learn_privately():
+    plan = make_plan(problem(privacy=sv.PureDP(1.0)), "paper")
+    assert plan.vacuous
+    assert "never learning" in str(plan)
+
+
+def test_a_radius_that_does_not_fit_is_cut():
+    inside = problem(horizon=100, domain=sv.domains.Simplex(10), play="inside")
+    plan = make_plan(inside, "paper")
+    assert plan.radius == sv.domains.Simplex(10).inner_radius / 2
+    assert any("does not fit" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("radius", 0.05), ("batch_size", 77), ("step", 1e-3), ("delay", 1), ("padding", True), ("mechanism", "tree")],
+)
+@pytest.mark.parametrize("name", ["auto", "paper"])
+def test_single_choices_override_the_plan(name, choice, value):
+    options = {"exploration": "sphere", "mechanism": "tree", choice: value}
+    assert getattr(make_plan(problem(privacy=sv.PureDP(1.0)), name, **options), choice) == value
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("radius", -1), ("radius", float("nan")), ("batch_size", 0), ("batch_size", 10**7), ("step", 0), ("delay", -1)],
+)
+def test_bad_choices_are_refused(choice, value):
+    with pytest.raises(ValueError, match=f"{choice} must be"):
+        make_plan(problem(), "paper", **{choice: value})
+
+
+def test_unknown_choices_are_refused():
+    with pytest.raises(TypeError, match="unknown choice zeta; known are exploration, mechanism"):
+        make_plan(problem(), "paper", zeta=1.0)
+    with pytest.raises(ValueError, match="plan must be one of 'auto', 'worst-case', 'paper', got 'best'"):
+        make_plan(problem(), "best")
+
+
+@pytest.mark.parametrize(
+    ("losses", "plan", "choices", "words"),
+    [
+        ("convex", "auto", {"exploration": "sphere", "rate": 0.1}, "rate does not apply to exploration 'sphere'"),
+        ("convex", "auto", {"exploration": "sphere", "directions": 2}, "a choice of exploration='frames'"),
+        ("convex", "auto", {"exploration": "frames", "padding": True}, "padding does not apply"),
+        (
+            "convex",
+            "auto",
+            {"exploration": "sphere", "mechanism": "fresh", "padding": True},
+            "option of mechanism tree",
+        ),
+        ("convex", "auto", {"exploration": "frames", "mechanism": "tree"}, "these do: probe-sums"),
+        ("linear", "auto", {"radius": 0.3}, "radius does not apply to exploration 'designs'"),
+        ("linear", "auto", {"position": "rounded"}, "position does not apply to exploration 'designs'"),
+        ("linear", "auto", {"batch_size": 50}, "batch_size does not apply to exploration 'designs'"),
+        ("convex", "paper", {"exploration": "frames"}, "plan='paper' explores by sphere"),
+        ("convex", "paper", {"directions": 2}, "directions does not apply to plan='paper', which has"),
+        ("convex", "paper", {"mechanism": "probe-sums"}, "does not fit exploration 'sphere'"),
+    ],
+)
+def test_a_choice_that_does_not_apply_is_refused_with_those_that_do(losses, plan, choices, words):
+    with pytest.raises(ValueError, match=words):
+        make_plan(problem(privacy=sv.PureDP(1.0), losses=losses), plan, **choices)
+
+
+def test_a_plan_holds_the_options_of_its_own_kind_and_reads_them_out():
+    plan = make_plan(problem(privacy=sv.PureDP(1.0)), exploration="frames", radius=0.05)
+    assert plan.options.radius == plan.radius == 0.05
+    with pytest.raises(AttributeError, match="a plan that explores by frames has no 'rate'"):
+        plan.rate  # noqa: B018
+
+
+@pytest.mark.parametrize("losses", ["convex", "linear"])
+@pytest.mark.parametrize("name", ["auto", "paper"])
+def test_a_plan_comes_back_from_plain_data(name, losses):
+    plan = make_plan(problem(privacy=sv.PureDP(1.0), losses=losses), name)
+    assert Plan.from_dict(json.loads(json.dumps(plan.to_dict()))) == plan
+
+
+class TestPlansOfAnotherProblem:
+    """A ready plan carries its noise with it: one that was made for less privacy must be refused."""
+
+    def build(self, plan, privacy):
+        return sv.PrivateBandit(BALL, horizon=10**6, loss_range=(0.0, 2.0), privacy=privacy, plan=plan, play="around")
+
+    def test_without_noise(self):
+        with pytest.raises(ValueError, match="made for another problem"):
+            self.build(make_plan(problem(), "auto"), sv.PureDP(1.0))
+
+    def test_with_less_noise(self):
+        with pytest.raises(ValueError, match="made for another problem"):
+            self.build(make_plan(problem(privacy=sv.PureDP(1.01)), "auto"), sv.PureDP(1.0))
+
+    def test_with_noise_of_another_family(self):
+        plan = make_plan(problem(privacy=sv.ApproxDP(1.0, 1e-6)), "auto", mechanism="tree")
+        with pytest.raises(ValueError, match="made for another problem"):
+            self.build(plan, sv.PureDP(1.0))
+
+    def test_with_more_rounds_than_its_noise_allows(self):
+        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto", mechanism="tree")
+        with pytest.raises(ValueError, match="made for another problem"):
+            assemble(problem(privacy=sv.PureDP(1.0)), dataclasses.replace(plan, batch_size=1), sv.SimulatedNoise(0))
+
+    def test_for_another_horizon(self):
+        with pytest.raises(ValueError, match=r"plan.horizon is 1000, but horizon is 1000000"):
+            self.build(make_plan(problem(horizon=1000), "auto"), sv.NoPrivacy())
+
+    def test_its_own_is_accepted(self):
+        plan = make_plan(problem(privacy=sv.PureDP(1.0)), "auto")
+        assert self.build(plan, sv.PureDP(1.0)).plan is plan
+
+
+@pytest.mark.parametrize("privacy", GUARANTEES, ids=str)
+def test_the_bound_holds_in_simulation(privacy):
+    """Not a proof, but a bound that is broken by one run is no bound."""
+    horizon = 20_000
+    optimizer = sv.PrivateBandit(
+        sv.domains.Ball(3),
+        horizon=horizon,
+        loss_range=(0.0, 2.0),
+        privacy=privacy,
+        lipschitz=1.0,
+        play="around",
+        seed=1,
+        noise=sv.SimulatedNoise(1),
+    )
+    rng = np.random.default_rng(0)
+    goal = np.array([0.5, 0.0, 0.0])
+    regret = 0.0
+    while optimizer.remaining:
+        actions = optimizer.ask_round()
+        losses = np.linalg.norm(actions.x - goal, axis=1)
+        regret += losses.sum()
+        optimizer.tell(actions.ids, losses + 0.0 * rng.standard_normal(len(actions)))
+    assert regret <= optimizer.plan.bound

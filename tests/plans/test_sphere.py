@@ -1,0 +1,145 @@
+"""Uniform directions in the affine hull, and the one-point estimate."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import sottovoce as sv
+from sottovoce.plans.explorer import Weighted
+from sottovoce.plans.sphere import Sphere, Spheres
+from sottovoce.plans.stage import Stage
+
+DOMAINS = [
+    sv.domains.Ball(4),
+    sv.domains.Simplex(5),
+    sv.domains.Hypersimplex(6, 2),
+    sv.domains.Box(-1.0, 1.0, dimension=3),
+]
+SAMPLES = 200_000
+UNIT = 2.0**-30  # of quantised directions
+
+
+@pytest.fixture(params=DOMAINS, ids=repr)
+def domain(request):
+    return request.param
+
+
+def test_directions_are_unit_vectors_of_the_hull(domain):
+    directions = Sphere(domain, 0.01).directions(np.random.default_rng(0), 500)
+    assert np.allclose(np.linalg.norm(directions, axis=1), 1.0)
+    assert np.allclose(domain.tangent(directions), directions)
+
+
+def test_directions_are_uniform(domain):
+    """E u = 0 and E u u^T = P/d, P the projection on the direction space. Entries within 6 standard errors."""
+    directions = Sphere(domain, 0.01).directions(np.random.default_rng(1), SAMPLES)
+    assert np.abs(directions.mean(axis=0)).max() < 6 / np.sqrt(SAMPLES)
+    projection = domain.tangent(np.eye(domain.dimension))
+    covariance = directions.T @ directions / SAMPLES
+    assert np.abs(covariance - projection / domain.affine_dimension).max() < 6 / np.sqrt(SAMPLES)
+
+
+def spheres_on(stage, radius, size, play="inside", middle=0.0):
+    return Spheres(stage, radius, size, lambda u: np.rint(u / UNIT).astype(np.int64), UNIT, play, middle)
+
+
+def _estimate(domain, loss, point, radius, samples=SAMPLES):
+    """Mean of the one-point estimate and its standard error, on directions paired with their opposites."""
+    sphere = Sphere(domain, radius, play="around")
+    half = sphere.directions(np.random.default_rng(2), samples // 2)
+    directions = np.concatenate([half, -half])
+    terms = sphere.scale * loss(sphere.actions(point, directions))[:, None] * directions
+    paired = (terms[: samples // 2] + terms[samples // 2 :]) / 2
+    return paired.mean(axis=0), paired.std(axis=0) / np.sqrt(len(paired))
+
+
+def test_estimate_is_unbiased_for_linear_losses(domain):
+    """The gradient of a smoothed linear loss is its own, along the hull. Within 6 standard errors: 1e-8 each."""
+    cost = np.linspace(-1.0, 2.0, domain.dimension)
+    mean, error = _estimate(domain, lambda x: x @ cost, domain.center, 0.1)
+    assert (np.abs(mean - domain.tangent(cost)) <= 6 * error + 1e-12).all()
+    assert error.max() < 0.03
+
+
+def test_estimate_is_unbiased_for_quadratic_losses(domain):
+    """Smoothing 1/2 x'Ax adds a constant, so the gradient stays Ax, along the hull."""
+    n = domain.dimension
+    rng = np.random.default_rng(3)
+    root = rng.standard_normal((n, n))
+    matrix = root @ root.T
+    point = 0.5 * domain.center + 0.5 * domain.extreme_point(np.arange(n, dtype=float))
+    mean, error = _estimate(domain, lambda x: np.einsum("ij,jk,ik->i", x, matrix, x) / 2, point, 0.1)
+    assert (np.abs(mean - domain.tangent(matrix @ point)) <= 6 * error + 1e-12).all()
+
+
+def test_estimate_with_the_ambient_dimension_would_be_biased():
+    """On a flat set, d is the hull's dimension: n in its place is caught by the test above."""
+    domain = sv.domains.Simplex(3)
+    cost = np.array([0.0, 1.0, 5.0])
+    mean, error = _estimate(domain, lambda x: x @ cost, domain.center, 0.1)
+    wrong = mean * domain.dimension / domain.affine_dimension
+    assert (np.abs(wrong - domain.tangent(cost)) > 6 * error).any()
+
+
+@given(st.integers(0, len(DOMAINS) - 1), st.integers(0, 2**32 - 1), st.floats(0.01, 1.0))
+@settings(max_examples=100, deadline=None)
+def test_inside_play_never_leaves_the_set(index, seed, share):
+    domain = DOMAINS[index]
+    rng = np.random.default_rng(seed)
+    sphere = Sphere(domain, share * domain.inner_radius)
+    point = domain.extreme_point(rng.standard_normal(domain.dimension))  # the worst: a vertex
+    for action in sphere.actions(point, sphere.directions(rng, 20)):
+        assert domain.contains(action, tolerance=1e-9)
+
+
+def test_around_play_is_the_papers():
+    domain = sv.domains.Ball(3)
+    sphere = Sphere(domain, 0.5, play="around")
+    directions = sphere.directions(np.random.default_rng(0), 10)
+    point = np.array([1.0, 0.0, 0.0])
+    assert np.allclose(sphere.actions(point, directions), point + 0.5 * directions)
+
+
+def test_a_sphere_that_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="radius must be at most the domain's inner radius"):
+        Sphere(sv.domains.Simplex(4), 0.9)
+
+
+class TestSpheres:
+    """Rounds of independent directions, summed into one integer for each coordinate."""
+
+    @pytest.mark.parametrize("blocks", [(12,), (5, 4, 3)], ids=str)
+    def test_a_rounds_estimate_is_the_sum_of_its_events_estimates(self, domain, blocks):
+        """(d/radius) sum of (f - middle) u, worked out again from the actions."""
+        rounds = spheres_on(Stage(domain), 0.05, 12, middle=0.3)
+        coins = np.random.default_rng(4)
+        exploration = rounds.begin(domain.center, 0, 12, coins)
+        draws = [exploration.draw(coins, sum(blocks[:place]), size) for place, size in enumerate(blocks)]
+        assert all(isinstance(draw.weights, Weighted) and draw.wants_loss is None for draw in draws)
+        losses = coins.integers(0, 1000, size=12)
+        parts = np.split(losses, np.cumsum(blocks)[:-1])
+        sums = sum(draw.weights.sum(part) for draw, part in zip(draws, parts, strict=True))
+        estimate = exploration.estimate(sums, sum(draw.weights.total() for draw in draws))
+        directions = (np.concatenate([draw.actions for draw in draws]) - domain.center) / 0.05
+        expected = domain.affine_dimension / 0.05 * (losses - 0.3) @ directions
+        np.testing.assert_allclose(estimate, expected, rtol=1e-6, atol=1e-3)
+
+    def test_all_rounds_have_the_same_size(self):
+        rounds = spheres_on(Stage(sv.domains.Ball(3)), 0.1, 8)
+        assert [rounds.round_size(passed) for passed in (0, 8, 800)] == [8, 8, 8]
+
+    @pytest.mark.parametrize("integral", [False, True])
+    def test_unbiased_in_rounded_position_and_with_vertices(self, integral):
+        """Directions live in the working set, losses on the set that is played. Within 6 standard errors: 1e-8 each."""
+        domain, cost = sv.domains.Hypersimplex(5, 2), np.linspace(-1.0, 2.0, 5)
+        stage = Stage(domain, sv.domains.Rounded(domain), integral)
+        size = 20_000 if integral else 100_000
+        rounds = spheres_on(stage, 0.9 * stage.working.inner_radius, size, middle=1.0)
+        coins = np.random.default_rng(5)
+        draw = rounds.begin(stage.working.center, 0, size, coins).draw(coins, 0, size)
+        assert not integral or set(np.unique(draw.actions)) == {0.0, 1.0}
+        directions = draw.weights.rows * UNIT
+        terms = rounds.sphere.scale * (draw.actions @ cost - 1.0)[:, None] * directions
+        error = terms.std(axis=0) / np.sqrt(size)
+        assert (np.abs(terms.mean(axis=0) - stage.rounded.design.factor.T @ cost) <= 6 * error).all()

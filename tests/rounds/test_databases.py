@@ -1,0 +1,406 @@
+"""What a database has to do for a store: files of their owner, erasure, forks, servers that go, a third kind."""
+
+import os
+import signal
+import sqlite3
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sottovoce.errors import ForkRefused, StorageError
+from sottovoce.rounds.round import Shape
+from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.rounds.stores.sql import database
+from sottovoce.rounds.stores.sql.database import KINDS, open_database
+from sottovoce.rounds.stores.sql.errors import Deadlock
+from sottovoce.rounds.stores.sql.sqlite import SqliteFile
+
+from .policies import BareBook, Sums
+from .test_together import Account
+from .tools import HORIZON, SOAK, STREAMS, ask, close, loss_of, open_book, opened, path_of, rows, tell
+
+
+class ToyFile(SqliteFile):
+    """A third kind of database: a file, and a line in `KINDS`."""
+
+
+def test_a_third_kind_of_database_is_a_class_and_a_line(shelf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "toy", f"{__name__}:ToyFile")
+    monkeypatch.setattr(database, "import_module", lambda name: __import__("sys").modules[name])
+    with opened(f"toy:///{shelf}/toys.db") as (book,):
+        tell(book, ask(book, 40))
+        assert isinstance(book.store._base, ToyFile)
+        assert book.store.closed()[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("mysql://root:secret@host/x", "one of kind 'mysql', which is not supported"),
+        ("sqlite3:///x.db", "one of kind 'sqlite3'"),
+        ("user:secret@host", "a text without '://'"),
+        ("prices.db", "'prices.db'"),
+        (7, "something of type int"),
+    ],
+)
+def test_any_other_kind_is_refused_at_the_door(url: Any, words: str) -> None:
+    with pytest.raises(ValueError, match="url must be like") as refused:
+        open_database(url)
+    assert words in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "sqlite:///x.db?mode=memory"])
+def test_a_database_in_memory_is_refused(url: str) -> None:
+    with pytest.raises(ValueError, match="does not survive"):
+        open_database(url)
+
+
+def test_files_are_readable_by_their_owner_alone(sqlite_url: str) -> None:
+    before = os.umask(0)
+    try:
+        with opened(sqlite_url) as (book,):
+            ask(book, 3)
+            found = {one.name: stat.S_IMODE(one.stat().st_mode) for one in Path(path_of(sqlite_url)).parent.iterdir()}
+    finally:
+        os.umask(before)
+    assert found == dict.fromkeys((f"study.db{end}" for end in ("", "-wal", "-shm", "-turns")), 0o600)
+
+
+# ---------------------------------------------------------------------- erasure
+
+
+def traces(url: str, ids: list[int], book: BareBook) -> int:
+    """Count losses that stand anywhere in the files, by their bytes."""
+    held = b"\0".join(path.read_bytes() for end in ("", "-wal") if (path := Path(path_of(url) + end)).exists())
+    packed = book.store._slots.packed(np.array([book.policy.grid.quantiser()(loss_of(one)) for one in ids]))
+    return sum(packed[4 * i : 4 * i + 16] in held for i in range(len(ids) - 4))
+
+
+def test_losses_are_gone_from_the_file_and_its_log_after_the_release(sqlite_url: str) -> None:
+    with opened(sqlite_url, size=300, horizon=None) as (book,):
+        book.policy.unwanted = 0
+        ids = ask(book, 300)
+        tell(book, ids[:-1])
+        assert traces(sqlite_url, ids[:-1], book) > 250
+        tell(book, ids[-1:])
+        assert book.store.closed()[0] == 1
+        assert book.store.erase() == 0
+        assert traces(sqlite_url, ids, book) == 0
+
+
+def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: str) -> None:
+    """A book that ends with a release has nothing to write with which it could be said otherwise."""
+    with opened(sqlite_url, 2) as (book, other):
+        tell(book, ask(book, 30))
+        assert [book.store.erase(), other.store.erase()] == [0, 0]
+        other.store.check()
+        assert other.store._seen.erased == 1
+
+
+def test_what_a_reader_keeps_in_the_log_is_erased_later(sqlite_url: str) -> None:
+    with opened(sqlite_url, size=300, horizon=None) as (book,):
+        book.policy.unwanted = 0
+        ids = ask(book, 300)
+        reader = sqlite3.connect(path_of(sqlite_url))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM sottovoce_cells").fetchall()
+        tell(book, ids)
+        assert book.store.erase() == 1
+        reader.close()
+        assert book.store.erase() == 0
+        assert traces(sqlite_url, ids, book) == 0
+    with opened(sqlite_url) as (again,):
+        assert again.store._seen.erased == 1
+
+
+# ---------------------------------------------------------------------- threads, forks, kills
+
+
+def test_threads_share_a_book(url: str) -> None:
+    with opened(url, horizon=None) as (book,):
+        account, problems = Account(), list[BaseException]()
+
+        def work(stream: int) -> None:
+            try:
+                for turn in range(12):
+                    ids = ask(book, 7, stream % STREAMS)
+                    account.hand_out(ids)
+                    if turn % 2:
+                        tell(book, ids)
+                    else:
+                        for one in ids:
+                            book.tell_one(one, loss_of(one))
+                    account.told |= set(ids)
+            except BaseException as problem:
+                problems.append(problem)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not problems
+        account.check(book)
+
+
+def in_child(work: Callable[[], object]) -> int:
+    """Do something in a forked child; return how it ended: 0, or 7 if it was refused."""
+    child = os.fork()
+    if not child:
+        try:
+            work()
+            os._exit(0)
+        except ForkRefused:
+            os._exit(7)
+        except BaseException:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_a_forked_child_is_refused_and_its_parent_goes_on(url: str) -> None:
+    with opened(url) as (book,):
+        ids = ask(book, 5)
+        calls = (lambda: book.ask_block(3), lambda: tell(book, ids), lambda: book.store.look(np.array(ids)))
+        for call in calls:
+            assert in_child(call) == 7
+        refused = 7 if url.startswith("sqlite") else 0  # SQLite's locks do not survive a fork: not even a fresh one
+        assert in_child(lambda: close(open_book(url))) == refused
+        assert in_child(lambda: close(book)) == 0
+        tell(book, ids)
+        assert rows(url, "SELECT sum(closed) FROM sottovoce_cells")[0][0] == len(ids)
+    assert in_child(lambda: ask(open_book(url), 3)) == 0
+
+
+def killed(url: str, after: int, report: Any) -> None:
+    """Work as a process that is killed before, or after, one of its statements; say what is done as it is done."""
+    book, left = open_book(url, size=10, horizon=None), [after]
+    base = book.store._base
+
+    def counted(name: str) -> None:
+        plain = getattr(base, name)
+
+        def count(*arguments: Any) -> Any:
+            left[0] -= 1
+            if left[0] == -1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            found = plain(*arguments)
+            left[0] -= 1
+            if left[0] == -1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return found
+
+        setattr(base, name, count)
+
+    for name in ("_execute", "_commit", "batch", "erase"):
+        counted(name)
+    for turn in range(3):
+        handed = ask(book, 13, turn % 2)
+        report("handed", handed)
+        report("telling", handed)
+        tell(book, handed[:-1])
+        book.tell_one(handed[-1], loss_of(handed[-1]))
+        report("told", handed)
+    close(book)
+    report("done", [])
+
+
+def test_a_process_that_is_killed_at_any_statement_loses_nothing(url: str) -> None:
+    close(open_book(url, size=10, horizon=None))
+    account, after, done = Account(), 0, False
+    while not done:
+        read, write = os.pipe()
+        child = os.fork()
+        if not child:
+            os.close(read)
+            with os.fdopen(write, "w", buffering=1) as pipe:
+                killed(url, after, lambda kind, ids: print(kind, *ids, file=pipe))
+            os._exit(0)
+        os.close(write)
+        with os.fdopen(read) as pipe:
+            said = [line.split() for line in pipe.read().splitlines()]
+        os.waitpid(child, 0)
+        for kind, *ids in said:
+            if kind == "handed":
+                account.hand_out([int(one) for one in ids])
+            elif kind == "told":
+                account.told |= {int(one) for one in ids}
+        done = ["done"] in said
+        after += 1 if SOAK else 47
+        with opened(url, size=10, horizon=None) as (book,):
+            account.settle(book)
+            account.check(book)
+            left = book.store.waiting(None)  # nobody has them any more
+            book.forget(left)
+            account.gone |= set(left.tolist())
+    assert done
+
+
+# ---------------------------------------------------------------------- servers
+
+
+def sessions_ended(url: str) -> None:
+    """End all sessions of a server but one's own, as an administrator would."""
+    others = "pid <> pg_backend_pid() AND datname IS NOT NULL"
+    rows(url, f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {others}")
+
+
+def test_a_session_that_the_server_has_ended_is_begun_anew(postgres_url: str) -> None:
+    with opened(postgres_url) as (book,):
+        ids = ask(book, 5)
+        sessions_ended(postgres_url)
+        book.tell_one(ids[0], 0.5)
+        sessions_ended(postgres_url)
+        tell(book, ids[1:])
+        sessions_ended(postgres_url)
+        ask(book, 5)
+        assert rows(postgres_url, "SELECT sum(closed) FROM sottovoce_cells")[0][0] == len(ids)
+
+
+def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres_url: str) -> None:
+    with opened(postgres_url) as (book,):
+        base = book.store._base
+
+        def work() -> None:
+            base.run("UPDATE sottovoce_books SET clock = 7")
+            sessions_ended(postgres_url)
+            base.run("SELECT 1")
+
+        with pytest.raises(StorageError):
+            base.transaction(work)
+        assert rows(postgres_url, "SELECT clock FROM sottovoce_books") == [(0,)]
+        assert len(ask(book, 5)) == 5
+
+
+def test_transactions_that_wait_in_a_circle_are_carried_out_again(postgres_url: str) -> None:
+    with opened(postgres_url, 2) as (one, other):
+        first, second = (ask(one, 3, stream)[0] >> 8 & 2**28 - 1 for stream in (0, 1))
+        meet, turns = threading.Barrier(2), list[int]()
+
+        def lock(book: BareBook, cells: tuple[int, int]) -> None:
+            base = book.store._base
+
+            def work() -> None:
+                turns.append(1)
+                base.run("SELECT 1 FROM sottovoce_cells WHERE cell = ? FOR UPDATE", cells[0])
+                if len(turns) <= 2:
+                    meet.wait()
+                base.run("SELECT 1 FROM sottovoce_cells WHERE cell = ? FOR UPDATE", cells[1])
+
+            base.transaction(work)
+
+        threads = [
+            threading.Thread(target=lock, args=(book, cells))
+            for book, cells in ((one, (first, second)), (other, (second, first)))
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(turns) >= 3  # whoever goes again may be quicker than the one that waited
+
+
+def test_a_deadlock_that_comes_again_and_again_is_an_error_in_the_end(url: str) -> None:
+    with opened(url) as (book,):
+        tries = []
+
+        def work() -> None:
+            tries.append(1)
+            raise Deadlock("again")
+
+        with pytest.raises(Deadlock):
+            book.store._base.transaction(work)
+        assert len(tries) == 5
+
+
+def test_no_error_carries_what_a_driver_says(url: str) -> None:
+    """A driver's error may quote a row, and so a loss."""
+    with opened(url) as (book,):
+        ids = ask(book, 5)
+        base = book.store._base
+        with pytest.raises(database.Conflict) as refused:
+            base.transaction(lambda: base.run("UPDATE sottovoce_cells SET closed = 1000"))
+        assert (refused.value.__context__, refused.value.__cause__) == (None, None)
+        tell(book, ids)
+
+
+# ---------------------------------------------------------------------- foreign things
+
+TRIGGER = "CREATE TRIGGER keeper AFTER UPDATE ON {} BEGIN SELECT 1; END"
+ON_A_SERVER = {
+    "trigger": (
+        "CREATE FUNCTION keep() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
+        "CREATE TRIGGER keeper AFTER INSERT ON {} FOR EACH ROW EXECUTE FUNCTION keep()",
+    ),
+    "rule": (
+        "CREATE TABLE kept (one int)",
+        "CREATE RULE keeper AS ON INSERT TO {} DO ALSO INSERT INTO kept VALUES (1)",
+    ),
+}
+
+
+@pytest.mark.parametrize("table", ["sottovoce_cells", "SOTTOVOCE_BOOKS"])
+def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: str, sqlite_url: str) -> None:
+    with opened(sqlite_url) as (book,):
+        ids = ask(book, 5)
+        rows(sqlite_url, TRIGGER.format(table))
+        for call in (lambda: tell(book, ids), lambda: close(open_book(sqlite_url, "another"))):
+            with pytest.raises(StorageError, match="a trigger of somebody else's at 'keeper', which could keep losses"):
+                call()
+        rows(sqlite_url, "DROP TRIGGER keeper")
+        tell(book, ids)
+
+
+@pytest.mark.parametrize("kind", ON_A_SERVER)
+def test_a_servers_trigger_or_rule_is_refused(kind: str, postgres_url: str) -> None:
+    close(open_book(postgres_url))
+    for statement in ON_A_SERVER[kind]:
+        rows(postgres_url, statement.format("sottovoce_cells"))
+    with pytest.raises(StorageError, match=f"holds a {kind} of somebody else's at 'sottovoce_cells'"):
+        open_book(postgres_url)
+
+
+@pytest.mark.parametrize(
+    "what", ["VIEW sottovoce_cells AS SELECT 1 AS x", "VIRTUAL TABLE sottovoce_cells USING fts5(x)"]
+)
+def test_something_else_in_place_of_a_table_is_refused(what: str, sqlite_url: str) -> None:
+    rows(sqlite_url, f"CREATE {what}")
+    with pytest.raises(StorageError, match="of somebody else's at 'sottovoce_cells'"):
+        open_book(sqlite_url)
+
+
+# ---------------------------------------------------------------------- what rounds and leases say
+
+
+def test_positions_are_those_of_memory(url: str) -> None:
+    """A round counts the events of its stream before it, a lease those that were leased, and both stores the same."""
+
+    def story(book: BareBook) -> list[Any]:
+        begun = []
+        begin = book.policy.begin
+        book.policy.begin = lambda *facts: begun.append(facts) or begin(*facts)
+        for size, stream in ((50, 0), (7, 1), (40, 0), (35, 1)):
+            tell(book, ask(book, size, stream))
+        book.ask_one(0)
+        leases = [
+            (lease.round.stream, lease.round.number, lease.before + lease.at) for lease in book.store.leases.values()
+        ]
+        found = [(one.round.stream, one.round.number, one.round.position) for one in book.store.open_rounds()]
+        released = [(one.round.number, one.round.position) for one in book.store.releases(0, 0)]
+        return [begun, leases, found, released, book.asked, book.store.closed().get(0), book.store.tallied()]
+
+    with opened(url) as (book,):
+        assert story(book) == story(BareBook(MemoryStore(Shape()), Sums(), horizon=HORIZON))
+
+
+def test_settings_hold_for_all_processes_and_streams_have_their_names_once(url: str) -> None:
+    with opened(url, 2) as (one, other):
+        one.store.set_patience(70, 24 * 3600)
+        other.store.check()
+        assert other.store.settings() == (70, 86400.0)
+        assert [one.store.stream("new"), other.store.stream("new"), one.store.stream("0")] == [STREAMS, STREAMS, 0]

@@ -1,0 +1,195 @@
+"""Every call, cut short at every line: no sums meet noise twice, nothing is stuck, no loss is lost or half told.
+
+By default the lines of the book are tried in every call, where each is executed first or last, and those of what draws,
+noises and learns once for every subject. With SOTTOVOCE_SOAK=1 every single line of every call of every subject, both
+kinds of exception, and real signals.
+"""
+
+import os
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import sottovoce as sv
+
+from .interrupting import Call, Cut, NoNoise, Run, Scene
+
+SOAK = os.environ.get("SOTTOVOCE_SOAK", "") not in ("", "0")
+SIMPLEX, BALL, SLATE = sv.domains.Simplex(3), sv.domains.Ball(2), sv.domains.Hypersimplex(4, 2)
+WORST = {"plan": "worst-case"}
+PLAY = {"losses": "linear", "integral": True}
+LINEAR = {**PLAY, **WORST, "rate": 0.5, "probe_events": 2}
+PEOPLE = sv.Segments(["phone", "desktop", "tablet"], limit=5)
+
+
+def in_memory(domain: Any, **options: Any) -> Callable[[int | None], Run]:
+    """Return what makes a run, with some patience, of an optimizer in memory."""
+    settings = {"horizon": 48, "privacy": sv.PureDP(1.0), "loss_range": (0.0, 1.0), "seed": 3, **options}
+    return lambda patience: Run(sv.PrivateBandit(domain, noise=NoNoise(), patience=patience, **settings))
+
+
+SUBJECTS = {
+    "frames": in_memory(SIMPLEX, exploration="frames", batch_size=5),
+    "posterior": in_memory(SLATE, **PLAY, probes=2, least_events=2),
+    "posterior, convex": in_memory(BALL, probes=2, least_events=2),
+    "segments": in_memory(SLATE, losses="linear", probes=2, least_events=2, segments=PEOPLE, horizon=120),
+    "segments, doubling": in_memory(SLATE, losses="linear", probes=2, least_events=2, segments=PEOPLE, horizon=None),
+    "designs": in_memory(SLATE, **LINEAR),
+    "reuse": in_memory(SLATE, **LINEAR, reuse=True),
+    "tree": in_memory(SIMPLEX, mechanism="tree", batch_size=4, step=0.05),
+    "paper": in_memory(BALL, plan="paper", batch_size=4),
+    "honaker": in_memory(SIMPLEX, mechanism="honaker", batch_size=4),
+    "toeplitz": in_memory(SIMPLEX, mechanism="toeplitz", privacy=sv.ZCDP(0.5), batch_size=4),
+    "fresh": in_memory(SIMPLEX, mechanism="fresh", batch_size=4),
+    "none": in_memory(SIMPLEX, privacy=sv.NoPrivacy(), batch_size=4, **WORST),
+    "local": in_memory(SIMPLEX, privacy=sv.LocalDP(1.0), batch_size=4, **WORST),
+    "doubling": in_memory(SIMPLEX, horizon=None, batch_size=7, exploration="frames"),  # each cut plans again
+}
+PLANNING = ("accounting.py", "calibration.py", "gaussian.py", "grid.py", "guarantees.py", "table.py")
+MANY = 50  # times that one line is tried in one call: a plan goes through some of its lines thousands of times
+BOOKS = ("bandit", "rounds", "stores")
+
+
+def half_told(size: int) -> Callable[[Run], None]:
+    """Ask, and leave every other loss outstanding."""
+
+    def prepare(run: Run) -> None:
+        run.ask(size)
+        run.tell(run.waiting()[1::2])
+
+    return prepare
+
+
+def all_but_one(run: Run) -> None:
+    run.ask(9)
+    run.tell(run.waiting()[1:])
+
+
+def a_newcomer(run: Run) -> None:
+    run.people = [*run.people, "tv"]
+
+
+CALLS = {
+    "ask": Call("ask", lambda run: run.ask()),
+    "ask within a round": Call("ask", lambda run: run.ask(), lambda run: run.ask(2)),
+    "ask a block": Call("ask", lambda run: run.ask(11), lambda run: run.ask(2)),
+    "ask the rest of a round": Call("ask", Run.ask_round, lambda run: run.ask(1)),
+    "tell one": Call("tell", lambda run: run.tell(run.open[0]), lambda run: run.ask(8)),
+    "tell the last": Call("tell", lambda run: run.tell(run.open[0]), all_but_one),
+    "tell a block": Call("tell", lambda run: run.tell(run.open), lambda run: run.ask(13)),
+    "forget": Call("forget", lambda run: run.forget(run.open), half_told(13)),
+    "run out of patience": Call("ask", lambda run: run.ask(), lambda run: run.ask(8), patience=0),
+    "run out of patience, in a block": Call("ask", lambda run: run.ask(5), half_told(13), patience=0),
+    "recommend": Call("look", Run.look, half_told(13)),
+}
+STATE = {"state": Call("look", lambda run: run.optimizer.state(), half_told(13))}
+ALL_CALLS = {**CALLS, **STATE, "ask for a newcomer": Call("ask", lambda run: run.ask(8), a_newcomer)}
+
+
+def scene(name: str, what: str) -> Scene:
+    """A run in which a round or two is over; where the horizon is unknown, the first epoch is almost over."""
+    call = ALL_CALLS[what]
+    run = SUBJECTS[name](call.patience)
+    if run.remaining is None:
+        run.ask(248)
+        run.tell(run.waiting())
+    for _ in range(3 if run.people else 1):
+        run.ask_round()
+        run.tell(run.waiting())
+    return Scene(run, call)
+
+
+def places(lines: list[Any], seen: set[Any]) -> list[int]:
+    """Where to cut: at every line (soak), or where each is executed first or last, unless it was seen before."""
+    if SOAK:
+        counts, chosen = Counter[Any](), list[int]()
+        for number, line in enumerate(lines, start=1):
+            counts[line] += 1
+            chosen += [number] * (counts[line] <= MANY)
+        return chosen
+    first, last = dict[Any, int](), dict[Any, int]()
+    for number, line in enumerate(lines, start=1):
+        first.setdefault(line, number)
+        last[line] = number
+    fresh = [line for line in first if line not in seen]
+    seen.update(fresh)
+    return sorted((first if index % 2 else last)[line] for index, line in enumerate(fresh))
+
+
+def in_the_book(line: tuple[str, int]) -> bool:
+    folder, file = os.path.split(line[0])
+    return os.path.basename(folder) in BOOKS or file == "optimizer.py"
+
+
+def releases(line: tuple[str, int]) -> bool:
+    """Whether a line is of what draws, noises, estimates or learns; sets and plans keep nothing of a run."""
+    folder, file = os.path.split(line[0])
+    rooms = ("bandit", "oco", "exploration", "posterior", "segmented", "privacy", "mechanisms", "_toeplitz_factors")
+    return os.path.basename(folder) in rooms and file not in PLANNING
+
+
+@pytest.mark.parametrize("what", CALLS | STATE)
+def test_a_call_may_be_cut_short_at_any_line_of_the_book(what: str) -> None:
+    assert cut_in_the_book("frames", what, set()) > 15
+
+
+def test_so_it_may_with_segments() -> None:
+    """A line that calls share is tried in one of them: segments take their time."""
+    tried = set[Any]()
+    assert sum(cut_in_the_book("segments", what, tried) for what in ALL_CALLS) > 300
+
+
+def cut_in_the_book(name: str, what: str, tried: set[Any]) -> int:
+    one = scene(name, what)
+    if not SOAK:
+        tried |= {line for line in one.lines if not in_the_book(line)}
+    cut = places(one.lines, tried)
+    for number in cut:
+        assert one.cut_short(number, Cut if number % 2 else KeyboardInterrupt)
+    return len(cut)
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_every_exploration_and_mechanism_may_be_cut_short_at_any_line(name: str) -> None:
+    """The book is tried above; here are what draws, noises, estimates and learns."""
+    seen, tried = set[Any](), 0
+    for what in CALLS if SOAK else ("tell a block", "ask a block"):
+        one = scene(name, what)
+        seen |= {line for line in one.lines if not releases(line)}
+        for number in places(one.lines, seen):
+            for error in (Cut, KeyboardInterrupt) if SOAK else ((Cut, KeyboardInterrupt)[number % 2],):
+                assert one.cut_short(number, error)
+            tried += 1
+    assert tried > 30
+
+
+@pytest.mark.parametrize("name", ["frames", "tree", "reuse", "segments"])
+@pytest.mark.parametrize("what", ["tell a block", "forget", "run out of patience, in a block"])
+def test_what_repairs_may_be_cut_short_too(name: str, what: str) -> None:
+    one = scene(name, what)
+    rng = random.Random(f"{name} {what}")
+    for _ in range(600 if SOAK else 8):
+        first, second = (rng.randint(1, len(one.lines)) for _ in range(2))
+        one.cut_short(first, Cut, again=second)
+
+
+@pytest.mark.parametrize("name", ["frames", "segments", "tree", "honaker", "toeplitz", "fresh"])
+def test_a_round_that_was_cut_short_after_its_noise_was_drawn_keeps_that_noise(name: str) -> None:
+    """The fault that was measured as epsilon 1.55 for a claim of 1: the second attempt drew again."""
+    one = scene(name, "tell the last")
+    drawn = [number for number, (file, _) in enumerate(one.lines, start=1) if "privacy" in file]
+    for number in range(drawn[-1] + 1, min(drawn[-1] + 12, len(one.lines) + 1)):
+        assert one.cut_short(number, KeyboardInterrupt)
+
+
+@pytest.mark.skipif(not SOAK, reason="real signals at random moments: with SOTTOVOCE_SOAK=1")
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_real_signals_at_random_moments(name: str) -> None:
+    rng, cut = random.Random(name), 0
+    for what in CALLS:
+        one = scene(name, what)
+        cut += sum(one.cut_short(rng.uniform(1e-6, 8e-4), Cut) for _ in range(60))
+    assert cut > 50
