@@ -351,10 +351,6 @@ class Optimizer(Book):
     @property
     def round(self) -> int:
         """Rounds that are closed, of all segments."""
-        with self._lock: return self._closed_rounds()  # noqa: E701  # fmt: skip
-
-    def _closed_rounds(self) -> int:
-        self._release(set(self._policy.streams))  # one is complete once its last action is asked, if that wants no loss
         return sum(self._closed_of(stream) for stream in self._policy.streams)
 
     def _closed_of(self, stream: int) -> int:

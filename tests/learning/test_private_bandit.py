@@ -13,7 +13,7 @@ from watching import cut_after, watch_releases
 
 import sottovoce as sv
 from sottovoce.errors import CopyRefused, ForkRefused
-from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, RunningTotal
+from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep
 from sottovoce.plans.designs import BallProbes, Designs, Schedule, VertexProbes
@@ -83,16 +83,17 @@ def by_hand(domain, plan, play_mode):
         "point_map": MirrorStep(stage.working, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
     }
     if plan.noise is None:
-        gradient, total = FreshGradient(ExactSum(1), losses), None
+        release = ExactSum(1).release
     elif plan.exploration != "sphere":
-        gradient, total = FreshGradient(ProbeSums(source.sampler(plan.noise)), losses), None
+        release = ProbeSums(source.sampler(plan.noise)).release
     elif plan.mechanism == "fresh":
-        sums = FreshSums(stage.working.dimension, source.sampler(plan.noise))
-        gradient, total = FreshGradient(sums, losses), None
+        release = FreshSums(stage.working.dimension, source.sampler(plan.noise)).release
     else:
-        release = TreeAggregator(plan.rounds, stage.working.dimension, source.sampler(plan.noise))
-        gradient, total = lambda complete, point: complete, RunningTotal(release, losses, explorer.gradient)
-    return explorer, NoisyOCO(stage.working, gradient=gradient, total=total, **options), losses
+        tree = TreeAggregator(plan.rounds, stage.working.dimension, source.sampler(plan.noise))
+        total = RunningTotal(tree, losses, explorer.gradient)
+        learner = NoisyOCO(stage.working, gradient=lambda released, point: released, total=total, **options)
+        return explorer, learner, losses, tree.add
+    return explorer, NoisyOCO(stage.working, gradient=FreshGradient(losses), **options), losses, release
 
 
 GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)]
@@ -108,7 +109,7 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
     """Assembled by hand from the plan's numbers and the library's parts, with the same coins and the same noise."""
     optimizer = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})
     actions, _ = play(optimizer, linear)
-    explorer, learner, losses = by_hand(domain, optimizer.plan, play_mode)
+    explorer, learner, losses, release = by_hand(domain, optimizer.plan, play_mode)
     coins = make(domain, privacy=privacy, **{"plan": "auto", "play": play_mode, **choices})._policy.coins
     passed = 0
     while passed < 400:
@@ -121,7 +122,8 @@ def test_it_is_noisy_oco_to_the_last_bit(domain, privacy, choices, play_mode):
         if passed < 400:
             told = np.where(True if draw.wants_loss is None else draw.wants_loss, linear(ids, draw.actions), 0.0)
             integers = losses.quantise(told)
-            learner.observe(CompleteRound(exploration, draw.weights.sum(integers), draw.weights.total()))
+            numbers = release(draw.weights.sum(integers))
+            learner.observe(ReleasedRound(exploration, numbers, draw.weights.total()))
 
 
 @pytest.mark.parametrize(
@@ -174,7 +176,7 @@ def test_replacing_one_loss_moves_only_the_nodes_above_it_and_by_at_most_a_times
 def _nodes(domain, where, loss):
     """(rounds covered, released value) of every node of a run in which loss number `where` is `loss`."""
     optimizer = make(domain, noise=NodeRecorder())
-    tree = optimizer._policy.current().learner.total._release
+    tree = optimizer._policy.current()._mechanism
     nodes = []
     while optimizer.remaining:
         block = optimizer.ask_round()
@@ -217,7 +219,7 @@ def test_replacing_one_loss_moves_one_number_of_one_round(where, old, new, index
 def _released(domain, where, loss, options):
     """Every number that was released in a run in which loss number `where` is `loss`."""
     optimizer = make(domain, noise=NodeRecorder(), **options)
-    mechanism = optimizer._policy.current().learner.gradient._release
+    mechanism = optimizer._policy.current()._mechanism
     released, original = [], mechanism.release
     mechanism.release = lambda sums: released.append(original(sums)) or released[-1]
     while optimizer.remaining:

@@ -1,4 +1,4 @@
-"""Learners: NoisyOCO, PrivateBandit on top of it, and the plans that set their parameters."""
+"""What people meet of optimizers in memory: the bandit, its actions, its plans, the framework under it."""
 
 from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.learning.bandit.outstanding import Outstanding

@@ -1,4 +1,4 @@
-"""Whom a decision is for: kinds of people or occasions that are public, and what is known of how they are alike."""
+"""Whom a decision is for: kinds of people or occasions, public, with what makes them alike."""
 
 import difflib
 import itertools

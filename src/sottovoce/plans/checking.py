@@ -1,4 +1,4 @@
-"""The last look at a plan before it runs: its noise must keep the promise, and its sums must not overflow.
+"""The last look at a plan before it runs: noise that keeps the promise, sums that cannot overflow.
 
 Every optimizer passes through here, whoever made the plan.
 """

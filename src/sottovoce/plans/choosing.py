@@ -1,7 +1,7 @@
-"""Choosing the parameters of a run, and saying why.
+"""Choosing the parameters of a run.
 
 `plan="auto"` takes posterior probes, which learn fastest where the world stays or drifts. `plan="worst-case"` minimises
-explicit bounds, against any sequence of losses, over ways of exploring (explorations/), mechanisms, positions and their
+explicit bounds, against any sequence of losses, over ways of exploring, mechanisms, positions and their
 parameters. Both have the noise that the sensitivity argument of each mechanism requires and no more. `plan="paper"` is
 Algorithm 1 to the letter, with its errors mended.
 """

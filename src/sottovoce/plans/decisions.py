@@ -1,4 +1,4 @@
-"""Decisions without the room that they take: which few there are, and which of them each event plays.
+"""Decisions without the room that they take: a menu of a few, from which each event plays one.
 
 Among 10^5 coordinates, of which 20 are chosen, a block of 256 decisions written out takes 200 MB to say 5,000 numbers.
 A round of posterior probes has a dozen decisions at most, and its events share them.

@@ -14,14 +14,12 @@ matters. The estimate of the round's total loss is its size times theta^.
 
 No inner radius is needed: probes may be vertices. In the rounded position a D-optimal design has S = I and c = 0.
 
-Tests: tests/plans/test_designs.py.
-
-Exploring by designs, for linear losses: a few events try well-chosen probes, the rest play the point itself.
-
 Bound (an order of magnitude, not a guarantee: plans put B/4 for G, and B/2 for what an exploring event costs):
 sqrt(2) R_w sqrt(T * energy) + rate T B, with energy (d/rate) (V + y G^2 + s^2/y) per event, y the events of a probe, G
 the spread of the mean loss over the design, s^2 the variance of a number's noise, and R_w = sqrt(worst leverage) the
 radius in rounded position. A step multiplied by c costs (c + 1/c)/2 on the first term.
+
+Tests: tests/plans/test_designs.py.
 """
 
 import math
@@ -453,10 +451,7 @@ class DesignOptions(Options, exploration="designs"):
     reuse: bool = False
     memory: float = math.inf
 
-    @property
-    def rests_on(self) -> str:
-        """What has to be true for it to do well."""
-        return OBLIVIOUS
+    rests_on = OBLIVIOUS
 
     def words(self) -> str:
         """How such a plan explores."""
@@ -557,16 +552,13 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
     assert isinstance(options, DesignOptions)
     probes = BallProbes(stage) if stage.rounded is None else VertexProbes(stage)
     schedule = Schedule(options.rate, plan.horizon, options.probe_events, options.decay, options.growth)
-    noise = 0.0
-    if plan.noise is not None:
-        noise = plan.noise.standard_deviation * plan.grids(problem.loss_range)[0].step
     return Designs(
         stage,
         probes,
         schedule,
         middle=problem.middle,
         spread=problem.width / 4,
-        noise=noise,
+        noise=plan.noise_deviation(problem.loss_range),
         loss_variance=(problem.width / 4) ** 2,
         control_variate=options.control_variate,
         memory=options.memory,

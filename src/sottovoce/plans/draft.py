@@ -1,4 +1,4 @@
-"""From free choices to a plan: what ways of exploring share to get there. Radii and sizes to try, noise, what is lost.
+"""From free choices to a plan: what ways of exploring share to get there.
 
 A draft holds the choices, so that a search can compare many by their bounds; the rest of the plan follows once.
 """

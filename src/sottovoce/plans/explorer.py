@@ -1,4 +1,4 @@
-"""What every way of exploring offers: actions for a round, and a gradient from the round's released sums.
+"""What every way of exploring offers: actions for a round, then a gradient from the round's released sums.
 
 A round's losses are summed into a few integers, each event with public integer weights: sum_t w_t q_t, where q_t is the
 loss's integer. What follows from the released sums is linear in the losses, so the sum of the weights, which is public,
@@ -109,9 +109,7 @@ class Probed:
 
     def total(self) -> Integers:
         """Sum of the signs of each number."""
-        sums = np.zeros(self.numbers, dtype=np.int64)
-        np.add.at(sums, self.index, self.sign)
-        return sums
+        return self.sum(np.ones_like(self.sign))
 
 
 class Draw(NamedTuple):

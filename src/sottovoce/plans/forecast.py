@@ -1,4 +1,4 @@
-"""What is to be expected of a plan, with its spread: what rehearsals found, in numbers and in words.
+"""What is to be expected of a plan, with its spread: what rehearsals found.
 
 A bound holds for the worst losses there are, and says little about yours. A forecast is what happened in simulation, in
 worlds that were invented over the same set (`sottovoce.rehearsal`). This module only holds it.

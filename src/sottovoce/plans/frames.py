@@ -11,16 +11,14 @@ losses drift slowly. Energy of the estimate, with k events, v^2 half the mean sq
 
     E||g||^2 <= k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 Var(noise of a number),     a = d/radius.
 
-Tests: tests/plans/test_frames.py.
-
-Exploring along frames: any convex loss, a few orthonormal directions a round, one released number for each.
-
 Bound: that of spheres, with kappa^2 = k a^2 v^2 + (d/m) min(d, d/(d-1)) k^2 L^2 + m a^2 s^2, s^2 the variance of a
 number's noise, which is fresh in every round. Plans take v = B/2, the most for losses that are drawn alike within a
 pair; an adversary that alternates within pairs can make it B/sqrt(2). Losses must be oblivious within a round: the
 first action of a pair tells the second, and a loss that answers to it biases the estimate. The adaptive step costs a
 factor sqrt(2) on the first two terms; multiplied by c, which bets on losses that stay as they are, it costs (c + 1/c)/2
 on them.
+
+Tests: tests/plans/test_frames.py.
 """
 
 import math
@@ -44,13 +42,12 @@ from sottovoce.plans.draft import (
     positions,
     probe_noise_of,
     radii,
-    smoothing,
 )
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sphere import Sphere
+from sottovoce.plans.sphere import PointBound, Sphere
 from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Mechanism
 
@@ -203,18 +200,15 @@ class FrameOptions(Options, exploration="frames"):
     directions: int
     order_only: ClassVar[bool] = False
 
-    @property
-    def rests_on(self) -> str:
-        """What has to be true for it to do well."""
-        return OBLIVIOUS
+    rests_on = OBLIVIOUS
 
     def words(self) -> str:
         """How such a plan explores."""
         return f"every event, at radius {self.radius:.4g}, {self.directions} directions a round"
 
 
-@dataclass(frozen=True)
-class FrameBound:
+@dataclass(frozen=True, kw_only=True)
+class FrameBound(PointBound):
     """Frames, every round released on its own, adaptive step.
 
     Examples
@@ -227,18 +221,9 @@ class FrameBound:
     8226
     """
 
-    events: int
-    batch_size: int
     directions: int
     dimension: int
-    outer_radius: float
-    estimate_scale: float
-    loss_deviation: float
-    lipschitz: float
     number_noise: float
-    delay: int
-    point_error: float
-    smoothing: float
     step_multiplier: float = 1.0
 
     @property
@@ -254,11 +239,8 @@ class FrameBound:
 
     def value(self) -> float:
         """The bound."""
-        rounds = math.ceil(self.events / self.batch_size)
-        walk = (
-            self.outer_radius * math.sqrt(2 * rounds * self.energy * (1 + 2 * self.delay)) * bet(self.step_multiplier)
-        )
-        return walk + self.events * self.lipschitz * (self.point_error + self.smoothing)
+        walk = self.outer_radius * math.sqrt(2 * self.rounds * self.energy * (1 + 2 * self.delay))
+        return walk * bet(self.step_multiplier) + self.fixed
 
 
 class FrameDraft(ProbeDraft):
@@ -272,19 +254,13 @@ class FrameDraft(ProbeDraft):
         """Return the bound for noise of a deviation."""
         problem, working, options = self.problem, self.stage.working, self.options
         return FrameBound(
-            events=problem.horizon,
-            batch_size=self.batch_size,
+            **PointBound.common(self, options.radius),
             directions=options.directions,
             dimension=working.affine_dimension,
-            outer_radius=self.stage.reach_from_start,
-            estimate_scale=Sphere(working, options.radius, problem.play).scale,
             loss_deviation=loss_deviation(problem),
-            lipschitz=problem.lipschitz_in(self.stage),
             number_noise=deviation,
             step_multiplier=self.step_multiplier,
-            delay=self.delay,
             point_error=1e-3 * working.diameter,
-            smoothing=smoothing(problem, self.stage, options.radius),
         ).value()
 
 
@@ -312,10 +288,6 @@ def _batches(horizon: int, directions: int) -> list[int]:
     return fitting or [min(horizon, 2 * directions * max(1, math.ceil(least / (2 * directions))))]
 
 
-def _directions(problem: Problem, value: Any) -> int:
-    return whole("directions", value, most=problem.domain.affine_dimension)
-
-
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
     return Frames(stage, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
 
@@ -326,7 +298,7 @@ FRAMES = ExplorationKind(
     choices={
         "radius": kind.radius,
         "batch_size": kind.batch_size,
-        "directions": _directions,
+        "directions": lambda problem, value: whole("directions", value, most=problem.domain.affine_dimension),
         "position": kind.position,
         "step_multiplier": kind.step_multiplier,
     },

@@ -5,7 +5,7 @@ Everything that plans, checks, builds or describes a way of exploring asks this 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.plans.explorer import Explorer
@@ -14,26 +14,13 @@ from sottovoce.plans.problem import Problem
 from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Mechanism, Takes
 
-__all__ = ["Check", "Chosen", "Draft", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]
+__all__ = ["Check", "Chosen", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]
 
 Chosen = Mapping[str, Any]
 """Single choices that a caller has made, by name, checked."""
 
 Check = Callable[[Problem, Any], Any]
 """Returns a choice as it is kept, or refuses it."""
-
-
-class Draft(Protocol):
-    """Free choices of a plan, before noise and bound follow from them: a dataclass."""
-
-    @property
-    def bound(self) -> float:
-        """What it promises: most drafts of a search are asked for no more."""
-        ...
-
-    def finish(self) -> Plan:
-        """Derive the rest."""
-        ...
 
 
 @dataclass(frozen=True)

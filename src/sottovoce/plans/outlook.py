@@ -1,4 +1,4 @@
-"""Bounds before anything is run: plans for the asking, and how their bounds change with budget and horizon."""
+"""Bounds before anything is run: plans for the asking, over ranges of budgets or horizons too."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A plan: the parameters of a run, what they should cost, and what else was considered."""
+"""A plan: the parameters of a run, with what they should cost."""
 
 import math
 from dataclasses import asdict, dataclass, field, fields
@@ -189,6 +189,16 @@ class Plan:
             As for `PrivateBandit`.
         """
         return LossGrid(*loss_range, bits=self.bits), DirectionGrid(bits=self.bits)
+
+    def noise_deviation(self, loss_range: tuple[float, float]) -> float:
+        """Standard deviation of the noise of one number, in units of loss; 0 without noise.
+
+        Parameters
+        ----------
+        loss_range
+            As for `PrivateBandit`.
+        """
+        return 0.0 if self.noise is None else self.noise.standard_deviation * self.grids(loss_range)[0].step
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data that JSON can hold."""

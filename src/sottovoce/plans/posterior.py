@@ -4,14 +4,12 @@ A round draws m decisions from what is believed and deals its events out among t
 in an order of its own: who plays what is decided by public coins. The round's released numbers change what is believed.
 One event is in one number. The length of a round follows from released numbers and positions alone.
 
-Tests: tests/plans/test_posterior.py.
-
-Posterior probes: all events play decisions that may be the best, drawn from what was released.
-
 There is no bound against an adversary. What is given in its place is an order of magnitude: for losses drawn from the
 prior, Thompson sampling over k dimensions has a regret of at most sqrt(k H T/2) B (Russo and Van Roy 2016), H the
 entropy of the best decision, for which plans put k; the noise of privacy adds to the variance of a number, and until
 rounds of the least length have seen every dimension, nothing is known.
+
+Tests: tests/plans/test_posterior.py.
 """
 
 import math
@@ -293,14 +291,11 @@ def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) ->
 def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
     options = plan.options
     assert isinstance(options, PosteriorOptions)
-    noise = 0.0
-    if plan.noise is not None:
-        noise = plan.noise.standard_deviation * plan.grids(problem.loss_range)[0].step
     settings = Settings(
         horizon=plan.horizon,
         width=problem.width,
         middle=problem.middle,
-        noise=noise,
+        noise=plan.noise_deviation(problem.loss_range),
         heavy=plan.noise is not None and plan.noise.family == "laplace",
         variances=_variances(problem, options.model),
         probes=options.probes,
@@ -342,17 +337,13 @@ def _largest_variance(problem: Problem) -> float:
     return loss_deviation(problem) ** 2
 
 
-def _temper(problem: Problem, value: Any) -> float:
-    return number("temper", value, above=0, at_most=2)
-
-
 POSTERIOR = ExplorationKind(
     gives="numbers",
     options=PosteriorOptions,
     choices={
         "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
         "least_events": lambda problem, value: whole("least_events", value, most=problem.horizon),
-        "temper": _temper,
+        "temper": lambda problem, value: number("temper", value, above=0, at_most=2),
         "sentinel": kind.flag,
     },
     drafts=_drafts,

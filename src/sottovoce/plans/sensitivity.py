@@ -1,4 +1,4 @@
-"""How far one loss moves what a round is summed into, and the least noise that hides it: formulas that plans share.
+"""How far one loss moves what a round is summed into: the formulas behind the least noise that hides it.
 
 Numbers: one loss is in one number, and moves it by at most the steps of its grid. Vectors: one loss moves the round's
 vector by at most that times the norm of a rounded direction; the sum after the last round is never released.
@@ -21,7 +21,7 @@ from sottovoce.privacy import (
     sum_error,
 )
 
-__all__ = ["finest", "finest_bits", "most_bits", "moves_of", "needed_noise", "sum_noise"]
+__all__ = ["finest", "most_bits", "moves_of", "needed_noise", "sum_noise"]
 
 _LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
 _sum_error = lru_cache(1024)(sum_error)
@@ -64,22 +64,16 @@ def sum_noise(
     return error.rms * noise.scale / error.noise.scale
 
 
-def finest_bits(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> int:
-    """Return the bits of the finest grids on which sums cannot overflow and the noise fits."""
+def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> tuple[int, Noise | None]:
+    """Return the bits of the finest grids on which sums cannot overflow and the noise fits, and that noise."""
     for bits in range(most_bits(problem, mechanism), 1, -1):
         try:
             noise = needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
         except ScaleRefused:
             continue
         if noise is None or noise.scale <= _LARGEST_SCALE:
-            return bits
+            return bits, noise
     raise ValueError(f"{problem.privacy} needs noise that 64-bit integers cannot hold; raise epsilon")
-
-
-def finest(problem: Problem, mechanism: Mechanism, *, rounds: int, dimension: int) -> tuple[int, Noise | None]:
-    """Return the bits of the finest grids, and the noise that these need."""
-    bits = finest_bits(problem, mechanism, rounds=rounds, dimension=dimension)
-    return bits, needed_noise(problem, mechanism, bits=bits, rounds=rounds, dimension=dimension)
 
 
 def most_bits(problem: Problem, mechanism: Mechanism) -> int:

@@ -1,4 +1,4 @@
-"""The paper's exploration: one uniform direction per event, and the one-point estimate of a gradient.
+"""The paper's exploration: one uniform direction per event, from which a one-point estimate of the gradient follows.
 
 Lemma 2.2 of the paper (Flaxman, Kalai & McMahan 2005): for u uniform on the unit sphere of a d-dimensional space,
 (d/radius) E[f(x + radius*u) u] is the gradient at x of f averaged over the ball of that radius around x.
@@ -6,11 +6,7 @@ Lemma 2.2 of the paper (Flaxman, Kalai & McMahan 2005): for u uniform on the uni
 The sphere is that of the *direction space of the domain's affine hull*: a simplex, a flow or a base polytope has no
 interior, and d is the dimension of its hull, not the number of coordinates.
 
-Tests: tests/plans/test_sphere.py.
-
-Exploring as the paper does: an independent direction for every event, and running sums that are released.
-
-Bound (theorem of the paper, constants written out):
+What is released is the running sum over rounds. Bound (theorem of the paper, constants written out):
 
     regret <= R^2/(2 step) + step/2 * N kappa^2 + T L [step (E||Z|| + delay kappa) + e] + c L radius T
 
@@ -19,13 +15,15 @@ deviation of a loss from the baseline; Lemma C.2 of the paper), Z the noise of a
 the point map, and c = 1 for play around the set, 1 + R/r inside it. The product of L with the point's error has L where
 the paper has kappa: the point and its ideal are both known before the round's directions are drawn, so only the mean of
 the estimate meets it. Noise that is fresh in every round belongs to kappa^2 instead.
+
+Tests: tests/plans/test_sphere.py.
 """
 
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -34,7 +32,9 @@ from sottovoce._checks import choice, number
 from sottovoce.domains import Domain
 from sottovoce.plans import kind
 from sottovoce.plans.draft import (
+    ProbeNoise,
     batch_sizes,
+    common_fields,
     loss_deviation,
     no_learning,
     positions,
@@ -49,7 +49,7 @@ from sottovoce.plans.sensitivity import finest, needed_noise, sum_noise
 from sottovoce.plans.stage import Stage
 from sottovoce.privacy import TREE, Mechanism, Noise, mechanism_for
 
-__all__ = ["SPHERE", "Sphere", "SphereBound", "SphereDraft", "SphereOptions", "Spheres"]
+__all__ = ["SPHERE", "PointBound", "Sphere", "SphereBound", "SphereDraft", "SphereOptions", "Spheres"]
 
 
 @dataclass(frozen=True)
@@ -243,18 +243,54 @@ class SphereOptions(Options, exploration="sphere"):
     padding: bool = False
     order_only: ClassVar[bool] = False
 
-    @property
-    def rests_on(self) -> str:
-        """What has to be true for it to do well."""
-        return "nothing: it holds for any sequence of losses"
+    rests_on = "nothing: it holds for any sequence of losses"
 
     def words(self) -> str:
         """How such a plan explores."""
         return f"every event, at radius {self.radius:.4g}"
 
 
-@dataclass(frozen=True)
-class SphereBound:
+@dataclass(frozen=True, kw_only=True)
+class PointBound:
+    """What bounds have in common where rounds explore around a point: events, sizes, and what is lost beside steps."""
+
+    events: int
+    batch_size: int
+    outer_radius: float
+    estimate_scale: float
+    loss_deviation: float
+    lipschitz: float
+    delay: int
+    point_error: float
+    smoothing: float
+
+    @staticmethod
+    def common(draft: Any, radius: float) -> dict[str, Any]:
+        """Return fields that follow from the problem, the stage and the radius of a draft alone."""
+        problem, stage = draft.problem, draft.stage
+        return {
+            "events": problem.horizon,
+            "batch_size": draft.batch_size,
+            "outer_radius": stage.reach_from_start,
+            "estimate_scale": Sphere(stage.working, radius, problem.play).scale,
+            "lipschitz": problem.lipschitz_in(stage),
+            "delay": draft.delay,
+            "smoothing": smoothing(problem, stage, radius),
+        }
+
+    @property
+    def rounds(self) -> int:
+        """N."""
+        return math.ceil(self.events / self.batch_size)
+
+    @property
+    def fixed(self) -> float:
+        """What no step changes: errors of points, and smoothing."""
+        return self.events * self.lipschitz * (self.point_error + self.smoothing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SphereBound(PointBound):
     """Independent directions, running sums released.
 
     Examples
@@ -267,22 +303,8 @@ class SphereBound:
     2118
     """
 
-    events: int
-    batch_size: int
-    outer_radius: float
-    estimate_scale: float
-    loss_deviation: float
-    lipschitz: float
     sum_noise: float
-    delay: int
-    point_error: float
-    smoothing: float
     round_noise: float = 0.0  # of one round's estimate, where it is fresh
-
-    @property
-    def rounds(self) -> int:
-        """N."""
-        return math.ceil(self.events / self.batch_size)
 
     @property
     def energy(self) -> float:
@@ -293,8 +315,7 @@ class SphereBound:
 
     def adaptive_value(self) -> float:
         """The bound with a step that adapts to the released gradients: sqrt(2) on the terms that a step balances."""
-        fixed = self.events * self.lipschitz * (self.point_error + self.smoothing)
-        return math.sqrt(2) * (self.value(self.best_step()) - fixed) + fixed
+        return math.sqrt(2) * (self.value(self.best_step()) - self.fixed) + self.fixed
 
     def best_step(self) -> float:
         """The step that minimises the bound."""
@@ -347,28 +368,22 @@ class SphereDraft:
         bound = self.bound_with(noise, unit, bits)
         free = bound if noise is None else replace(bound, sum_noise=0.0, round_noise=0.0)
         adaptive = self._adaptive(noise)
-        problem, mechanism = self.problem, mechanism_for(self.problem.privacy, self.mechanism)
+        problem, padded = self.problem, self.padding and "padding" in self._in_force.options
+        scale = noise.scale * unit / self._scale if noise else 0.0
+        common = common_fields(problem, self.stage, self.mechanism, ProbeNoise(bits, noise, scale, math.nan))
         return Plan(
-            name=self.name,
-            mechanism=mechanism.name,
-            position=self.stage.position,
-            horizon=problem.horizon,
+            **{**common, "name": self.name, "baseline": self.baseline},
             batch_size=self.batch_size,
             step=None if adaptive else self._step(bound),
             delay=self.delay,
             method=self.method,
             gap=self.gap,
             max_calls=self.max_calls,
-            baseline=self.baseline,
-            bits=bits,
-            noise=noise,
-            noise_in_loss_units=noise.scale * unit / self._scale if noise else 0.0,
-            options=SphereOptions(self.radius, self.padding and "padding" in mechanism.options),
+            options=SphereOptions(self.radius, padded),
             bound=self._worth(bound, adaptive),
             bound_without_privacy=self._worth(free, adaptive),
             no_learning=no_learning(problem, self.stage),
             notes=problem.cautions(self.stage),
-            reach_from_start=self.stage.reach_from_start if self.stage.moved else None,
         )
 
     def _adaptive(self, noise: Noise | None) -> bool:
@@ -386,18 +401,19 @@ class SphereDraft:
         return Sphere(self.stage.working, self.radius, self.problem.play).scale
 
     @property
+    def _in_force(self) -> Mechanism:
+        return mechanism_for(self.problem.privacy, self.mechanism)
+
+    @property
     def _rounds(self) -> int:
         return math.ceil(self.problem.horizon / self.batch_size)
 
     def finest(self) -> tuple[int, Noise | None]:
         """Return the bits of the finest grids, and the least noise on them: `noised` of drafts of other radii."""
-        mechanism = mechanism_for(self.problem.privacy, self.mechanism)
-        return finest(self.problem, mechanism, rounds=self._rounds, dimension=self.stage.working.dimension)
+        return finest(self.problem, self._in_force, rounds=self._rounds, dimension=self.stage.working.dimension)
 
     def _noise(self) -> tuple[int, Noise | None, float]:
         """Return the bits of the grids, the noise, and the worth of one step of the product grid in gradient units."""
-        dimension = self.stage.working.dimension
-        mechanism = mechanism_for(self.problem.privacy, self.mechanism)
         bits, noise = self.noised or self.finest()
         while True:
             unit = self._scale * self.problem.width * 4.0**-bits
@@ -407,7 +423,8 @@ class SphereDraft:
             if scale <= 2.0**55 or bits <= 2:  # a coarser grid loses nothing under noise as large as that
                 return bits, noise if scale == noise.scale else replace(noise, scale=scale), unit
             bits -= 1
-            noise = needed_noise(self.problem, mechanism, bits=bits, rounds=self._rounds, dimension=dimension)
+            sizes = {"rounds": self._rounds, "dimension": self.stage.working.dimension}
+            noise = needed_noise(self.problem, self._in_force, bits=bits, **sizes)
 
     def bound_with(self, noise: Noise | None, unit: float, bits: int) -> SphereBound:
         """Return the bound under a noise of the sums on a grid of so many bits, whose step is a unit of gradient."""
@@ -422,17 +439,11 @@ class SphereDraft:
             together = size * sum_noise(problem, self.mechanism, noise, **sizes, **own)
         deviation = loss_deviation(problem) if self.baseline == problem.middle else max(map(abs, problem.loss_range))
         return SphereBound(
-            events=problem.horizon,
-            batch_size=self.batch_size,
-            outer_radius=self.stage.reach_from_start,
-            estimate_scale=self._scale,
+            **PointBound.common(self, self.radius),
             loss_deviation=deviation,
-            lipschitz=problem.lipschitz_in(self.stage),
             sum_noise=together,
             round_noise=apart,
-            delay=self.delay,
             point_error=math.sqrt(self.gap),
-            smoothing=smoothing(problem, self.stage, self.radius),
         )
 
 
@@ -443,10 +454,10 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[
 
 
 def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, batch_size: int | None) -> Iterator[SphereDraft]:
-    in_force, dimension = mechanism_for(problem.privacy, mechanism), stage.working.dimension
+    tried = radii(problem, stage)
     for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
-        noised = finest(problem, in_force, rounds=math.ceil(problem.horizon / batch), dimension=dimension)
-        for radius in radii(problem, stage):
+        noised = SphereDraft(problem, stage, batch, tried[0], mechanism).finest()  # the same at every radius
+        for radius in tried:
             yield SphereDraft(problem, stage, batch, radius, mechanism, noised)
 
 

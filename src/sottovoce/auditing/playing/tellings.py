@@ -10,7 +10,7 @@ import numpy as np
 
 from sottovoce.auditing.playing.public_views import listening, without
 from sottovoce.auditing.playing.transcripts import Seat, Transcript
-from sottovoce.auditing.playing.worlds import Neighbours
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 
 __all__ = ["play"]
 
@@ -30,6 +30,7 @@ class _Run:
 
     def __init__(self, seat: Seat, worlds: Neighbours, world: int, watched: bool) -> None:
         self.seat, self._worlds, self._world, self._watched = seat, worlds, world, watched
+        self._gaps = None in PAIRS[worlds.pair]
         self.transcript = Transcript()
         self._ids: dict[Any, str] = {}  # where they are another in every run, with their numbers
         self.total = _MOST_EVENTS if seat.remaining is None else seat.remaining
@@ -58,13 +59,19 @@ class _Run:
         ]
 
     def hand_in(self, answers: list[_Answer]) -> None:
-        """Tell a block, and say of the rest of it that it will not come."""
-        told = [answer for answer in answers if answer.loss is not None]
-        gone = [answer.id for answer in answers if answer.loss is None]
-        if told:
-            self.seat.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
-        if gone:
-            self.seat.forget(np.array(gone))
+        """Tell a block, and say of the rest of it that it will not come.
+
+        Which segment's round is released first follows from when losses come, and that is public. So where a world has
+        losses that do not come, both are told segment by segment, for the same order.
+        """
+        parts = self.seat.parts([answer.id for answer in answers]) if self._gaps else [list(range(len(answers)))]
+        for part in parts:
+            told = [answers[i] for i in part if answers[i].loss is not None]
+            gone = [answers[i].id for i in part if answers[i].loss is None]
+            if told:
+                self.seat.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
+            if gone:
+                self.seat.forget(np.array(gone))
         self.note(answers)
 
     def hand_in_one(self, answer: _Answer) -> None:

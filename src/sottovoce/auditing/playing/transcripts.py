@@ -58,6 +58,10 @@ class Seat(Protocol):
         """Go on as another life: from a saved state, say. What is not released is lost."""
         ...
 
+    def parts(self, ids: list[Any]) -> list[list[int]]:
+        """Return the places of ids whose rounds are released apart from those of others, part by part."""
+        ...
+
     def look(self) -> dict[str, Any]:
         """Return all that is public, by the names of the views."""
         ...
@@ -150,12 +154,31 @@ class AtOptimizer:
         """Go on as another life."""
         raise NotImplementedError(f"this cannot be {how}")
 
+    def parts(self, ids: list[Any]) -> list[list[int]]:
+        """Return the places of all ids: there is one stream of rounds."""
+        return [list(range(len(ids)))]
+
     def look(self) -> dict[str, Any]:
         """Return all that is public."""
         return look(self._optimizer, segments=self.segments)
 
     def close(self) -> None:
         """End the run."""
+
+    def _listen(self) -> None:
+        """Read every release, in the order of the draws, as it is kept once its round is closed."""
+        store = self._optimizer._store
+        release = store.release
+
+        def read(streams: set[int], compute: Compute) -> set[int]:
+            known = {stream: store.closed().get(stream, 0) for stream in sorted(streams)}
+            more: set[int] = release(streams, compute)
+            for stream, before in known.items():
+                numbers = (one.numbers for one in store.releases(stream, before))
+                self.released += [np.array(found[0], dtype=np.float64) for found in numbers if found is not None]
+            return more
+
+        store.release = read
 
 
 class InMemory(AtOptimizer):
@@ -165,7 +188,7 @@ class InMemory(AtOptimizer):
         super().__init__(optimizer, source, optimizer._problem.loss_range)
         self._on_owners_side = isinstance(optimizer.privacy.guarantee, LocalDP)
         self._lock = threading.Lock()
-        self._listen()
+        self._listen_unless_reported()
 
     @property
     def patient(self) -> bool:
@@ -194,23 +217,11 @@ class InMemory(AtOptimizer):
         if how == "restored":
             raise NotImplementedError("an optimizer in memory has no backup to be put back from")
         self._optimizer = PrivateBandit.from_state(self._optimizer.state(), noise=self._source)
-        self._listen()
+        self._listen_unless_reported()
 
-    def _listen(self) -> None:
-        """Read every release, in the order of the draws, as it is kept once its round is closed."""
-        store = self._optimizer._store
-        release = store.release
-
-        def read(streams: set[int], compute: Compute) -> set[int]:
-            known = {stream: store.closed().get(stream, 0) for stream in sorted(streams)}
-            more: set[int] = release(streams, compute)
-            for stream, before in known.items():
-                numbers = (one.numbers for one in store.releases(stream, before))
-                self.released += [np.array(found[0], dtype=np.float64) for found in numbers if found is not None]
-            return more
-
-        if not self._on_owners_side:
-            store.release = read
+    def _listen_unless_reported(self) -> None:
+        if not self._on_owners_side:  # there, reports are all that is to be read
+            self._listen()
 
 
 class TakingTurns(AtOptimizer):
@@ -218,10 +229,6 @@ class TakingTurns(AtOptimizer):
 
     Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person
     with several events is in several of them.
-
-    Which segment's round is released first follows from when losses are handed in, and that is public. So a block whose
-    losses come is told as one, and one of which some will not come is handed in segment by segment: the order is the
-    same whichever it is.
     """
 
     def __init__(self, *made: Any) -> None:
@@ -229,17 +236,9 @@ class TakingTurns(AtOptimizer):
         self.segments = tuple(self._optimizer.segments.names)
         self._turns = itertools.cycle(self.segments)
         self._whose: dict[Any, Any] = {}  # by id
-        self._block: tuple[Any, Any] | None = None  # that was told, and waits for what will not come
-
-    @property
-    def closed(self) -> int:
-        """How many rounds are closed."""
-        self._hand_in()
-        return super().closed
 
     def ask(self, size: int | None) -> Any:
         """Return so many actions, or the rest of the round of the segment whose turn it is."""
-        self._hand_in()
         count = 1 if size is None else size
         segments = [next(self._turns) for _ in range(count)]
         actions = self._asked(size, segments)
@@ -254,46 +253,12 @@ class TakingTurns(AtOptimizer):
             return alone(self._optimizer.ask(segment=segments[0]))
         return self._optimizer.ask(size, segment=segments)
 
-    def tell(self, ids: Any, losses: Any) -> None:
-        """Tell a loss; or keep a block of them until it is known which of it will not come."""
-        if np.ndim(ids) == 0:
-            super().tell(ids, losses)
-        else:
-            self._block = ids, losses
-
-    def forget(self, ids: Any) -> None:
-        """Say that losses will not come, together with the block that they are of."""
-        (told, losses), self._block = self._block or (np.empty(0, dtype=np.int64), np.empty(0)), None
-        gone = np.atleast_1d(ids)
-        for segment in dict.fromkeys(self._whose.values()):  # in the order of their lanes
-            mine, missing = self._of(told, segment), self._of(gone, segment)
-            if mine.any():
-                super().tell(told[mine], losses[mine])
-            if missing.any():
-                super().forget(gone[missing])
-
-    def _of(self, ids: Any, segment: Any) -> Any:
-        return np.array([self._whose[one] == segment for one in ids.tolist()], dtype=bool)
-
-    def _hand_in(self) -> None:
-        if self._block is not None:
-            block, self._block = self._block, None
-            super().tell(*block)
-
-    def renew(self, how: str) -> None:
-        """Go on as another life."""
-        self._hand_in()
-        super().renew(how)
-
-    def look(self) -> dict[str, Any]:
-        """Return all that is public, of each segment where it has to be said of whom."""
-        self._hand_in()
-        return super().look()
-
-    def close(self) -> None:
-        """End the run."""
-        self._hand_in()
-        super().close()
+    def parts(self, ids: list[Any]) -> list[list[int]]:
+        """Return the places of each segment's ids, in the order in which segments were first asked for."""
+        return [
+            [place for place, one in enumerate(ids) if self._whose[one] == segment]
+            for segment in dict.fromkeys(self._whose.values())
+        ]
 
 
 class InSegments(TakingTurns, InMemory):

@@ -237,6 +237,10 @@ class Evaluated:
         self._evaluations = again = self._opened_with(restored=how == "restored")
         self._opened = {number: again.evaluation(number) for number in self._opened}
 
+    def parts(self, ids: list[Any]) -> list[list[int]]:
+        """Return the places of all ids, handed in as one."""
+        return [list(range(len(ids)))]
+
     def look(self) -> dict[str, Any]:
         """Return all that is public, of all evaluations together and of each."""
         each = [(f" of evaluation {number}", look(one)) for number, one in self._opened.items()]

@@ -4,9 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sottovoce.auditing._scripted import Scripted
 from sottovoce.auditing.playing.transcripts import AtOptimizer, TakingTurns
 from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.auditing.subjects.scratch import scratch_folder
@@ -71,8 +68,6 @@ class Studied(AtOptimizer):
             raise ValueError(
                 "studies of privatised reports are not audited: what is released are the reports themselves"
             )
-        self._known: set[tuple[str, int]] = set()  # rounds whose release was read
-        self._closed_before = 0
         self._folder = scratch_folder()
         self._patient, self._source = configuration.patience is None, source
         made = self._open(
@@ -85,6 +80,7 @@ class Studied(AtOptimizer):
             **{**configuration.facts(), **configuration.planned},
         )
         super().__init__(made, source, configuration.loss_range)
+        self._listen()
         self.own = {self._folder.name: "<folder>", made.export()["configuration"]["identity"]: "<identity>"}
 
     def _open(self, **options: Any) -> Study:
@@ -112,30 +108,13 @@ class Studied(AtOptimizer):
         """Close the study, and open it again: as the same life, or as one that was put back from a backup."""
         self._optimizer.close()
         self._optimizer = self._open(restored=how == "restored")
+        self._listen()
 
     def close(self) -> None:
-        """Read what was released, close the study, and delete its file."""
-        self._read()
+        """Close the study, and delete its file."""
         self._optimizer.close()
         self._folder.cleanup()
 
-    def _read(self) -> None:
-        """Take in what was released since, each number once: the rounds of all segments, as they are closed."""
-        rounds = self._optimizer.export()["rounds"]
-        found = {(str(one.get("segment")), one["round"]): one["released"] for one in rounds if "released" in one}
-        self.released += [np.array(found[one], dtype=np.float64) for one in found if one not in self._known]
-        self._known |= found.keys()
-
 
 class StudiedInSegments(TakingTurns, Studied):
-    """A seat at a study with segments.
-
-    Rounds are exported segment by segment. Where the noise is a script, they are read as they are released instead: in
-    the order of the draws.
-    """
-
-    def _hand_in(self) -> None:
-        super()._hand_in()
-        if isinstance(self._source, Scripted) and self._optimizer.round != self._closed_before:
-            self._closed_before = self._optimizer.round
-            self._read()
+    """A seat at a study with segments."""

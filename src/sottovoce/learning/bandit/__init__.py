@@ -1,1 +1,1 @@
-"""PrivateBandit: `ask`, `tell` and the books behind them, round by round."""
+"""PrivateBandit, with the policy behind its book."""

@@ -1,8 +1,8 @@
-"""Actions: decisions to carry out, one or a block of them, and what they are in the names of the set."""
+"""Actions: decisions to carry out, one or a block of them, which answer in the names of their set."""
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, ref
 
@@ -13,9 +13,9 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import by_numbers, own_copy
 from sottovoce.errors import UnknownAction
-from sottovoce.plans.decisions import Decisions, indices_of, joined, said_of
+from sottovoce.plans.decisions import Decisions, indices_of, said_of
 
-__all__ = ["Action", "Actions", "as_ids", "gathered", "named_action", "named_actions", "refuse_actions", "speaking"]
+__all__ = ["Action", "Actions", "as_ids", "named_action", "named_actions", "refuse_actions", "speaking"]
 
 _MOST_CARRIED = 1_000_000  # numbers of a block that takes what its set says of them along when it is pickled
 
@@ -81,32 +81,29 @@ _kinds: "WeakKeyDictionary[Domain, ref[type[Action]]]" = WeakKeyDictionary()
 
 
 class _Carried(Action):
-    """An action that was pickled: it holds what it is in the set's names."""
+    """An action whose set is not at hand: it holds what it is in the set's names, and may print it."""
 
     _chosen: Any
+    _named: bool
 
     @property
     def chosen(self) -> Any:
         return own_copy(self._chosen)
 
+    def __repr__(self) -> str:
+        return _in_names(self) if self._named else super().__repr__()
+
     def __reduce__(self) -> Any:
-        return _carried, (tuple(self), self._chosen)
+        return _carried, (tuple(self), self._chosen, self._named)
 
 
 _Carried.__name__ = _Carried.__qualname__ = Action.__name__
 
 
-class _Named(_Carried):
-    """An action that came from elsewhere with what it is in the names of a set that is not at hand."""
-
-    def __repr__(self) -> str:
-        return _in_names(self)
-
-    def __reduce__(self) -> Any:
-        return named_action, (*self, self._chosen)
-
-
-_Named.__name__ = _Named.__qualname__ = Action.__name__
+def _carried(fields: tuple[Any, ...], chosen: Any, named: bool = False) -> Action:
+    action = _Carried(*fields)
+    action._chosen, action._named = chosen, named
+    return action
 
 
 def named_action(action_id: int | str, x: Floats, wants_loss: bool, chosen: Any) -> Action:
@@ -117,15 +114,7 @@ def named_action(action_id: int | str, x: Floats, wants_loss: bool, chosen: Any)
     >>> named_action("a", np.array([0.0, 1.0]), True, ["coffee"])
     Action(id='a', chosen=['coffee'], wants_loss=True)
     """
-    action = _Named(action_id, x, wants_loss)
-    action._chosen = chosen
-    return action
-
-
-def _carried(fields: tuple[Any, ...], chosen: Any) -> Action:
-    action = _Carried(*fields)
-    action._chosen = chosen
-    return action
+    return _carried((action_id, x, wants_loss), chosen, True)
 
 
 class Actions:
@@ -159,11 +148,12 @@ class Actions:
     (256, (3,))
     """
 
-    __slots__ = ("_domain", "_played", "_said", "_written", "ids", "wants_loss")
+    __slots__ = ("_domain", "_named", "_played", "_said", "_written", "ids", "wants_loss")
 
     def __init__(self, ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], domain: Domain | None = None) -> None:
         self._domain = domain
         self._said: list[Any] | None = None  # of a block that was pickled, which does not take its set along
+        self._named = False  # its actions print what they are in the set's names
         self.ids, self.wants_loss, self._played = ids, wants_loss, x
         self._written: Floats | None = None if isinstance(x, Decisions) else x
         if isinstance(x, np.ndarray):
@@ -212,7 +202,7 @@ class Actions:
         rows = self._played.shared() if self._written is None else self._written
         fields = zip(self.ids.tolist(), rows, self.wants_loss.tolist(), strict=True)
         if self._said:
-            return map(_carried, fields, self._said)
+            return map(_carried, fields, self._said, itertools.repeat(self._named))
         return itertools.starmap(Action if self._domain is None else speaking(self._domain), fields)
 
     def __reduce__(self) -> Any:
@@ -221,51 +211,19 @@ class Actions:
         if self._domain is not None:
             thin = isinstance(self._played, Decisions) and self._played.menu.rows is None
             said = self.chosen if thin or math.prod(self._played.shape) <= _MOST_CARRIED else []
-        return _carried_block, (self.ids, self._played, self.wants_loss, said)
+        return _carried_block, (self.ids, self._played, self.wants_loss, said, self._named)
 
     def __repr__(self) -> str:
         shape = self._played.shape
         return f"Actions({shape[0]} decisions of {shape[1]:,} coordinates)"
 
 
-def gathered(pieces: Sequence[Actions], order: Integers) -> Actions:
-    """Return blocks of one set as one, event i of all of them, one after another, at place order[i].
-
-    Examples
-    --------
-    >>> one, other = (Actions(np.array([i]), np.eye(2)[[i]], np.array([True])) for i in (0, 1))
-    >>> gathered([one, other], np.array([1, 0])).ids
-    array([1, 0])
-    """
-    if len(pieces) == 1:
-        return pieces[0]
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
-    ids, wants = (np.concatenate(parts)[back] for parts in ([p.ids for p in pieces], [p.wants_loss for p in pieces]))
-    return Actions(ids, joined([piece._played for piece in pieces])[back], wants, pieces[0]._domain)
-
-
-def _carried_block(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], said: list[Any] | None) -> Actions:
+def _carried_block(
+    ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], said: list[Any] | None, named: bool
+) -> Actions:
     actions = Actions(ids, x, wants_loss)
-    actions._said = said
+    actions._said, actions._named = said, named
     return actions
-
-
-class _NamedBlock(Actions):
-    """A block that came from elsewhere, with what each decision is in the names of a set that is not at hand."""
-
-    __slots__ = ()
-
-    def __iter__(self) -> Iterator[Action]:
-        rows = self._played.shared() if self._written is None else self._written
-        fields = zip(self.ids.tolist(), rows, self.wants_loss.tolist(), self.chosen, strict=True)
-        return itertools.starmap(named_action, fields)
-
-    def __reduce__(self) -> Any:
-        return named_actions, (self.ids, self._played, self.wants_loss, self._said)
-
-
-_NamedBlock.__name__ = _NamedBlock.__qualname__ = Actions.__name__
 
 
 def named_actions(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], chosen: list[Any]) -> Actions:
@@ -276,9 +234,7 @@ def named_actions(ids: NDArray[Any], x: Any, wants_loss: NDArray[np.bool_], chos
     >>> named_actions(np.array(["a"]), np.array([[0.0, 1.0]]), np.array([True]), [["coffee"]]).chosen
     [['coffee']]
     """
-    actions = _NamedBlock(ids, x, wants_loss)
-    actions._said = chosen
-    return actions
+    return _carried_block(ids, x, wants_loss, chosen, True)
 
 
 def refuse_actions(ids: Any) -> None:

@@ -5,26 +5,9 @@ guarantee of a single one (parallel composition). The paper charges a logarithmi
 epoch where the last one ended is post-processing of what was released.
 """
 
-from collections.abc import Iterator
-
-__all__ = ["FIRST_EPOCH", "epoch_lengths", "next_length"]
+__all__ = ["FIRST_EPOCH", "next_length"]
 
 FIRST_EPOCH = 256
-
-
-def epoch_lengths(horizon: int | None) -> Iterator[int]:
-    """Lengths of the epochs: the horizon once if it is known, doubling for ever if it is not.
-
-    Examples
-    --------
-    >>> from itertools import islice
-    >>> list(epoch_lengths(1000)), list(islice(epoch_lengths(None), 4))
-    ([1000], [256, 512, 1024, 2048])
-    """
-    planned = 0
-    while horizon is None or planned < horizon:
-        yield next_length(horizon, planned)
-        planned += next_length(horizon, planned)
 
 
 def next_length(horizon: int | None, planned: int) -> int:

@@ -4,7 +4,7 @@ import functools
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sottovoce._records import part
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
 from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.configuration import BanditConfiguration
-from sottovoce.learning.bandit.estimates import CompleteRound, FreshGradient, Grid, ReleasedRound, RunningTotal
+from sottovoce.learning.bandit.estimates import FreshGradient, Grid, ReleasedRound, RunningTotal
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep, ConstantStep, StepRule
@@ -25,26 +25,17 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import moves_of
 from sottovoce.plans.stage import Stage
-from sottovoce.privacy import ExactSum, FreshSums, LocalDP, NoiseSource, ProbeSums, RunningSums, mechanism_named
+from sottovoce.privacy import LocalDP, NoiseSource, mechanism_named
 
-__all__ = ["Epoch", "Parts", "assemble", "loss_grid", "next_epoch"]
+__all__ = ["Epoch", "assemble", "loss_grid", "next_epoch"]
 
 _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, little for the memory
 
 
-class Parts(NamedTuple):
-    """What a run is made of."""
-
-    explorer: Explorer
-    learner: NoisyOCO | Believer
-    stage: Stage
-    mechanism: ExactSum | ProbeSums | FreshSums | RunningSums
-
-
 def assemble(
     problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None, like: Explorer | None = None
-) -> Parts:
-    """Build a run as an instance of NoisyOCO.
+) -> tuple[Explorer, NoisyOCO | Believer, Stage, Any]:
+    """Build a run as an instance of NoisyOCO: its explorer, its learner, where it plays, and its mechanism.
 
     Algorithm 1: NoisyGrad is the one-point estimate summed over a batch, the sum is TreeBasedAgg, NoisyMap is
     conditional gradient (or Wolfe's method) on the regularised sum. The projection of c - step*s descends; the paper's
@@ -61,17 +52,17 @@ def assemble(
     own = {name: getattr(plan.options, name) for name in release.options}
     mechanism = release.start(moves, None if plan.noise is None else source.sampler(plan.noise), **own)
     if not plan.options.steps:
-        return Parts(explorer, Believer(explorer, FreshGradient(mechanism, grid)), stage, mechanism)
+        return explorer, Believer(explorer, FreshGradient(grid)), stage, mechanism
     point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
     build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
     if release.releases == "rounds":
-        learner = build(gradient=FreshGradient(mechanism, grid))
+        learner = build(gradient=FreshGradient(grid))
     else:
         learner = build(gradient=_as_it_is, total=RunningTotal(mechanism, grid, explorer.gradient))
-    return Parts(explorer, learner, stage, mechanism)
+    return explorer, learner, stage, mechanism
 
 
-def _as_it_is(round_: CompleteRound | ReleasedRound, point: Floats | None) -> CompleteRound | ReleasedRound:
+def _as_it_is(round_: ReleasedRound, point: Floats | None) -> ReleasedRound:
     """Where sums are released, not rounds, NoisyGrad hands its round on."""
     return round_
 
@@ -175,11 +166,11 @@ class Epoch:
     @property
     def released(self) -> int:
         """How many rounds its mechanism has drawn noise for, in this life."""
-        return self._mechanism.round
+        return int(self._mechanism.round)
 
     def draw_noise(self, sums: Integers, before: int) -> Floats | Integers:
         """Draw the noise of the round after `before` others, once: what a call that was cut short has drawn is kept."""
-        mechanism: Any = self._mechanism
+        mechanism = self._mechanism
         if mechanism.round > before:
             released: Floats | Integers = mechanism.last
         else:

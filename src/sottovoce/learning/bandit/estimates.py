@@ -1,8 +1,8 @@
-"""From a complete round's integers, through their release, to gradients.
+"""From a round's released integers to gradients.
 
 With f = low + step * q (q the loss's integer), a round's released sums of w q give sums of w f: step * released plus
-low * (sum of w), the last sum being public. The round's exploration turns them into a gradient. Nothing here touches a
-private number except to hand it to a release mechanism.
+low * (sum of w), the last sum being public. The round's exploration turns them into a gradient. Nothing here has ever
+seen a private number.
 """
 
 from collections.abc import Callable
@@ -13,23 +13,12 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.plans.explorer import Exploration
-from sottovoce.privacy import ExactSum, FreshSums, LossGrid, ProbeSums, RunningSums
+from sottovoce.privacy import LossGrid, RunningSums
 
-__all__ = ["CompleteRound", "FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
+__all__ = ["FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
 
 Grid = LossGrid | ReportGrid
 """Where the integers of losses live: f = low + step * q."""
-
-
-class CompleteRound(NamedTuple):
-    """What a complete round adds up to: `products` is private and un-noised, and goes nowhere but into a release."""
-
-    exploration: Exploration
-    products: Integers
-    weights: Integers
-
-    def __repr__(self) -> str:
-        return "CompleteRound(<withheld>)"
 
 
 class ReleasedRound(NamedTuple):
@@ -48,28 +37,21 @@ class FreshGradient:
 
     Parameters
     ----------
-    release
-        The mechanism, such as `ProbeSums`.
     grid
         The losses' grid.
     """
 
-    def __init__(self, release: ExactSum | ProbeSums | FreshSums, grid: Grid) -> None:
-        self._release, self._grid = release, grid
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
 
-    def __call__(self, round_: CompleteRound | ReleasedRound, point: Floats | None = None) -> Floats:
-        """Release a round, once, unless it is released already; return its gradient estimate."""
-        released = self.release(round_) if isinstance(round_, CompleteRound) else round_
+    def __call__(self, released: ReleasedRound, point: Floats | None = None) -> Floats:
+        """Return the gradient estimate of a round."""
         return released.exploration.estimate(*self.sums(released))
 
     def sums(self, released: ReleasedRound) -> tuple[Floats, Floats]:
         """Return the released sums of w f, in units of loss, and those of w."""
         sums = self._grid.step * np.asarray(released.numbers, dtype=np.float64) + self._grid.low * released.weights
         return sums, released.weights.astype(np.float64)
-
-    def release(self, complete: CompleteRound) -> ReleasedRound:
-        """Draw the noise of a round, once."""
-        return ReleasedRound(complete.exploration, self._release.release(complete.products), complete.weights)
 
 
 class RunningTotal:
@@ -99,12 +81,7 @@ class RunningTotal:
         self.value = np.zeros_like(start)
         return self._gradient(self._grid.step * start, self.value)
 
-    def add(self, increment: CompleteRound | ReleasedRound) -> Floats:
-        """Release the sum with one more round in it, unless it is released already; return the gradient."""
-        released = self.release(increment) if isinstance(increment, CompleteRound) else increment
+    def add(self, released: ReleasedRound) -> Floats:
+        """Take in the released sum with one more round in it; return the gradient."""
         self.value = self.value + released.weights
         return self._gradient(self._grid.step * released.numbers + self._grid.low * self.value, self.value)
-
-    def release(self, complete: CompleteRound) -> ReleasedRound:
-        """Draw the noise of the sum that a round completes, once."""
-        return ReleasedRound(complete.exploration, self._release.add(complete.products), complete.weights)

@@ -1,4 +1,4 @@
-"""Public coins and geometry as plain records; nothing here has ever seen a loss."""
+"""Geometry as plain records; nothing here has ever seen a loss."""
 
 from typing import Any
 

@@ -26,10 +26,10 @@ __all__ = [
     "believed",
     "believed_by",
     "best_informed",
+    "from_belief",
     "in_names",
     "misfit_of",
     "recommended",
-    "recommended_by",
 ]
 
 _NUMBERS = 4_000_000  # of posterior samples that are held at once
@@ -191,7 +191,7 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
         x = np.asarray(domain.extreme_point(np.zeros(domain.dimension)) if problem.integral else domain.middle)
         return Recommendation(x, "nothing is known: no round has released anything yet", 0)
     if epoch.explorer.belief is not None:
-        return _from_belief(epoch.explorer.belief)
+        return from_belief(epoch.explorer.belief)
     learner: Any = epoch.learner
     stage = epoch.stage
     if not vertices:
@@ -203,12 +203,8 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     return Recommendation(stage.vertex(-moved), why, learner.observed)
 
 
-def recommended_by(belief: Belief, domain: Domain) -> Recommendation:
+def from_belief(belief: Belief) -> Recommendation:
     """Return the decision that a belief would take home."""
-    return in_names(_from_belief(belief), domain)
-
-
-def _from_belief(belief: Belief) -> Recommendation:
     x, linear = np.array(belief.leader), belief.model == "linear"
     draws = max(10, min(_DRAWS if linear else _CURVED_DRAWS, _NUMBERS // belief.dimension))
     sure, misfit = belief.certainty(x, draws), belief.misfit()

@@ -19,6 +19,7 @@ from sottovoce.privacy.noise import noise_source
 __all__ = ["SavedState", "complete", "load", "number_of_life", "save", "source_for"]
 
 VERSION = 1
+_HOME = ("x", "why", "rounds")  # of a recommendation
 _LIFE_BITS = 20  # of an id: lives that a state may have
 
 
@@ -45,16 +46,12 @@ def save(
         "format": "sottovoce state",
         "version": VERSION,
         **facts,
-        **({} if home is None or not home.rounds else _home_record(home)),
+        **({} if home is None or not home.rounds else {f"home.{one}": getattr(home, one) for one in _HOME}),
         **{f"configuration.{name}": value for name, value in configuration.to_record().items()},
         **design_record(policy.first),
         **{f"stream{at}.{name}": value for at in policy.streams for name, value in policy.to_record(at).items()},
     }
     return pack(record)
-
-
-def _home_record(home: Recommendation) -> Record:
-    return {"home.x": home.x, "home.why": home.why, "home.rounds": home.rounds}
 
 
 def load(state: bytes, *, domain: Domain | None, noise: NoiseSource | None) -> SavedState:

@@ -17,7 +17,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.estimates import CompleteRound, ReleasedRound, RunningTotal
+from sottovoce.learning.bandit.estimates import ReleasedRound, RunningTotal
 from sottovoce.learning.baselines._linear import Features, optimistic
 from sottovoce.learning.baselines._phases import OwnPlan, own_plan
 from sottovoce.learning.baselines._vertices import few_vertices
@@ -277,7 +277,7 @@ class Hopeful(Stateless):
         """Return u, the sum of phi (f - middle) of all rounds so far, noise included."""
         return np.asarray(self._grid.step * (sums - self._middle * weights))
 
-    def count(self, round_: CompleteRound | ReleasedRound, point: Floats | None) -> CompleteRound | ReleasedRound:
+    def count(self, round_: ReleasedRound, point: Floats | None) -> ReleasedRound:
         """Take note of a round whose sum is about to be learned."""
         taken, so_far = round_.exploration, self._counted
         assert isinstance(taken, VertexRound)

@@ -1,4 +1,4 @@
-"""Decisions to take home for several segments: one for all, one for each, and whether telling them apart pays."""
+"""Decisions to take home for several segments: one for all beside one for each, with what telling them apart gains."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,8 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
-from sottovoce.learning.bandit.recommendation import Recommendation, in_names, recommended_by
+from sottovoce.learning.bandit.recommendation import Recommendation, from_belief, in_names
+from sottovoce.learning.segmented.plain import plain_segment
 from sottovoce.models import Belief, Kinship, Segment, segment_text
 
 __all__ = ["SegmentGain", "SegmentedRecommendation", "for_all", "for_segment"]
@@ -105,7 +106,7 @@ class SegmentedRecommendation(Recommendation):
         plain = {name: value for name, value in super().to_dict().items() if name not in parts}
         rows = [
             {
-                "segment": list(one) if isinstance(one, tuple) else one,
+                "segment": plain_segment(one),
                 "events": self.sizes[one],
                 "gain": [self.gains[one].mean, self.gains[one].low, self.gains[one].high],
                 "differs": self.gains[one].differs,
@@ -137,7 +138,7 @@ class SegmentedRecommendation(Recommendation):
 
 def for_segment(belief: Belief, domain: Domain) -> Recommendation:
     """Return the decision to take home for one segment."""
-    found = recommended_by(belief, domain)
+    found = in_names(from_belief(belief), domain)
     return replace(found, why=f"{found.why}, of the segment and of those like it")
 
 

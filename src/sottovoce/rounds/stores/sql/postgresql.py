@@ -176,8 +176,10 @@ class PostgresServer(Database):
         results: list[Any] = []
         while True:
             result = wire.get_result()
-            if result is None:
-                continue  # the end of one statement's
+            if result is None:  # the end of one statement's, or of everything
+                if self._raw.closed:
+                    raise self._error_of(results[-1]) if results else _cut_off()
+                continue
             if result.status == _SYNC:
                 break
             results.append(result)
@@ -227,7 +229,7 @@ class PostgresServer(Database):
         state = (result.error_field(67) or b"").decode()
         with suppress(KeyError):
             return psycopg.errors.lookup(state)("")
-        return psycopg.OperationalError("")
+        return _cut_off()
 
     def _explained(self, problem: BaseException) -> BaseException:
         if type(problem).__module__.partition(".")[0] != "psycopg":
@@ -307,3 +309,9 @@ def _text(value: Any) -> bytes:
     if b"\0" in text:  # libpq would take it for the end: another text
         raise ValueError("a text with the character NUL in it cannot be stored")
     return text
+
+
+def _cut_off() -> Exception:
+    import psycopg
+
+    return psycopg.OperationalError("")
