@@ -11,7 +11,7 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 
 import sottovoce as sv
@@ -47,8 +47,8 @@ def fill(url, studies):
 async def measure(url, repeats):
     """Return seconds: of the first look at the list, of later ones, of a part that has not changed; and of a study."""
     app = create_app(Settings(storage=url, dev=True))
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
 
         async def timed(path, **headers):
             begun = time.perf_counter()

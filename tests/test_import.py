@@ -27,7 +27,7 @@ HEAVY = (
     "jinja2",
     "scipy",
     "filelock",
-    "httpx",
+    "httpx2",
     "fastapi",
     "optuna",
 )

@@ -10,7 +10,6 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     from sottovoce import domains, errors, experiments, integrations, problems, projection, simulation
     from sottovoce.auditing import audit
     from sottovoce.client import connect
-    from sottovoce.comparisons import compare_arms, events_needed
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
     from sottovoce.learning import (
         Action,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
     )
     from sottovoce.rehearsal import plan
     from sottovoce.simulation import Environment, Run, minimize, simulate
+    from sottovoce.stats import ab_test, events_needed
     from sottovoce.studies import Study
 
 __version__ = "0.1.0"
@@ -72,9 +72,9 @@ __all__ = [
     "SimulatedNoise",
     "Study",
     "__version__",
+    "ab_test",
     "audit",
     "baselines",
-    "compare_arms",
     "connect",
     "domains",
     "errors",
@@ -94,12 +94,10 @@ __all__ = [
 _PACKAGES = (
     "auditing",
     "client",
-    "comparisons",
     "domains",
     "errors",
     "evaluations",
     "experiments",
-    "exploration",
     "integrations",
     "learning",
     "privacy",
@@ -108,13 +106,14 @@ _PACKAGES = (
     "rehearsal",
     "report",
     "simulation",
+    "stats",
     "studies",
 )
 _HOMES = {
     "audit": "sottovoce.auditing",
     "connect": "sottovoce.client",
-    "compare_arms": "sottovoce.comparisons",
-    "events_needed": "sottovoce.comparisons",
+    "ab_test": "sottovoce.stats",
+    "events_needed": "sottovoce.stats",
     "Evaluation": "sottovoce.evaluations",
     "PrivateEvaluations": "sottovoce.evaluations",
     "Posterior": "sottovoce.models",

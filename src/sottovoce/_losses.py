@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sottovoce.errors import InvalidLoss, WrongReport
 
-__all__ = ["as_array", "as_float", "as_floats", "raw_loss_refused"]
+__all__ = ["as_array", "as_float", "as_floats", "losses_or_reports", "raw_loss_refused"]
 
 
 def as_float(loss: Any) -> float:
@@ -47,6 +47,17 @@ def as_floats(losses: Any) -> NDArray[np.float64]:
 def raw_loss_refused(owner: str) -> WrongReport:
     """Return the error for a raw loss under local privacy; `owner` is what has the channel, as users call it."""
     return WrongReport(
-        "under LocalDP a raw loss is refused: privatise it where it is born, and tell(id, "
+        "under LocalDP a raw loss is refused: privatise it where it is born, and tell(..., "
         f"report=sv.local.privatise(loss, {owner}.channel))"
     )
+
+
+def losses_or_reports(losses: Any, report: Any, *, local: bool, owner: str) -> Any:
+    """Return what a call has brought: the losses, or under local privacy the reports; refuse what is not for it."""
+    if local:
+        if losses is not None or report is None:
+            raise raw_loss_refused(owner)
+        return report
+    if report is not None:
+        raise WrongReport("report= is for LocalDP; here the loss itself is wanted")
+    return losses

@@ -8,10 +8,10 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, raw_loss_refused
+from sottovoce._losses import as_array, losses_or_reports
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import calls_of_this_thread
-from sottovoce.errors import InvalidLoss, WrongReport
+from sottovoce.errors import InvalidLoss
 from sottovoce.learning.bandit.actions import Action, Actions, as_ids, refuse_actions
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
@@ -285,14 +285,9 @@ class Optimizer(Book):
     def _reported(self, losses: Any, report: Any, late: str) -> Any:
         """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
         choice("late", late, ("error", "drop"))
-        if self._local:
-            if losses is not None or report is None:
-                raise raw_loss_refused("optimizer")
-            losses = report
-        elif report is not None:
-            raise WrongReport(f"report= is for LocalDP; under {self._problem.privacy} tell the loss itself")
+        told = losses_or_reports(losses, report, local=self._local, owner="optimizer")
         with self._lock: self._hear()  # noqa: E701  # fmt: skip
-        return losses
+        return told
 
     def _hear(self) -> None:
         """Before the first loss: see to what has to be told of it."""

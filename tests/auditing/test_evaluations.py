@@ -11,8 +11,8 @@ import sottovoce as sv
 from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, everything
 from sottovoce.auditing.subjects.evaluated import Evaluated
 from sottovoce.evaluations import _book, _setting
-from sottovoce.evaluations.released_mean import ReleasedMean
 from sottovoce.privacy import LossGrid, ProbeSums
+from sottovoce.stats.released_mean import ReleasedMean
 
 ONE = EvaluationConfiguration(sv.PureDP(1.0))
 SEVERAL = EvaluationConfiguration(sv.PureDP(1.0, contributions=2), events=8)

@@ -93,21 +93,21 @@ def test_a_plan_without_a_wish_is_refused_in_a_line(command):
 # ---------------------------------------------------------------------- what is shown
 
 
-def test_it_says_what_compare_arms_says_of_the_same_losses(command, events):
+def test_it_says_what_ab_test_says_of_the_same_losses(command, events):
     plain = found(command, *RUN[:-2], "--no-privacy")
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
     arms = {}
     for name in "AB":
         arms[name] = evaluations.open(500)
         arms[name].tell([loss for arm, loss in people(500) if arm == name])
-    expected = sv.compare_arms(arms).to_dict()
+    expected = sv.ab_test(arms).to_dict()
     assert {key: plain[key] for key in expected} == json.loads(json.dumps(expected))
 
 
-def test_the_table_has_words_levels_and_the_promise(command, events):
+def test_the_text_has_means_words_levels_and_the_promise(command, events):
     code, out, err = command(*RUN, "--text", "--pairs", "all", "--confidence", "0.9")
     assert (code, err) == (0, "")
-    for words in ("B less A", "B loses 0.", "less than A, between 0.", "at 90%", "Levels: the interval", "NOT PRIVATE"):
+    for words in ("B: 0.", "B loses 0.", "less than A, between 0.", "at 90%", "Levels: the interval", "NOT PRIVATE"):
         assert words in out
     assert "kept in events.csv.released.json" in out
 
@@ -448,7 +448,8 @@ def test_names_of_arms_are_text(command, events):
     write(events, people(50, {"[red]x": 0.5, "[/]": 0.2}))
     code, out, err = command(*RUN[:3], "--arms", "[red]x,[/]", *RUN[-2:], "--text")
     assert (code, err) == (0, "")
-    assert "[/] less [red]x" in out
+    assert "[/] loses" in out
+    assert "than [red]x" in out
 
 
 def test_a_damaged_record_is_refused(command, events, tmp_path):

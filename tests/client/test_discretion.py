@@ -18,7 +18,7 @@ def shown(problem):
     while problem is not None and id(problem) not in seen:
         seen.add(id(problem))
         found += [str(problem), repr(problem), repr(problem.args), repr(vars(problem))]
-        assert not hasattr(problem, "request"), "an error of httpx holds the request, and that the loss"
+        assert not hasattr(problem, "request"), "an error of httpx2 holds the request, and that the loss"
         problem = problem.__cause__ or problem.__context__
     return "\n".join(found)
 
@@ -56,7 +56,7 @@ def test_no_log_holds_a_loss_or_a_key(connected, stand_in, caplog, tmp_path):
     remote.flush()
     assert len(stand_in.told) == 2
     logged = caplog.text + "".join(repr(record.args) for record in caplog.records)
-    assert "HTTP" in logged  # httpx does log
+    assert "HTTP" in logged  # httpx2 does log
     assert not any(mark in logged for mark in MARKS)
 
 

@@ -17,7 +17,7 @@ from sottovoce.client.tell_queue import Destination
 
 pytestmark = [
     pytest.mark.timeout(3600),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # of httpx, itself cut short
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),  # of httpx2, itself cut short
 ]
 OTHER = Destination("http://127.0.0.1", "autumn")
 CLIENT = Path(sv.__file__).parent / "client"

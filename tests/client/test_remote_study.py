@@ -209,7 +209,7 @@ def test_certificates_that_check_nothing_are_refused():
             sv.connect("https://decide.example", study="spring", certificates=wrong)
 
 
-def test_without_httpx_it_is_said_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "httpx", None)
+def test_without_httpx2_it_is_said_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx2", None)
     with pytest.raises(ImportError, match=r"pip install 'sottovoce\[client\]'"):
         sv.connect("https://decide.example", study="spring")

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.evaluations import ReleasedMean, _setting
 from sottovoce.evaluations._second_moment import squares_of
-from sottovoce.evaluations.scales import scale_for
 from sottovoce.privacy import LossGrid
+from sottovoce.stats import ReleasedMean, scale
+from sottovoce.stats.scale import scale_for
 
 STEPS = LossGrid(0.0, 1.0).steps
 RANGE = (-1.0, 3.0)
@@ -107,8 +107,8 @@ def test_the_noise_of_the_sum_is_what_it_would_be_alone(guarantee):
 
 
 def test_gaussian_noise_is_charged_for_two_numbers(monkeypatch):
-    asked, intact = [], _setting.least_probe_noise
-    monkeypatch.setattr(_setting, "least_probe_noise", lambda *a, **named: asked.append(named) or intact(*a, **named))
+    asked, intact = [], scale.least_probe_noise
+    monkeypatch.setattr(scale, "least_probe_noise", lambda *a, **named: asked.append(named) or intact(*a, **named))
     sv.PrivateEvaluations((0.0, 1.0), sv.ApproxDP(0.2, 1e-6), variance=True)
     assert asked == [{"reached": 2}]
 
@@ -180,7 +180,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
         held = np.mean([low <= truth <= high for low, high in (one.interval(confidence) for one in results[:runs])])
         assert held >= confidence - luck - rare
         pairs = zip(results[::2], results[1::2], strict=True)
-        found = [sv.compare_arms({"A": a, "B": b}, confidence=confidence).differences[0] for a, b in pairs]
+        found = [sv.ab_test({"A": a, "B": b}, confidence=confidence).differences[0] for a, b in pairs]
         assert np.mean([one.low <= 0.0 <= one.high for one in found]) >= confidence - luck - rare
 
 

@@ -23,8 +23,8 @@ def a_test(privacy=None, noise=None, names="ABC", stages=1):
             one.tell(coins.random(events) < 0.5 - 0.4 * (place == 1))
             arms[name].append(one)
     if stages == 1:
-        return sv.compare_arms({name: found[0] for name, found in arms.items()}), evaluations.privacy
-    return sv.compare_arms(arms, schedule=SCHEDULE), evaluations.privacy
+        return sv.ab_test({name: found[0] for name, found in arms.items()}), evaluations.privacy
+    return sv.ab_test(arms, schedule=SCHEDULE), evaluations.privacy
 
 
 def written(path, *, command="", **settings):

@@ -6,7 +6,7 @@ import sys
 import threading
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 import uvicorn
 
@@ -28,7 +28,7 @@ class Served:
         self.socket.bind(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
-        self.client = httpx.Client(base_url=self.url, timeout=60)
+        self.client = httpx2.Client(base_url=self.url, timeout=60)
 
     def start(self):
         started, startup = threading.Event(), self.server.startup

@@ -13,7 +13,7 @@ from contextlib import suppress
 import pytest
 import uvicorn.config
 from fastapi import FastAPI
-from httpx import ASGITransport, AsyncClient
+from httpx2 import ASGITransport, AsyncClient
 from hypothesis import given
 from hypothesis import strategies as st
 from starlette.requests import ClientDisconnect, Request
@@ -82,7 +82,7 @@ def call(method, path, app=None, **arguments):
     async def once():
         transport = ASGITransport(app or application(), raise_app_exceptions=True)
         async with AsyncClient(transport=transport, base_url="http://x") as client:
-            with suppress(AssertionError):  # of httpx, if an answer does not end: servers close the connection
+            with suppress(AssertionError):  # of httpx2, if an answer does not end: servers close the connection
                 return await client.request(method, path, **arguments)
 
     return asyncio.run(once())

@@ -3,7 +3,7 @@
 import logging
 import threading
 
-import httpx
+import httpx2
 import pytest
 
 import sottovoce as sv
@@ -130,7 +130,7 @@ def test_a_repeated_request_is_answered_as_before(served):
     def ask(client):
         answers.append(client.post("/evaluations/checkout/assign", headers={"Idempotency-Key": "three"}).json())
 
-    with httpx.Client(base_url=served.url, timeout=60) as client:
+    with httpx2.Client(base_url=served.url, timeout=60) as client:
         threads = [threading.Thread(target=ask, args=(client,)) for _ in range(6)]
         for thread in threads:
             thread.start()

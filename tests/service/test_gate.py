@@ -5,7 +5,7 @@ import json
 
 import pytest
 from fastapi import FastAPI
-from httpx import ASGITransport, AsyncClient
+from httpx2 import ASGITransport, AsyncClient
 from starlette.requests import Request
 
 from sottovoce.service.context import ANY

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 from fastapi import FastAPI
-from httpx import ASGITransport, AsyncClient
+from httpx2 import ASGITransport, AsyncClient
 from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import Response
 

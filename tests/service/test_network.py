@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-import httpx
+import httpx2
 import pytest
 
 from sottovoce.cli import main
@@ -122,8 +122,8 @@ def test_the_command_serves_with_tls(certificate, sqlite_url, free_port):
     try:
         answer = _answered(f"https://127.0.0.1:{free_port}/health", str(cert), service)
         assert json.loads(answer) == {"status": "ok"}
-        with pytest.raises(httpx.TransportError):
-            httpx.get(f"http://127.0.0.1:{free_port}/health")
+        with pytest.raises(httpx2.TransportError):
+            httpx2.get(f"http://127.0.0.1:{free_port}/health")
     finally:
         service.terminate()
         _, err = service.communicate(timeout=600)
@@ -139,8 +139,8 @@ def _answered(address, cert, service):
     deadline = time.monotonic() + 600
     while time.monotonic() < deadline and service.poll() is None:
         try:
-            return httpx.get(address, verify=trusted).text
-        except httpx.TransportError:
+            return httpx2.get(address, verify=trusted).text
+        except httpx2.TransportError:
             time.sleep(0.05)
     pytest.fail("the service does not answer")
 

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from httpx import ASGITransport, AsyncClient
+from httpx2 import ASGITransport, AsyncClient
 
 from sottovoce.service.app import create_app
 from sottovoce.service.settings import Settings

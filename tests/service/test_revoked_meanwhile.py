@@ -4,7 +4,7 @@ import asyncio
 import json
 
 import pytest
-from httpx import ASGITransport, AsyncClient
+from httpx2 import ASGITransport, AsyncClient
 
 from sottovoce.service.app import create_app
 from sottovoce.service.endpoints import _reading, telling

@@ -2,26 +2,21 @@
 
 import math
 import shlex
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from sottovoce._checks import choice, number
 from sottovoce.cli import parsing
 from sottovoce.cli.abtest_released import Released
-from sottovoce.cli.abtest_releasing import Releasing, settings_of
+from sottovoce.cli.abtest_releasing import Releasing
 from sottovoce.cli.abtest_rows import Rows
 from sottovoce.cli.options import PRIVACY, Options, with_options
 from sottovoce.cli.study_shared import AsJson, show
-from sottovoce.comparisons import Comparison, compare_arms, events_needed
 from sottovoce.privacy import PrivacyStatement
+from sottovoce.stats import ABTestResult, ab_test, events_needed
 
 __all__ = ["abtest_app"]
 
@@ -117,7 +112,17 @@ def run_command(
         raise ValueError(f"report must be a file in a folder that is there, got {report}")
     where = released or file.with_name(f"{file.name}.released.json")
     charge = None if ledger is None else name or file.name
-    settings = settings_of(names, options, planned, missing, simulated_noise, charge, variance=variance)
+    settings: dict[str, Any] = {
+        "arms": names,
+        "loss_range": list(options.clipping or (0.0, 1.0)),
+        "privacy": options.guarantee.to_dict(),
+        "channel": (options.channel or "one-bit") if options.local else None,
+        "schedule": None if planned is None else list(planned),
+        "missing": missing,
+        "simulated_noise": simulated_noise,
+        "charge": charge,
+        "variance": variance,
+    }
     if planned is not None:  # looks are valid only if what is looked for is fixed before the first
         settings |= {"pairs": pairs, "confidence": confidence}
     releasing = Releasing(settings, options)
@@ -125,16 +130,15 @@ def run_command(
     rows = Rows(file, names, column=column, missing=missing, valid=releasing.valid_report)
     kept = Released(where, settings)
     notes = releasing.release(rows, kept, ledger)
-    found = compare_arms(releasing.results(kept), pairs=pairs, confidence=confidence, schedule=planned)
+    found = ab_test(releasing.results(kept), pairs=pairs, confidence=confidence, schedule=planned)
     facts = {**found.to_dict(), "privacy": releasing.privacy.headline, "released": str(where), "notes": notes}
     if report is not None:
         shown = {"arms": arms, **options.given(), "schedule": schedule, "pairs": pairs, "confidence": confidence}
         shown["variance"] = variance or None
         facts["report"] = str(_write(report, found, releasing.privacy, file, shown))
-    if as_json is True or (as_json is None and not sys.stdout.isatty()):
-        show(True, facts, "")
-    else:
-        _print(found, releasing.privacy, facts)
+    wrote = [f"wrote {facts['report']}"] if report is not None else []
+    lines = [str(found), *notes, "", str(releasing.privacy), f"kept in {where}", *wrote]
+    show(as_json, facts, "\n".join(lines))
 
 
 def _names(text: str) -> list[str]:
@@ -151,7 +155,7 @@ def _sizes(text: str) -> list[int]:
     return found
 
 
-def _write(path: Path, found: Comparison, privacy: PrivacyStatement, file: Path, given: dict[str, Any]) -> Path:
+def _write(path: Path, found: ABTestResult, privacy: PrivacyStatement, file: Path, given: dict[str, Any]) -> Path:
     from sottovoce.report import ab_test_report  # slow to import
 
     words = ["sottovoce", "abtest", "run", file.name]
@@ -159,26 +163,3 @@ def _write(path: Path, found: Comparison, privacy: PrivacyStatement, file: Path,
         if value is not None:
             words += [f"--{key.replace('_', '-')}"] + ([] if value is True else [str(value)])
     return ab_test_report(path, found, privacy=privacy, title=f"A/B test: {file.name}", command=shlex.join(words))
-
-
-def _print(found: Comparison, privacy: PrivacyStatement, facts: dict[str, Any]) -> None:
-    console = Console()
-    means = Table("arm", box=SIMPLE_HEAD, title="mean losses: less is better", title_justify="left")
-    for head in ("events", "mean", "at least", "at most", "privacy noise"):
-        means.add_column(head, justify="right")
-    for arm in found.arms:
-        figures = (f"{value:.4f}" for value in (arm.mean, arm.low, arm.high, arm.noise_error))
-        means.add_row(escape(arm.name), f"{arm.events:,}", *figures)
-    differences = Table("difference", box=SIMPLE_HEAD, title="differences", title_justify="left")
-    for head in ("estimate", "at least", "at most"):
-        differences.add_column(head, justify="right")
-    differences.add_column("shown")
-    for one in found.differences:
-        figures = (f"{value:+.4f}" for value in (one.estimate, one.low, one.high))
-        differences.add_row(escape(f"{one.arm} less {one.against}"), *figures, "yes" if one.shown else "no")
-    console.print(means, differences)
-    lines = [*(one.words + "." for one in found.differences), f"Levels: {found.correction}.", *facts["notes"]]
-    lines += ["", str(privacy), f"kept in {facts['released']}"]
-    if "report" in facts:
-        lines.append(f"wrote {facts['report']}")
-    console.print("\n".join(lines), soft_wrap=True, highlight=False, markup=False)

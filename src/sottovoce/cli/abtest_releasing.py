@@ -1,7 +1,7 @@
 """From rows of a file to what is released of them: one number for each arm and stage."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,37 +9,14 @@ from sottovoce.cli.abtest_record import Witness
 from sottovoce.cli.abtest_released import Numbers, Released
 from sottovoce.cli.abtest_rows import Row, Rows
 from sottovoce.cli.options import Options
-from sottovoce.evaluations import Evaluation, PrivateEvaluations, ReleasedMean
-from sottovoce.evaluations.scales import scale_for
+from sottovoce.evaluations import Evaluation, PrivateEvaluations
 from sottovoce.privacy import Ledger, LocalDP, PrivacyStatement, SimulatedNoise, local, read_ledger
+from sottovoce.stats import ReleasedMean
+from sottovoce.stats.scale import scale_for
 
-__all__ = ["Releasing", "settings_of"]
+__all__ = ["Releasing"]
 
 _BLOCK = 4096  # losses that are told together
-
-
-def settings_of(
-    arms: Sequence[str],
-    options: Options,
-    planned: tuple[int, ...] | None,
-    missing: str,
-    seed: int | None,
-    charge: str | None,
-    *,
-    variance: bool,
-) -> dict[str, Any]:
-    """Return what a test is released with: public, and the same at every look."""
-    return {
-        "arms": list(arms),
-        "loss_range": list(options.clipping or (0.0, 1.0)),
-        "privacy": options.guarantee.to_dict(),
-        "channel": (options.channel or "one-bit") if options.local else None,
-        "schedule": None if planned is None else list(planned),
-        "missing": missing,
-        "simulated_noise": seed,
-        "charge": charge,
-        "variance": variance,
-    }
 
 
 class Releasing:
@@ -48,7 +25,7 @@ class Releasing:
     Parameters
     ----------
     settings
-        As `settings_of` returns them.
+        What the test is released with: public, and the same at every look.
     options
         The guarantee and the range, as values.
     """
@@ -71,7 +48,7 @@ class Releasing:
         return None if channel is None else lambda value: value == int(value) and channel.valid(int(value))
 
     def results(self, kept: Released) -> dict[str, Any]:
-        """Return what was released, for `compare_arms`."""
+        """Return what was released, for `ab_test`."""
         numbers = itertools.count()
         found = {
             name: [

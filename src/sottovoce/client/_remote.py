@@ -6,7 +6,7 @@ import weakref
 from typing import Any, ClassVar, Self
 
 from sottovoce._checks import choice
-from sottovoce._losses import raw_loss_refused
+from sottovoce._losses import losses_or_reports
 from sottovoce.client._answers import Facts
 from sottovoce.client._courier import Told, send
 from sottovoce.client._service import Service
@@ -14,7 +14,6 @@ from sottovoce.client._wants import Accepts, Wants
 from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
-from sottovoce.errors import WrongReport
 
 __all__ = ["Remote"]
 
@@ -80,13 +79,7 @@ class Remote:
 
     def _brought(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; no raw loss goes where reports are wanted."""
-        if self._wants.channel() is None:
-            if report is not None:
-                raise WrongReport("report= is for LocalDP; here the loss itself is wanted")
-            return losses
-        if losses is not None or report is None:
-            raise raw_loss_refused("remote")
-        return report
+        return losses_or_reports(losses, report, local=self._wants.channel() is not None, owner="remote")
 
     def _tell(self, ids: tuple[str, ...], values: Any, late: str) -> Told:
         return self._deliver(Tell(*self._checked(ids, values), late)) if ids else Told()

@@ -1,6 +1,6 @@
 """Calls of a service over HTTP, repeated while it is away.
 
-No error from here holds what was sent: those of httpx hold the request with its body, and are let go of before ours is
+No error from here holds what was sent: those of httpx2 hold the request with its body, and are let go of before ours is
 raised, outside `except`. Nor is a redirect followed: it may lead to where losses must not go.
 
 Tests: tests/client/test_retries.py, tests/client/test_discretion.py.
@@ -54,16 +54,16 @@ class Service:
     """
 
     def __init__(self, address: Address, key: str | None, timeout: float, certificates: Any) -> None:
-        httpx = _httpx()
+        httpx2 = _httpx2()
         headers = {"Accept": "application/json", "User-Agent": "sottovoce"}
         if key is not None:
             headers["Authorization"] = f"Bearer {_checked_key(key)}"
         verify = _trusted(certificates)
-        limits = httpx.Limits(keepalive_expiry=_IDLE_SECONDS)
+        limits = httpx2.Limits(keepalive_expiry=_IDLE_SECONDS)
 
         def connect() -> Any:
             # A proxy from the environment would see what goes to this machine, where nothing is encrypted.
-            return httpx.Client(
+            return httpx2.Client(
                 headers=headers, timeout=timeout, verify=verify, limits=limits, trust_env=not address.local
             )
 
@@ -104,11 +104,11 @@ class Service:
         raise AssertionError("there is at least one attempt")
 
     def _attempt(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> Any:
-        httpx = _httpx()
+        httpx2 = _httpx2()
         own, failed, response = self._connections(), "", None
         try:
             response = own.request(method, url, content=body, headers=headers)
-        except httpx.HTTPError as problem:
+        except httpx2.HTTPError as problem:
             failed = type(problem).__name__
             if _UNKNOWN_CERTIFICATE in str(problem):
                 failed = _UNKNOWN_CERTIFICATE
@@ -194,12 +194,12 @@ class _Connections:
             self._client.close()
 
 
-def _httpx() -> Any:
+def _httpx2() -> Any:
     try:
-        return importlib.import_module("httpx")
+        return importlib.import_module("httpx2")
     except ImportError:
         pass
-    raise ImportError("connecting to a service needs httpx: pip install 'sottovoce[client]'")
+    raise ImportError("connecting to a service needs httpx2: pip install 'sottovoce[client]'")
 
 
 def _checked_key(key: Any) -> str:

@@ -2,6 +2,5 @@
 
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.evaluations.private_evaluations import Assignment, EvaluationsVerification, PrivateEvaluations
-from sottovoce.evaluations.released_mean import ReleasedMean
 
-__all__ = ["Assignment", "Evaluation", "EvaluationsVerification", "PrivateEvaluations", "ReleasedMean"]
+__all__ = ["Assignment", "Evaluation", "EvaluationsVerification", "PrivateEvaluations"]

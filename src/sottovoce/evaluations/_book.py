@@ -31,7 +31,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,17 +45,30 @@ from sottovoce.evaluations._second_moment import squares_of
 from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
-from sottovoce.evaluations.released_mean import ReleasedMean
 from sottovoce.rounds.book import Book, HandedOut, Recorded
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round
 from sottovoce.rounds.store import WAITING, Store
 from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.stats.released_mean import ReleasedMean
 
 __all__ = ["EvaluationBook", "PlainIds"]
 
+Given = ParamSpec("Given")
+Found = TypeVar("Found")
+
 _SOON = 0.5  # seconds: what was dealt ahead and is used up within them was too little
 _FRESH = 1.0  # seconds for which what was dealt ahead is handed out without a look at the store
+
+
+def _locked(
+    method: "Callable[Concatenate[EvaluationBook, Given], Found]",
+) -> "Callable[Concatenate[EvaluationBook, Given], Found]":
+    @wraps(method)
+    def call(self: "EvaluationBook", /, *given: Given.args, **named: Given.kwargs) -> Found:
+        with self._lock: return method(self, *given, **named)  # noqa: E701  # fmt: skip
+
+    return call
 
 
 class _EvaluationPolicy:
@@ -168,11 +182,9 @@ class EvaluationBook(Book):
         self.setting.check_events(events)
         with self._lock: return self._store.open_stream(lambda *_: Draft(events, {"events": events}))  # noqa: E701  # fmt: skip
 
+    @_locked
     def assign(self, size: int) -> list[tuple[int, Any]]:
         """Assign the next people by coins, all of them or none; return the evaluation and the id of each."""
-        with self._lock: return self._assign(size)  # noqa: E701  # fmt: skip
-
-    def _assign(self, size: int) -> list[tuple[int, Any]]:
         self._check_usable()
         if len(self._hand) < size or time.monotonic() - self._dealt_at >= _FRESH:
             self._close_overdue()
@@ -210,11 +222,9 @@ class EvaluationBook(Book):
         self._store.reserve(orders, self._policy.begin, self._policy.draw, handed=size)
         self._hand, self._dealt_at = dealt, now
 
+    @_locked
     def assign_to(self, number: int, size: int) -> list[Any]:
         """Assign the next people to one evaluation; return their ids."""
-        with self._lock: return self._assign_to(number, size)  # noqa: E701  # fmt: skip
-
-    def _assign_to(self, number: int, size: int) -> list[Any]:
         handed, moves = self._prepared(number, size)
         ids: list[Any] = self.ids.texts(handed.ids)
         self._store.hand_out(moves)
@@ -305,11 +315,9 @@ class EvaluationBook(Book):
             self._store.finish(number)
             self._outcome(number)
 
+    @_locked
     def end(self, number: int) -> None:
         """Close an evaluation with those who were assigned so far."""
-        with self._lock: self._end(number)  # noqa: E701  # fmt: skip
-
-    def _end(self, number: int) -> None:
         outcome = self._outcome(number)
         if outcome is None and self._look(number).assigned:
             self._store.finish(number)
@@ -318,11 +326,9 @@ class EvaluationBook(Book):
             why = "it was abandoned" if outcome is not None else "nobody was assigned to it, so it has no mean"
             raise ValueError(f"evaluation {number} cannot be closed: {why}")
 
+    @_locked
     def abandon(self, number: int) -> None:
         """Drop an evaluation: nothing of it is ever released."""
-        with self._lock: self._abandon(number)  # noqa: E701  # fmt: skip
-
-    def _abandon(self, number: int) -> None:
         if self._outcome(number) is None:
             self._store.drop(number)
             self._outcome(number)
@@ -383,26 +389,22 @@ class EvaluationBook(Book):
         found = self.outcome(number)
         return None if found is None else found[1]
 
+    @_locked
     def waiting(self, number: int) -> NDArray[Any]:
         """Return the ids of an evaluation that were handed out, and have no loss."""
-        with self._lock: return np.asarray(self.ids.texts(self._waiting(number)))  # noqa: E701  # fmt: skip
-
-    def _waiting(self, number: int) -> Integers:
         if self._outcome(number) is not None:
             return np.empty(0, dtype=np.int64)
         one, found = self._store.round_of(number), self._store.waiting(None)
-        return found[(found >= one.first) & (found < one.end)]
+        return np.asarray(self.ids.texts(found[(found >= one.first) & (found < one.end)]))
 
     @property
     def opened(self) -> int:
         """How many evaluations there are."""
         return self._store.opened
 
+    @_locked
     def leave(self) -> None:
         """Give back what is leased; nothing can be called after this."""
-        with self._lock: self._leave()  # noqa: E701  # fmt: skip
-
-    def _leave(self) -> None:
         if not self.closed:
             with suppress(SottovoceError):  # it is closed, whatever is wrong with what is stored
                 self._store.close()

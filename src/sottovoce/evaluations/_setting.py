@@ -3,30 +3,16 @@
 from typing import Any
 
 from sottovoce._arrays import Integers
-from sottovoce._checks import choice, whole
-from sottovoce.errors import WrongReport
-from sottovoce.evaluations.released_mean import Scale
+from sottovoce._checks import whole
+from sottovoce._losses import losses_or_reports
 from sottovoce.learning.bandit.describe import local_statement
 from sottovoce.learning.bandit.patience import check_patience, patience_for
 from sottovoce.learning.bandit.reports import ReportGrid
-from sottovoce.plans.problem import check_loss_range
-from sottovoce.privacy import (
-    PROBE_SUMS,
-    Guarantee,
-    LocalDP,
-    LossGrid,
-    Mechanism,
-    Moves,
-    NoiseSource,
-    PrivacyStatement,
-    local,
-    mechanism_for,
-    state,
-)
-from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
+from sottovoce.privacy import Guarantee, LocalDP, LossGrid, NoiseSource, PrivacyStatement, local, state
 from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
 from sottovoce.privacy.statement import NO_NOISE
 from sottovoce.rounds.round import Shape
+from sottovoce.stats.scale import mechanism_of, moves_of, scale_for
 
 __all__ = ["Setting"]
 
@@ -46,19 +32,13 @@ class Setting:
     ) -> None:
         self.privacy = privacy
         self.variance = _check_variance(variance, privacy)
-        mechanism = _mechanism(privacy)
         self.source = noise_source(noise)
         self.patience = check_patience(patience)
-        losses = _loss_grid(loss_range)
-        choice("channel", channel, ("one-bit", "laplace"))
-        ends = (losses.low, losses.high)
+        self.scale = scale_for(loss_range, privacy, channel=channel, variance=self.variance)
+        losses, ends = LossGrid(*self.scale.loss_range), self.scale.loss_range
         self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
         self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
-        self._moves = Moves(losses.steps, float(losses.steps), 1, 1 + self.variance)
-        drawn = mechanism.noise(privacy, self._moves)
-        if self.variance and drawn is not None:  # one event is in two numbers, which together move as one does
-            drawn = least_probe_noise(privacy, losses.steps, reached=2)
-        self.scale = Scale(ends, self.grid.low, self.grid.step, *_known_of(self.channel, ends), noise=drawn)
+        self._moves = moves_of(losses, self.variance)
 
     @property
     def in_earnest(self) -> bool:
@@ -71,7 +51,7 @@ class Setting:
 
     def stream(self, sampler: Sampler | None) -> Any:
         """Return what releases the number of one evaluation."""
-        return _mechanism(self.privacy).start(self._moves, sampler)
+        return mechanism_of(self.privacy).start(self._moves, sampler)
 
     def patience_of(self, events: int) -> int | None:
         """How many later ids a full evaluation waits for; None for ever."""
@@ -93,22 +73,14 @@ class Setting:
 
     def valid(self, integers: Integers) -> bool:
         """Say whether integers can be losses, or reports."""
-        if self.channel is not None:
-            return not len(integers) or bool(self.channel.valid(integers))
-        return bool(((integers >= 0) & (integers <= self.grid.steps)).all())
+        low, high, *_ = self.shape
+        return bool(((integers >= low) & (integers <= high)).all()) and (
+            self.channel is None or self.grid.valid(integers)
+        )
 
     def told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
-        if self.channel is None:
-            if report is not None:
-                raise WrongReport(f"report= is for LocalDP; under {self.privacy} tell the loss itself")
-            return losses
-        if losses is not None or report is None:
-            raise WrongReport(
-                "under LocalDP a raw loss is refused: privatise it where it is born, and "
-                "tell(report=sv.local.privatise(loss, evaluations.channel))"
-            )
-        return report
+        return losses_or_reports(losses, report, local=self.channel is not None, owner="evaluations")
 
     def statement(self) -> PrivacyStatement:
         """Return what is promised, and why it holds."""
@@ -144,33 +116,3 @@ def _check_variance(variance: Any, privacy: Any) -> bool:
     if variance and isinstance(privacy, LocalDP):
         raise ValueError("variance=True is not for LocalDP: owners send one report each, and nothing of its square")
     return variance
-
-
-def _mechanism(privacy: Any) -> Mechanism:
-    if isinstance(privacy, Guarantee):
-        found = mechanism_for(privacy, PROBE_SUMS)
-        if found.serves(privacy):
-            return found
-    raise TypeError(
-        "privacy must be a guarantee that probe sums keep, such as sv.PureDP(epsilon=1.0), sv.ApproxDP, sv.ZCDP, "
-        f"sv.LocalDP or sv.NoPrivacy, got {privacy!r}"
-    )
-
-
-def _loss_grid(loss_range: Any) -> LossGrid:
-    try:
-        low, high = loss_range
-    except (TypeError, ValueError):
-        raise TypeError(f"loss_range must be two numbers, (low, high), got {loss_range!r}") from None
-    grid = LossGrid(low, high)
-    check_loss_range((grid.low, grid.high))
-    return grid
-
-
-def _known_of(channel: Any, ends: tuple[float, float]) -> tuple[tuple[float, float], float]:
-    """What can be known of the distribution of one place: its ends, and the variance of its owner's noise."""
-    if channel is None:
-        return ends, 0.0
-    if isinstance(channel, local.OneBitChannel):
-        return (channel.low - channel.step, channel.low + channel.step), 0.0
-    return ends, (channel.noise.standard_deviation * channel.step) ** 2

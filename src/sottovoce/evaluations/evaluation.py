@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.errors import NotReleased
-from sottovoce.evaluations.released_mean import ReleasedMean
+from sottovoce.stats.released_mean import ReleasedMean
 
 __all__ = ["Counts", "Evaluation", "Keeper"]
 

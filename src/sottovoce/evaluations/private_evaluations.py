@@ -14,11 +14,11 @@ from sottovoce.errors import UnknownAction
 from sottovoce.evaluations._book import EvaluationBook, PlainIds
 from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations.evaluation import Evaluation
-from sottovoce.evaluations.released_mean import ReleasedMean
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Recorded
 from sottovoce.rounds.stores.memory import MemoryStore
+from sottovoce.stats.released_mean import ReleasedMean
 
 __all__ = ["Assignment", "EvaluationsVerification", "PrivateEvaluations"]
 

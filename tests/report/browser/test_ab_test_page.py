@@ -27,7 +27,7 @@ def page(tmp_path_factory):
         for name, found in arms.items():
             found.append(evaluations.open(events))
             found[-1].tell(coins.random(events) < 0.5 - 0.4 * (name == "B"))
-    comparison = sv.compare_arms(arms, schedule=SCHEDULE, pairs="all")
+    comparison = sv.ab_test(arms, schedule=SCHEDULE, pairs="all")
     path = tmp_path_factory.mktemp("ab") / "page.html"
     return ab_test_report(path, comparison, privacy=evaluations.privacy, command="sottovoce abtest run events.csv")
 

@@ -4,13 +4,13 @@ import asyncio
 import contextlib
 import socket
 import threading
-import warnings
 from collections import Counter
 
 import numpy as np
 import pytest
 import uvicorn
 from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 import sottovoce as sv
 from sottovoce.errors import StudyNotFound
@@ -19,10 +19,6 @@ from sottovoce.service.keys import KeyRing
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import Study, list_studies
-
-with warnings.catch_warnings():  # it would like a successor of httpx, which is as good for this
-    warnings.simplefilter("ignore")
-    from starlette.testclient import TestClient
 
 DRINKS = ("tea", "coffee", "cocoa", "milk", "juice", "water", "mate", "lassi")
 COSTS = np.linspace(0.05, 0.4, 8)

@@ -8,7 +8,7 @@ import threading
 import time
 import traceback
 
-import httpx
+import httpx2
 import numpy as np
 from hostility import PATIENT
 from killing import History
@@ -79,7 +79,7 @@ class Crowd:
                 with sv.connect(
                     base, study=study, key=key, queue=queue, retries=PATIENT, timeout=20.0, raw_losses=True
                 ) as remote:
-                    _use(remote, httpx_client(base, key), study, random.Random(f"{seed} {which}"), note, self._over)
+                    _use(remote, http_client(base, key), study, random.Random(f"{seed} {which}"), note, self._over)
                     remote.flush()
             except BaseException:
                 said.append(("failed", traceback.format_exc()))
@@ -101,9 +101,9 @@ class Crowd:
         os._exit(0)
 
 
-def httpx_client(base, key):
+def http_client(base, key):
     headers = {"Authorization": f"Bearer {key}"}
-    return httpx.Client(base_url=base, headers=headers, timeout=20.0, trust_env=False)
+    return httpx2.Client(base_url=base, headers=headers, timeout=20.0, trust_env=False)
 
 
 def _use(remote, plain, study, rng, note, over):
@@ -145,7 +145,7 @@ def _tell(remote, plain, study, mine, rng):
         try:
             if plain.post(f"/studies/{study}/tell", content=lines.encode(), headers=headers).status_code == 200:
                 return
-        except httpx.TransportError:
+        except httpx2.TransportError:
             pass  # and again, as a block
     told = remote.tell(mine if len(mine) > 1 else mine[0], losses if len(mine) > 1 else float(losses[0]))
     assert sum(told) == len(mine)

@@ -11,7 +11,7 @@ import sys
 import time
 from dataclasses import asdict
 
-import httpx
+import httpx2
 
 import sottovoce as sv
 from sottovoce.client import Retries
@@ -91,8 +91,8 @@ class Served:
         """Wait until it answers."""
         for _ in range(seconds * 20):
             assert self.process.poll() is None, self.log.read_text()[-3000:]
-            with contextlib.suppress(httpx.TransportError):
-                if httpx.get(f"{self.base}/health", timeout=5, trust_env=False).status_code == 200:
+            with contextlib.suppress(httpx2.TransportError):
+                if httpx2.get(f"{self.base}/health", timeout=5, trust_env=False).status_code == 200:
                     return
             time.sleep(0.05)
         raise AssertionError(f"the service did not start: {self.log.read_text()[-3000:]}")
@@ -135,4 +135,4 @@ class Served:
     def client(self, key=None, **options):
         headers = options.pop("headers", {}) | ({} if key is None else {"Authorization": f"Bearer {key}"})
         options = {"timeout": 300.0, "verify": _NOTHING_SECRET} | options
-        return httpx.Client(base_url=self.base, headers=headers, trust_env=False, **options)
+        return httpx2.Client(base_url=self.base, headers=headers, trust_env=False, **options)

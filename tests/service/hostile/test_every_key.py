@@ -5,7 +5,7 @@ import re
 import threading
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from hostility import new_key, revoke, small_study
 
@@ -58,8 +58,8 @@ class Caller:
     async def __call__(self, method, path, headers):
         self._count += 1
         address = f"10.{self._count >> 16 & 255}.{self._count >> 8 & 255}.{self._count & 255}"
-        transport = httpx.ASGITransport(self.app, client=(address, 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://x") as client:
+        transport = httpx2.ASGITransport(self.app, client=(address, 1))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://x") as client:
             return await client.request(method, path, headers=headers)
 
     def places(self, dashboard):

@@ -8,7 +8,7 @@ import re
 import socket
 import threading
 
-import httpx
+import httpx2
 import pytest
 from hostility import SOAK, Served, new_key, small_study
 
@@ -174,7 +174,7 @@ def test_a_line_without_end_is_refused(service):
         for _ in range(600):
             yield b"[" * 100_000
 
-    with service.client(service.key) as client, contextlib.suppress(httpx.TransportError):
+    with service.client(service.key) as client, contextlib.suppress(httpx2.TransportError):
         answer = client.post("/studies/spring/tell", content=pieces(), headers={"Content-Type": STREAM})
         assert answer.status_code == 413
     assert memory(service) < before + 20

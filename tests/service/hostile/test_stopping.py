@@ -4,7 +4,7 @@ was not answered has happened."""
 import contextlib
 import threading
 
-import httpx
+import httpx2
 import pytest
 from hostility import new_key, small_study
 
@@ -22,7 +22,7 @@ def test_what_was_answered_counts_and_what_was_not_did_not_happen(kind, request,
     enough = threading.Event()
 
     def use():
-        with contextlib.suppress(httpx.TransportError):  # refused, or closed before anything was read
+        with contextlib.suppress(httpx2.TransportError):  # refused, or closed before anything was read
             while True:
                 with served.client(key, headers={"Connection": "close"}) as client:
                     one = answered(client.post("/studies/spring/ask"))["id"]

@@ -5,7 +5,8 @@ from typing import Any
 import optuna
 from optuna.trial import FrozenTrial
 
-from sottovoce.evaluations import Evaluation, ReleasedMean
+from sottovoce.evaluations import Evaluation
+from sottovoce.stats import ReleasedMean
 
 __all__ = ["attributes", "tell"]
 

@@ -3,13 +3,13 @@
 import os
 from pathlib import Path
 
-from sottovoce.comparisons import Comparison, Difference
 from sottovoce.privacy import PrivacyStatement
 from sottovoce.report._numbers import significant
 from sottovoce.report._promises import promise_of
 from sottovoce.report.html._forest import Interval, forest
 from sottovoce.report.html._page import write_page
 from sottovoce.report.html._pieces import Chart, Table, TableCell, Tile, heads, number, text
+from sottovoce.stats import ABTestResult, Difference
 
 __all__ = ["ab_test_report"]
 
@@ -23,7 +23,7 @@ _LIMITS = (
 
 def ab_test_report(
     path: str | os.PathLike[str],
-    comparison: Comparison,
+    comparison: ABTestResult,
     *,
     privacy: PrivacyStatement,
     title: str = "A/B test",
@@ -35,8 +35,8 @@ def ab_test_report(
     ----------
     path : path
         Of the page.
-    comparison : Comparison
-        What `sv.compare_arms` returned.
+    comparison : ABTestResult
+        What `sv.ab_test` returned.
     privacy : PrivacyStatement
         What is promised: `evaluations.privacy`.
     title : str
@@ -59,7 +59,7 @@ def ab_test_report(
     >>> a.tell([0.0, 1.0] * 50), b.tell([0.0, 1.0] * 50)
     (None, None)
     >>> page = pathlib.Path(tempfile.mkdtemp()) / "page.html"
-    >>> found = sv.compare_arms({"A": a, "B": b})
+    >>> found = sv.ab_test({"A": a, "B": b})
     >>> "NOT PRIVATE" in ab_test_report(page, found, privacy=evaluations.privacy).read_text()
     True
     """
@@ -93,7 +93,7 @@ def _banner(privacy: PrivacyStatement) -> str:
     return "Nothing was promised, and no noise was added: these are the means as they are."
 
 
-def _tiles(comparison: Comparison) -> list[Tile]:
+def _tiles(comparison: ABTestResult) -> list[Tile]:
     shown, best = comparison.shown, min(comparison.arms, key=lambda one: one.mean)
     return [
         Tile("differences shown", f"{len(shown)} of {len(comparison.differences)}", "whose interval does not hold 0"),
@@ -102,12 +102,12 @@ def _tiles(comparison: Comparison) -> list[Tile]:
     ]
 
 
-def _contents(comparison: Comparison) -> list[tuple[str, str]]:
+def _contents(comparison: ABTestResult) -> list[tuple[str, str]]:
     looks = [("looks", "Look by look")] if comparison.schedule else []
     return [("differences", "Differences"), ("means", "Means"), *looks, ("privacy", "What is promised")]
 
 
-def _difference_chart(comparison: Comparison) -> Chart:
+def _difference_chart(comparison: ABTestResult) -> Chart:
     found = [
         Interval(f"{one.arm} less {one.against}", one.estimate, one.low, one.high, 2 if one.high < 0 else 1, one.shown)
         for one in comparison.differences
@@ -120,7 +120,7 @@ def _difference_chart(comparison: Comparison) -> Chart:
     )
 
 
-def _mean_chart(comparison: Comparison) -> Chart:
+def _mean_chart(comparison: ABTestResult) -> Chart:
     found = [Interval(one.name, one.mean, one.low, one.high) for one in comparison.arms]
     return Chart(
         "Mean losses",
@@ -149,7 +149,7 @@ def _path_chart(one: Difference) -> Chart:
     )
 
 
-def _difference_table(comparison: Comparison) -> Table:
+def _difference_table(comparison: ABTestResult) -> Table:
     rows = [
         (
             text(f"{one.arm} less {one.against}"),
@@ -170,7 +170,7 @@ def _difference_table(comparison: Comparison) -> Table:
     )
 
 
-def _mean_table(comparison: Comparison) -> Table:
+def _mean_table(comparison: ABTestResult) -> Table:
     rows = [
         (
             text(one.name + (" (control)" if one.name == comparison.control else "")),
@@ -186,7 +186,7 @@ def _mean_table(comparison: Comparison) -> Table:
     return Table("mean-table", "Mean losses", heads(names, 1), tuple(rows))
 
 
-def _schedule(comparison: Comparison) -> str:
+def _schedule(comparison: ABTestResult) -> str:
     if not comparison.schedule:
         return ""
     sizes = ", ".join(f"{size:,}" for size in comparison.schedule)

@@ -28,11 +28,10 @@ these as its ends, is their variance exactly. Laplace reports add the variance o
 Losses of different people are taken to be independent; mu is the mean over people like those who met these parameters,
 a loss that never came counting as the middle of the range.
 
-Tests: tests/evaluations/test_released_mean.py, coverage by simulation included.
+Tests: tests/stats/test_released_mean.py, coverage by simulation included.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -42,95 +41,13 @@ from scipy.special import log_ndtr, ndtr
 
 from sottovoce._arrays import Floats
 from sottovoce._checks import number
-from sottovoce.privacy import Noise
+from sottovoce.stats.scale import MORE_EVENTS, Scale
 
-__all__ = ["MORE_EVENTS", "ReleasedMean", "Scale", "Variance", "variance_of"]
+__all__ = ["ReleasedMean", "Variance", "variance_of"]
 
 _CANDIDATES = 257  # values of mu that are tried before the ends are refined
 _PRECISION = 1e-12  # of the ends of an interval, in units of the range
-MORE_EVENTS = 4.0
-"""Events that are taken to have told besides, one half at each end of the range: Agresti and Coull's."""
 _ALMOST_NORMAL = 1e4  # times more normal than Laplace: the difference is lost in rounding
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What the integers of one place are worth, and how much is known of their distribution beforehand.
-
-    Attributes
-    ----------
-    loss_range
-        (low, high) of a loss.
-    low, step
-        An integer is worth low + step * integer.
-    ends
-        The least and the largest value that a place can be worth, the noise of its owner aside.
-    variance
-        What the noise of its owner adds to the variance of each.
-    noise
-        Of the released sum, in steps; None if it has none.
-    """
-
-    loss_range: tuple[float, float]
-    low: float
-    step: float
-    ends: tuple[float, float]
-    variance: float
-    noise: Noise | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain data, for JSON; `from_dict` reads it back."""
-        plain = {"loss_range": list(self.loss_range), "low": self.low, "step": self.step, "ends": list(self.ends)}
-        noise = None if self.noise is None else {"family": self.noise.family, "scale": self.noise.scale}
-        return {**plain, "variance": self.variance, "noise": noise}
-
-    @classmethod
-    def from_dict(cls, plain: Mapping[str, Any]) -> "Scale":
-        """Return what `to_dict` wrote down.
-
-        Parameters
-        ----------
-        plain
-            Plain data, as for JSON.
-
-        Examples
-        --------
-        >>> scale = Scale((0.0, 1.0), 0.0, 0.25, (0.0, 1.0), 0.0, Noise("laplace", 4.0))
-        >>> Scale.from_dict(scale.to_dict()) == scale
-        True
-        """
-        (low, high), (least, most) = plain["loss_range"], plain["ends"]
-        noise = None if plain["noise"] is None else Noise(plain["noise"]["family"], plain["noise"]["scale"])
-        return cls((low, high), plain["low"], plain["step"], (least, most), plain["variance"], noise)
-
-    def spread(self, means: Floats) -> Floats:
-        """Return the largest variance that one place can have, for each mean that there may be.
-
-        Parameters
-        ----------
-        means
-            Of losses.
-        """
-        low, high = self.ends
-        return np.asarray(np.maximum((high - means) * (means - low), 0.0) + self.variance)
-
-    def pulled(self, mean: float, events: float, noise_error: float) -> float:
-        """Return a mean pulled towards the middle, as if a few more events had told: where to take the variance.
-
-        Parameters
-        ----------
-        mean
-            That was released.
-        events
-            How many it is over.
-        noise_error
-            Standard deviation of what privacy adds to it.
-        """
-        middle, (low, high) = sum(self.ends) / 2, self.loss_range
-        largest = float(self.spread(np.array(middle)))
-        worth = largest / (largest / events + noise_error**2)  # events that are as accurate without noise
-        within = min(max(mean, low), high)
-        return (worth * within + MORE_EVENTS * middle) / (worth + MORE_EVENTS)
 
 
 class Variance(NamedTuple):

@@ -60,7 +60,7 @@ def test_a_difference_is_shown_as_often_as_planned(privacy, settings):
                 arms[name].append(one)
         schedule = plan.schedule if len(plan.schedule) > 1 else None
         given = arms if schedule else {name: stages[0] for name, stages in arms.items()}
-        found = sv.compare_arms(given, schedule=schedule, confidence=settings.get("confidence", 0.95)).differences[0]
+        found = sv.ab_test(given, schedule=schedule, confidence=settings.get("confidence", 0.95)).differences[0]
         right = [look.shown and (look.estimate > 0) == (other > mean) for look in found.looks or (found,)]
         shown.append(any(right))
         used.append(sum(plan.schedule[: right.index(True) + 1]) if any(right) else plan.events)
@@ -80,7 +80,7 @@ def test_with_squares_a_difference_of_narrow_losses_is_shown_as_often_as_planned
         for one, at in zip(arms.values(), (mean, other), strict=True):
             size = at * (1 - at) / deviation**2 - 1
             one.tell(coins.beta(at * size, (1 - at) * size, plan.events))
-        shown.append(sv.compare_arms(arms).differences[0].low > 0)
+        shown.append(sv.ab_test(arms).differences[0].low > 0)
     assert np.mean(shown) == pytest.approx(0.8, abs=0.15)
 
 

@@ -10,7 +10,7 @@ the same code as those of a real one, so that the plan and the test cannot disag
 Without privacy, with the mean in the middle of the range, and one look, this is the formula of textbooks:
 n = (z(alpha/2) sqrt(2 V) + z(1 - power) sqrt(V + V'))^2/difference^2, V and V' the variances of the two arms.
 
-Tests: tests/comparisons/test_planning.py, against that formula, and against simulated tests.
+Tests: tests/stats/test_planning.py, against that formula, and against simulated tests.
 """
 
 import math
@@ -19,9 +19,9 @@ from itertools import accumulate
 from typing import Any
 
 from sottovoce._checks import choice, number, whole
-from sottovoce.comparisons._imagined import ImaginedTest
-from sottovoce.evaluations.scales import scale_for
 from sottovoce.privacy import Guarantee, LocalDP, NoPrivacy
+from sottovoce.stats._planned_test import PlannedTest
+from sottovoce.stats.scale import scale_for
 
 __all__ = ["EventsNeeded", "events_needed"]
 
@@ -39,7 +39,7 @@ class EventsNeeded:
     arms
         How many arms.
     schedule
-        Events of an arm in each stage: for `compare_arms`, if there is to be more than one look.
+        Events of an arm in each stage: for `ab_test`, if there is to be more than one look.
     without_privacy
         What each arm would need without any noise.
     wish
@@ -132,7 +132,7 @@ def events_needed(
     arms
         How many arms, the control included.
     pairs
-        As for `compare_arms`.
+        As for `ab_test`.
     confidence
         With which all differences are to hold together, at all looks.
     power
@@ -170,7 +170,7 @@ def events_needed(
     count = whole("arms", arms, least=2)
     level = 1 - number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
     choice("pairs", pairs, ("control", "all"))
-    test = ImaginedTest(
+    test = PlannedTest(
         difference=difference,
         precision=precision,
         means=_means(low, high, mean, difference),

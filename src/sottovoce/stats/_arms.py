@@ -11,16 +11,15 @@ changes with time from stage to stage meets both arms alike, and errors of stage
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from sottovoce.comparisons._error_law import ErrorLaw
-from sottovoce.evaluations import ReleasedMean
-from sottovoce.evaluations.released_mean import Scale, variance_of
+from sottovoce.stats._error_law import ErrorLaw
+from sottovoce.stats.released_mean import ReleasedMean, variance_of
+from sottovoce.stats.scale import Scale
 
-__all__ = ["Arm", "planned_error", "summed"]
+__all__ = ["Arm", "planned_error"]
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,9 @@ class Arm:
 
     def errors(self) -> list[ErrorLaw]:
         """Return, for each stage, what its mean times its weight errs by."""
-        taken_at, at_most = self._taken_at(), self._at_most()
-        return [
-            _error(one.scale, one.events, min(float(one.scale.spread(np.array(taken_at))), at_most)).times(w)
-            for w, one in zip(self.weights, self.stages, strict=True)
-        ]
+        return self.errors_at(self._taken_at(), at_most=self._at_most())
 
-    def errors_at(self, mean: float, deviation: float | None = None) -> list[ErrorLaw]:
+    def errors_at(self, mean: float, deviation: float | None = None, *, at_most: float = math.inf) -> list[ErrorLaw]:
         """Return the same with the largest variance that losses of this mean can have, or with what is supposed.
 
         Parameters
@@ -83,12 +78,13 @@ class Arm:
             Of losses.
         deviation
             Of one loss, if it is supposed.
+        at_most
+            What the variance of one loss is at most, if more is known than its mean.
         """
+        known = at_most if deviation is None else deviation**2
         return [
             _error(
-                one.scale,
-                one.events,
-                float(one.scale.spread(np.array(mean))) if deviation is None else deviation**2,
+                one.scale, one.events, known if deviation else min(float(one.scale.spread(np.array(mean))), known)
             ).times(w)
             for w, one in zip(self.weights, self.stages, strict=True)
         ]
@@ -114,14 +110,6 @@ class Arm:
         pulled, middle = scale.pulled(self.mean, worth, self.noise_error), sum(scale.loss_range) / 2
         step = math.sqrt(float(scale.spread(np.array(pulled))) / worth + self.noise_error**2)
         return min(pulled + step, middle) if pulled < middle else max(pulled - step, middle)
-
-
-def summed(errors: Sequence[ErrorLaw]) -> ErrorLaw:
-    """Return what a sum of stages errs by."""
-    found = ErrorLaw(0.0)
-    for one in errors:
-        found = found.plus(one)
-    return found
 
 
 def planned_error(scale: Scale, events: int) -> ErrorLaw:

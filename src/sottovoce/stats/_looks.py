@@ -20,7 +20,7 @@ own, since each event is in one released number). On a grid this is a product of
 The intervals of all looks then hold the truth together, with a probability of 1 - alpha: Jennison and Turnbull's
 repeated confidence intervals (1989). So it does not matter for what reason one stops, or that one does not.
 
-Tests: tests/comparisons/test_looks.py, against published bounds and against simulated paths.
+Tests: tests/stats/test_looks.py, against published bounds and against simulated paths.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sottovoce._arrays import Floats
-from sottovoce.comparisons._error_law import LEAST_LEVEL, ErrorLaw
+from sottovoce.stats._error_law import LEAST_LEVEL, ErrorLaw, summed
 
 __all__ = ["Crossing", "crossing_chances", "levels_of_looks", "spent"]
 
@@ -143,10 +143,7 @@ class _Walk:
     """The density of a sum of stages among paths that have stayed within their bounds, on a grid around 0."""
 
     def __init__(self, stages: Sequence[ErrorLaw], further: float = 0.0) -> None:
-        every = ErrorLaw(0.0)
-        for stage in stages:
-            every = every.plus(stage)
-        half = every.reach + further
+        half = summed(stages).reach + further
         self._step = 2 * half / _CELLS
         self._places = (np.arange(_CELLS) - _CELLS // 2) * self._step
         self._frequencies: Floats = np.asarray(2 * np.pi * np.fft.rfftfreq(_CELLS, self._step), dtype=np.float64)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["ArmMean", "Comparison", "Difference", "Look", "percent"]
+__all__ = ["ABTestResult", "ArmMean", "Difference", "Look", "percent"]
 
 
 def _figures(value: float, digits: int = 3) -> str:
@@ -148,7 +148,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ABTestResult:
     """What a test of arms has shown: means, differences, and at which level all of them hold together.
 
     Attributes

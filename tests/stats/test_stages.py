@@ -26,7 +26,7 @@ def test_false_alarms_stay_at_the_level_over_all_looks_and_naive_looks_do_not(pr
     coins, alarms, naive = np.random.default_rng(1), [], []
     for _ in range(200):
         arms = played(evaluations, coins, {"A": 0.3, "B": 0.3})
-        (found,) = sv.compare_arms(arms, schedule=SCHEDULE, confidence=0.9).differences
+        (found,) = sv.ab_test(arms, schedule=SCHEDULE, confidence=0.9).differences
         alarms.append(any(look.shown for look in found.looks))
         naive.append(any(_naively(arms, look).shown for look in (1, 2, 3)))
     assert np.mean(alarms) <= 0.1 + 0.085
@@ -41,9 +41,9 @@ def _naively(arms, looks):
     """
     short = {name: stages[:looks] for name, stages in arms.items()}
     if looks == 1:
-        return sv.compare_arms({name: stages[0] for name, stages in short.items()}, confidence=0.9).differences[0]
-    from sottovoce.comparisons._arms import Arm
-    from sottovoce.comparisons.comparing import look_at
+        return sv.ab_test({name: stages[0] for name, stages in short.items()}, confidence=0.9).differences[0]
+    from sottovoce.stats._arms import Arm
+    from sottovoce.stats.ab_testing import look_at
 
     weights = tuple(map(float, SCHEDULE[:looks]))
     a, b = (Arm(name, tuple(one.result for one in short[name]), weights) for name in "AB")
@@ -54,7 +54,7 @@ def test_intervals_of_all_looks_hold_a_true_difference_together():
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(0.2), noise=sv.SimulatedNoise(14))
     coins, held = np.random.default_rng(3), []
     for _ in range(150):
-        found = sv.compare_arms(
+        found = sv.ab_test(
             played(evaluations, coins, {"A": 0.3, "B": 0.1, "C": 0.3}), schedule=SCHEDULE, confidence=0.9
         )
         truths = {"B": -0.2, "C": 0.0}
@@ -70,13 +70,13 @@ def arms():
 
 def test_what_a_look_has_shown_stays_as_it_was(arms):
     """Later stages change nothing about an earlier look; neither does an arm that was dropped hear of them."""
-    last = sv.compare_arms(arms, schedule=SCHEDULE)
+    last = sv.ab_test(arms, schedule=SCHEDULE)
     for looks in (1, 2):
-        early = sv.compare_arms({name: stages[:looks] for name, stages in arms.items()}, schedule=SCHEDULE)
+        early = sv.ab_test({name: stages[:looks] for name, stages in arms.items()}, schedule=SCHEDULE)
         assert early.looks == looks
         for now, then in zip(last.differences, early.differences, strict=True):
             assert now.looks[:looks] == then.looks
-    dropped = sv.compare_arms({**arms, "C": arms["C"][:1]}, schedule=SCHEDULE)
+    dropped = sv.ab_test({**arms, "C": arms["C"][:1]}, schedule=SCHEDULE)
     assert dropped.differences[1].looks == last.differences[1].looks[:1]
     assert dropped.differences[0] == last.differences[0]
     assert "at all 3 planned looks, of which 3 were made" in last.correction
@@ -87,7 +87,7 @@ def test_levels_are_public(arms):
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=sv.SimulatedNoise(9))
     others = played(evaluations, np.random.default_rng(2), {"A": 0.0, "B": 1.0, "C": 0.7})
     levels = [
-        [look.confidence for one in sv.compare_arms(given, schedule=SCHEDULE).differences for look in one.looks]
+        [look.confidence for one in sv.ab_test(given, schedule=SCHEDULE).differences for look in one.looks]
         for given in (arms, others)
     ]
     assert levels[0] == levels[1]
@@ -103,29 +103,29 @@ def test_a_stage_is_compared_within_itself():
             one = evaluations.open(events)
             one.tell(np.arange(events) < mean * events)
             arms[name].append(one)
-    (found,) = sv.compare_arms(arms, schedule=(500, 500)).differences
+    (found,) = sv.ab_test(arms, schedule=(500, 500)).differences
     assert found.estimate == pytest.approx(0.0, abs=1e-5)
     assert not found.shown
 
 
 def test_a_list_without_a_schedule_is_refused(arms):
     with pytest.raises(ValueError, match="'A' is a list of evaluations, and there is no schedule"):
-        sv.compare_arms(arms)
+        sv.ab_test(arms)
 
 
 def test_a_schedule_cannot_be_prolonged(arms):
     with pytest.raises(ValueError, match="arm 'A' has 3 stages, and the schedule 2"):
-        sv.compare_arms(arms, schedule=(100, 100))
+        sv.ab_test(arms, schedule=(100, 100))
 
 
 def test_the_control_is_in_every_stage(arms):
     with pytest.raises(ValueError, match="control 'A' has 1 stages and 'B' 3"):
-        sv.compare_arms({**arms, "A": arms["A"][:1]}, schedule=SCHEDULE)
+        sv.ab_test({**arms, "A": arms["A"][:1]}, schedule=SCHEDULE)
 
 
 def test_an_early_look_that_can_say_nothing_spans_everything():
     evaluations = sv.PrivateEvaluations((0.0, 1.0), sv.PureDP(1.0), noise=sv.SimulatedNoise(5))
     arms = played(evaluations, np.random.default_rng(6), {"A": 1.0, "B": 0.0}, (10,))
-    (found,) = sv.compare_arms(arms, schedule=(10, 100_000)).differences
+    (found,) = sv.ab_test(arms, schedule=(10, 100_000)).differences
     assert (found.low, found.high) == (-1.0, 1.0)
     assert not found.shown

@@ -6,21 +6,21 @@ from itertools import accumulate
 import numpy as np
 from scipy.special import ndtr
 
-from sottovoce.comparisons._arms import Arm, summed
-from sottovoce.comparisons._error_law import ErrorLaw
-from sottovoce.comparisons._looks import crossing_chances
-from sottovoce.comparisons.comparing import levels_for
-from sottovoce.comparisons.comparison import percent
-from sottovoce.evaluations import ReleasedMean
-from sottovoce.evaluations.released_mean import Scale
+from sottovoce.stats._arms import Arm
+from sottovoce.stats._error_law import ErrorLaw, summed
+from sottovoce.stats._looks import crossing_chances
+from sottovoce.stats.ab_result import percent
+from sottovoce.stats.ab_testing import levels_for
+from sottovoce.stats.released_mean import ReleasedMean
+from sottovoce.stats.scale import Scale
 
-__all__ = ["ImaginedTest"]
+__all__ = ["PlannedTest"]
 
 _MOST_EVENTS = 10**11
 
 
 @dataclass(frozen=True)
-class ImaginedTest:
+class PlannedTest:
     """A test that has not begun.
 
     Attributes

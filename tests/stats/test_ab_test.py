@@ -1,4 +1,4 @@
-"""What `compare_arms` says, and what it refuses."""
+"""What `ab_test` says, and what it refuses."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.evaluations import ReleasedMean
+from sottovoce.stats import ReleasedMean
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def told(evaluations, mean, events=2000):
 
 
 def test_a_difference_that_is_shown_is_said_in_plain_words(evaluations):
-    found = sv.compare_arms({"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)})
+    found = sv.ab_test({"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)})
     (one,) = found.differences
     assert one.shown
     assert found.shown == (one,)
@@ -34,24 +34,24 @@ def test_a_difference_that_is_shown_is_said_in_plain_words(evaluations):
 
 
 def test_one_that_loses_more_says_more(evaluations):
-    found = sv.compare_arms({"A": told(evaluations, 0.4), "B": told(evaluations, 0.5)}, confidence=0.9)
+    found = sv.ab_test({"A": told(evaluations, 0.4), "B": told(evaluations, 0.5)}, confidence=0.9)
     assert found.differences[0].words.startswith("B loses 0.1 more than A, between 0.0")
     assert found.differences[0].words.endswith("at 90%")
 
 
 def test_one_that_is_not_shown_says_how_much_it_may_be(evaluations):
-    found = sv.compare_arms({"A": told(evaluations, 0.5, 100), "B": told(evaluations, 0.5, 100)})
+    found = sv.ab_test({"A": told(evaluations, 0.5, 100), "B": told(evaluations, 0.5, 100)})
     assert not found.shown
     assert found.differences[0].words.startswith("B against A: no difference is shown at 95%; B may lose up to 0.1")
 
 
 def test_the_control_is_the_first_unless_it_is_named(evaluations):
     arms = {name: told(evaluations, 0.5, 100) for name in "ABC"}
-    assert [(one.arm, one.against) for one in sv.compare_arms(arms).differences] == [("B", "A"), ("C", "A")]
-    found = sv.compare_arms(arms, control="B")
+    assert [(one.arm, one.against) for one in sv.ab_test(arms).differences] == [("B", "A"), ("C", "A")]
+    found = sv.ab_test(arms, control="B")
     assert found.control == "B"
     assert [(one.arm, one.against) for one in found.differences] == [("A", "B"), ("C", "B")]
-    every = sv.compare_arms(arms, pairs="all")
+    every = sv.ab_test(arms, pairs="all")
     assert [(one.arm, one.against) for one in every.differences] == [("B", "A"), ("C", "A"), ("C", "B")]
     assert "all 3 differences hold together at 95% (Bonferroni: each at 98.33%)" in every.correction
     assert "at most 5%" in every.correction
@@ -59,8 +59,8 @@ def test_the_control_is_the_first_unless_it_is_named(evaluations):
 
 def test_more_comparisons_widen_each(evaluations):
     arms = {name: told(evaluations, 0.5, 500) for name in "ABCDE"}
-    one = sv.compare_arms({name: arms[name] for name in "AB"}).differences[0]
-    few, many = sv.compare_arms(arms).differences[0], sv.compare_arms(arms, pairs="all").differences[0]
+    one = sv.ab_test({name: arms[name] for name in "AB"}).differences[0]
+    few, many = sv.ab_test(arms).differences[0], sv.ab_test(arms, pairs="all").differences[0]
     assert many.low < few.low < one.low
     assert one.high < few.high < many.high
     assert one.estimate == few.estimate == many.estimate
@@ -69,28 +69,28 @@ def test_more_comparisons_widen_each(evaluations):
 def test_without_privacy_the_interval_is_agrestis_and_caffos_at_even_odds(evaluations):
     """In the middle nothing is pulled: estimate +- 1.96 sqrt(1/4n + 1/4n)."""
     plain = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
-    found = sv.compare_arms({"A": told(plain, 0.5), "B": told(plain, 0.5)}).differences[0]
+    found = sv.ab_test({"A": told(plain, 0.5), "B": told(plain, 0.5)}).differences[0]
     assert found.high == pytest.approx(1.959964 * np.sqrt(0.5 / 2000), abs=1e-8)
 
 
 def test_results_will_do_in_place_of_evaluations(evaluations):
     a, b = told(evaluations, 0.5), told(evaluations, 0.4)
-    assert sv.compare_arms({"A": a.result, "B": b.result}) == sv.compare_arms({"A": a, "B": b})
+    assert sv.ab_test({"A": a.result, "B": b.result}) == sv.ab_test({"A": a, "B": b})
 
 
 def test_it_is_plain_data(evaluations):
-    found = sv.compare_arms({"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)})
+    found = sv.ab_test({"A": told(evaluations, 0.5), "B": told(evaluations, 0.4)})
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert plain["differences"][0]["words"] == found.differences[0].words
     assert plain["arms"][1]["events"] == 2000
     assert plain["control"] == "A"
     assert plain["correction"] == found.correction
-    assert eval(repr(found), vars(sv.comparisons)) == found
+    assert eval(repr(found), vars(sv.stats)) == found
 
 
 def test_open_evaluations_are_refused_by_what_is_missing(evaluations):
     with pytest.raises(sv.errors.NotReleased, match=r"evaluation 1 is open.*10 of its 10 places"):
-        sv.compare_arms({"A": told(evaluations, 0.5), "B": evaluations.open(10)})
+        sv.ab_test({"A": told(evaluations, 0.5), "B": evaluations.open(10)})
 
 
 @pytest.mark.parametrize(
@@ -111,27 +111,27 @@ def test_open_evaluations_are_refused_by_what_is_missing(evaluations):
 def test_what_makes_no_sense_is_refused_by_name(evaluations, change, message):
     arms = {"A": told(evaluations, 0.5, 50), "B": told(evaluations, 0.5, 50)}
     with pytest.raises((TypeError, ValueError), match=message):
-        sv.compare_arms(**{"arms": arms, **change})
+        sv.ab_test(**{"arms": arms, **change})
 
 
 def test_other_things_are_refused_without_being_shown(evaluations):
     with pytest.raises(TypeError, match="arm 'B' must be an evaluation that is closed, or its result, got float") as it:
-        sv.compare_arms({"A": told(evaluations, 0.5, 50), "B": 0.123456})
+        sv.ab_test({"A": told(evaluations, 0.5, 50), "B": 0.123456})
     assert "0.123456" not in str(it.value)
     with pytest.raises(TypeError, match="names of arms"):
-        sv.compare_arms({1: told(evaluations, 0.5, 50), "B": told(evaluations, 0.5, 50)})
+        sv.ab_test({1: told(evaluations, 0.5, 50), "B": told(evaluations, 0.5, 50)})
 
 
 def test_arms_of_different_ranges_are_refused(evaluations):
     other = sv.PrivateEvaluations((0.0, 2.0), sv.PureDP(1.0), noise=sv.SimulatedNoise(1))
     with pytest.raises(ValueError, match=r"one loss_range.*A \(0.0, 1.0\), B \(0.0, 2.0\)"):
-        sv.compare_arms({"A": told(evaluations, 0.5, 50), "B": told(other, 0.5, 50)})
+        sv.ab_test({"A": told(evaluations, 0.5, 50), "B": told(other, 0.5, 50)})
 
 
 def test_one_evaluation_is_not_two_arms(evaluations):
     one = told(evaluations, 0.5, 50)
     with pytest.raises(ValueError, match="'A' and 'B' hold the same evaluation"):
-        sv.compare_arms({"A": one, "B": one})
+        sv.ab_test({"A": one, "B": one})
 
 
 def test_nor_is_one_that_was_read_from_a_storage_twice(tmp_path):
@@ -140,22 +140,22 @@ def test_nor_is_one_that_was_read_from_a_storage_twice(tmp_path):
         for mean in (0.2, 0.6):
             stored.open(events=400).tell(np.arange(400) < mean * 400)
     with sv.PrivateEvaluations(storage=url, name="a") as stored, sv.PrivateEvaluations(storage=url, name="a") as again:
-        found = sv.compare_arms({"A": stored.evaluation(0), "B": stored.evaluation(1)})
+        found = sv.ab_test({"A": stored.evaluation(0), "B": stored.evaluation(1)})
         assert found.differences[0].low > 0
         with pytest.raises(ValueError, match="'A' and 'B' hold the same evaluation"):
-            sv.compare_arms({"A": stored.evaluation(0), "B": again.evaluation(0)})
+            sv.ab_test({"A": stored.evaluation(0), "B": again.evaluation(0)})
 
 
 def test_equal_numbers_without_noise_may_be_two_evaluations():
     arms = {name: told(sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy()), 0.5, 50) for name in "AB"}
     assert arms["A"].result == arms["B"].result
-    assert sv.compare_arms(arms).differences[0].estimate == 0.0
+    assert sv.ab_test(arms).differences[0].estimate == 0.0
 
 
 def test_arms_may_have_guarantees_of_their_own(evaluations):
     """Each error is its own arm's: with the noise of the second gone, only the first one's is left."""
     plain = sv.PrivateEvaluations((0.0, 1.0), sv.NoPrivacy())
-    found = sv.compare_arms({"A": told(evaluations, 0.5, 100), "B": told(plain, 0.5, 100)})
+    found = sv.ab_test({"A": told(evaluations, 0.5, 100), "B": told(plain, 0.5, 100)})
     assert [one.noise_error > 0 for one in found.arms] == [True, False]
 
 
@@ -170,7 +170,7 @@ def test_squares_narrow_an_arm_only_if_all_of_its_stages_have_them():
             one.tell(losses)
             stages.append(one)
         arms[str(squares)] = stages
-    widths = [one.high - one.low for one in sv.compare_arms(arms, schedule=schedule).arms]
+    widths = [one.high - one.low for one in sv.ab_test(arms, schedule=schedule).arms]
     assert widths[0] == pytest.approx(widths[1], rel=0.02)
     assert widths[2] < 0.5 * widths[1]
 
@@ -178,6 +178,6 @@ def test_squares_narrow_an_arm_only_if_all_of_its_stages_have_them():
 def test_means_far_outside_of_the_range_give_intervals_within_it(evaluations):
     scale = told(evaluations, 0.5, 50).result.scale
     arms = {"A": ReleasedMean(0, 50, -(10**12), scale), "B": ReleasedMean(1, 50, 10**12, scale)}
-    found = sv.compare_arms(arms)
+    found = sv.ab_test(arms)
     assert (found.differences[0].low, found.differences[0].high) == (1.0, 1.0)
     assert all(0.0 <= one.low <= one.high <= 1.0 for one in found.arms)

@@ -13,8 +13,8 @@ and, again, with noise alone; the smaller one counts. Laplace parts are in the i
 normal errors do for them is computed in the tests: paths with heavier tails, each look at its own quantiles, leave less
 often.
 
-Tests: tests/comparisons/test_coverage.py and tests/comparisons/test_stages.py, by simulation;
-tests/comparisons/test_comparing.py.
+Tests: tests/stats/test_coverage.py and tests/stats/test_stages.py, by simulation;
+tests/stats/test_ab_test.py.
 """
 
 import itertools
@@ -23,24 +23,24 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sottovoce._checks import choice, number, whole
-from sottovoce.comparisons._arms import Arm, planned_error, summed
-from sottovoce.comparisons._error_law import ErrorLaw
-from sottovoce.comparisons._looks import levels_of_looks
-from sottovoce.comparisons.comparison import ArmMean, Comparison, Difference, Look
-from sottovoce.evaluations import ReleasedMean
-from sottovoce.evaluations.released_mean import Scale
+from sottovoce.stats._arms import Arm, planned_error
+from sottovoce.stats._error_law import ErrorLaw, summed
+from sottovoce.stats._looks import levels_of_looks
+from sottovoce.stats.ab_result import ABTestResult, ArmMean, Difference, Look
+from sottovoce.stats.released_mean import ReleasedMean
+from sottovoce.stats.scale import Scale
 
-__all__ = ["compare_arms", "levels_for", "look_at"]
+__all__ = ["ab_test", "levels_for", "look_at"]
 
 
-def compare_arms(
+def ab_test(
     arms: Mapping[str, Any],
     *,
     control: str | None = None,
     confidence: float = 0.95,
     pairs: str = "control",
     schedule: Sequence[int] | None = None,
-) -> Comparison:
+) -> ABTestResult:
     """Compare arms of a test by what their evaluations have released.
 
     Everything is computed from released and public numbers: it costs no privacy, and may be done as often as one likes.
@@ -61,7 +61,7 @@ def compare_arms(
 
     Returns
     -------
-    Comparison
+    ABTestResult
         `print` it; `to_dict()` is plain data.
 
     Examples
@@ -72,7 +72,7 @@ def compare_arms(
     >>> a, b = evaluations.open(events=2000), evaluations.open(events=2000)
     >>> a.tell(np.arange(2000) % 10 < 5)
     >>> b.tell(np.arange(2000) % 10 < 4)
-    >>> print(sv.compare_arms({"A": a, "B": b}).differences[0])
+    >>> print(sv.ab_test({"A": a, "B": b}).differences[0])
     B loses 0.0999 less than A, between 0.0691 and 0.131, at 95%
     """
     level = 1 - number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
@@ -86,7 +86,7 @@ def compare_arms(
         else [(one, every[first]) for place, one in enumerate(every) if place != first]
     )
     plan = planned or (1,)
-    return Comparison(
+    return ABTestResult(
         arms=tuple(_mean(one, level / len(every), plan) for one in every),
         differences=tuple(_difference(*pair, level / len(compared), plan, 1 - level) for pair in compared),
         control=every[first].name,
@@ -240,15 +240,9 @@ def look_at(look: int, arm: Arm, against: Arm, level: float) -> Look:
     level
         How often the truth may be outside of its interval.
     """
-    errors = _together([arm.errors(), against.errors()])
     low, high = arm.scale.loss_range
     widest = high - low
     estimate = arm.mean - against.mean
-    reach = summed(errors).quantile(level) / sum(arm.weights)
+    reach = summed([*arm.errors(), *against.errors()]).quantile(level) / sum(arm.weights)
     least, most = (min(max(estimate + side * reach, -widest), widest) for side in (-1, 1))
     return Look(look, arm.events + against.events, estimate, least, most, confidence=1 - level)
-
-
-def _together(errors: Sequence[Sequence[ErrorLaw]]) -> list[ErrorLaw]:
-    """What the difference, or the mean, of each stage errs by."""
-    return [summed(stage) for stage in zip(*errors, strict=True)]

@@ -7,8 +7,8 @@ import pytest
 from scipy import integrate, stats
 
 import sottovoce as sv
-from sottovoce.evaluations import ReleasedMean
-from sottovoce.evaluations.released_mean import _laplace_tail
+from sottovoce.stats import ReleasedMean
+from sottovoce.stats.released_mean import _laplace_tail
 
 RANGE = (-1.0, 3.0)
 PEOPLE = {  # losses in units of the range, and their mean

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from sottovoce.comparisons._error_law import ErrorLaw
+from sottovoce.stats._error_law import ErrorLaw
 
 
 @pytest.mark.parametrize("distance", [0.1, 1.0, 4.0, 9.0, 15.0])

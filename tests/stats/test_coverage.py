@@ -1,6 +1,6 @@
 """Intervals of differences hold the truth as often as they say, with the noise in them. Seeds are fixed.
 
-Thousands of tests are simulated at once, by a second implementation over arrays; that it says what `compare_arms` says
+Thousands of tests are simulated at once, by a second implementation over arrays; that it says what `ab_test` says
 of evaluations that really released their numbers is a test of its own.
 """
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.comparisons._error_law import ErrorLaw
-from sottovoce.evaluations import ReleasedMean
-from sottovoce.evaluations.scales import scale_for
+from sottovoce.stats import ReleasedMean
+from sottovoce.stats._error_law import ErrorLaw
+from sottovoce.stats.scale import scale_for
 
 RANGE, RUNS = (-1.0, 3.0), 3000
 PEOPLE = {  # losses in units of the range, by mean
@@ -107,13 +107,13 @@ def test_intervals_of_differences_hold_the_truth_as_often_as_they_say(privacy, p
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_simulation_says_what_compare_arms_says(case):
+def test_the_simulation_says_what_ab_test_says(case):
     _privacy, _, _, sizes = case
     scale, sums, differences, far = simulated(*case)
     reach = far(0.01)
     for run in range(4):
         arms = [ReleasedMean(i, n, int(sums[i][run]), scale) for i, n in enumerate(sizes)]
-        found = sv.compare_arms(dict(zip("AB", arms, strict=True)), confidence=0.99).differences[0]
+        found = sv.ab_test(dict(zip("AB", arms, strict=True)), confidence=0.99).differences[0]
         expected = np.clip([differences[run] - reach[run], differences[run] + reach[run]], -4.0, 4.0)
         assert (found.low, found.high) == pytest.approx(tuple(expected), abs=2e-4)
 
@@ -142,12 +142,12 @@ def test_all_intervals_of_a_family_hold_together(pairs):
         arms = {name: evaluations.open(120) for name in means}
         for name, one in arms.items():
             one.tell(coins.random(120) < means[name])
-        found = sv.compare_arms(arms, pairs=pairs, confidence=0.9)
+        found = sv.ab_test(arms, pairs=pairs, confidence=0.9)
         truths = {one: means[one.arm] - means[one.against] for one in found.differences}
         held.append(all(one.low <= truth <= one.high for one, truth in truths.items()))
         means_held.append(all(one.low <= means[one.name] <= one.high for one in found.arms))
         every = 1 - 0.1 * len(truths)  # so that each is at 90%, which is a family of less
-        lone = sv.compare_arms(arms, pairs=pairs, confidence=every).differences
+        lone = sv.ab_test(arms, pairs=pairs, confidence=every).differences
         naive.append(all(one.low <= truth <= one.high for one, truth in zip(lone, truths.values(), strict=True)))
     assert np.mean(held) >= 0.9 - 0.11
     assert np.mean(means_held) >= 0.9 - 0.11

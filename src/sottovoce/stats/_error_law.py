@@ -14,19 +14,21 @@ where the sum ends. Without Laplace parts it is the normal distribution's own fo
 
 Discrete noise on its grid, a millionth of the range, counts as continuous.
 
-Tests: tests/comparisons/test_error_law.py.
+Tests: tests/stats/test_error_law.py.
 """
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
 from sottovoce._arrays import Floats
 
-__all__ = ["LEAST_LEVEL", "ErrorLaw"]
+__all__ = ["LEAST_LEVEL", "ErrorLaw", "summed"]
 
 LEAST_LEVEL = 1e-9
 """The smallest tail that is computed; below it nothing is claimed."""
@@ -128,3 +130,8 @@ class ErrorLaw:
             end *= 1.25
         frequencies: Floats = step * np.arange(0.5, max(64, math.ceil(end / step)), dtype=np.float64)
         return frequencies, 2 / math.pi * step * self.transform(frequencies) / frequencies
+
+
+def summed(errors: Iterable[ErrorLaw]) -> ErrorLaw:
+    """Return what a sum of independent parts errs by."""
+    return reduce(ErrorLaw.plus, errors, ErrorLaw(0.0))

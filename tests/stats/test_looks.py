@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sottovoce.comparisons._error_law import ErrorLaw
-from sottovoce.comparisons._looks import crossing_chances, levels_of_looks, spent
+from sottovoce.stats._error_law import ErrorLaw
+from sottovoce.stats._looks import crossing_chances, levels_of_looks, spent
 
 EVENLY = (0.2, 0.4, 0.6, 0.8, 1.0)
 
@@ -74,7 +74,7 @@ def test_chances_of_the_first_look_that_shows_are_those_of_paths(drift):
 @pytest.mark.parametrize("stages", [(1, 1), (1, 1, 1, 1, 1), (1, 2, 7), (5, 1, 1, 1), (1,) * 15])
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 0.005])
 def test_levels_for_normal_errors_do_for_laplace_noise(stages, alpha):
-    """The levels of `compare_arms`: computed for normal errors, used with whatever mixture of both there is."""
+    """The levels of `ab_test`: computed for normal errors, used with whatever mixture of both there is."""
     shares = tuple(so_far / sum(stages) for so_far in itertools.accumulate(stages))
     for noise in (0.0, 0.3, 1.0, 3.0, 30.0):  # scale of a stage's noise; people: variance in proportion to size
         for people in (1.0, 0.1):  # of the largest variance

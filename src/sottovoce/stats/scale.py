@@ -1,0 +1,171 @@
+"""What released integers are worth, and how noisy they are: known before there is one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce._checks import choice
+from sottovoce.plans.problem import check_loss_range
+from sottovoce.privacy import PROBE_SUMS, Guarantee, LocalDP, LossGrid, Mechanism, Moves, Noise, local, mechanism_for
+from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
+
+__all__ = ["MORE_EVENTS", "Scale", "mechanism_of", "moves_of", "scale_for"]
+
+MORE_EVENTS = 4.0
+"""Events that are taken to have told besides, one half at each end of the range: Agresti and Coull's."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the integers of one place are worth, and how much is known of their distribution beforehand.
+
+    Attributes
+    ----------
+    loss_range
+        (low, high) of a loss.
+    low, step
+        An integer is worth low + step * integer.
+    ends
+        The least and the largest value that a place can be worth, the noise of its owner aside.
+    variance
+        What the noise of its owner adds to the variance of each.
+    noise
+        Of the released sum, in steps; None if it has none.
+    """
+
+    loss_range: tuple[float, float]
+    low: float
+    step: float
+    ends: tuple[float, float]
+    variance: float
+    noise: Noise | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain data, for JSON; `from_dict` reads it back."""
+        plain = {"loss_range": list(self.loss_range), "low": self.low, "step": self.step, "ends": list(self.ends)}
+        noise = None if self.noise is None else {"family": self.noise.family, "scale": self.noise.scale}
+        return {**plain, "variance": self.variance, "noise": noise}
+
+    @classmethod
+    def from_dict(cls, plain: Mapping[str, Any]) -> "Scale":
+        """Return what `to_dict` wrote down.
+
+        Parameters
+        ----------
+        plain
+            Plain data, as for JSON.
+
+        Examples
+        --------
+        >>> scale = Scale((0.0, 1.0), 0.0, 0.25, (0.0, 1.0), 0.0, Noise("laplace", 4.0))
+        >>> Scale.from_dict(scale.to_dict()) == scale
+        True
+        """
+        (low, high), (least, most) = plain["loss_range"], plain["ends"]
+        noise = None if plain["noise"] is None else Noise(plain["noise"]["family"], plain["noise"]["scale"])
+        return cls((low, high), plain["low"], plain["step"], (least, most), plain["variance"], noise)
+
+    def spread(self, means: Floats) -> Floats:
+        """Return the largest variance that one place can have, for each mean that there may be.
+
+        Parameters
+        ----------
+        means
+            Of losses.
+        """
+        low, high = self.ends
+        return np.asarray(np.maximum((high - means) * (means - low), 0.0) + self.variance)
+
+    def pulled(self, mean: float, events: float, noise_error: float) -> float:
+        """Return a mean pulled towards the middle, as if a few more events had told: where to take the variance.
+
+        Parameters
+        ----------
+        mean
+            That was released.
+        events
+            How many it is over.
+        noise_error
+            Standard deviation of what privacy adds to it.
+        """
+        middle, (low, high) = sum(self.ends) / 2, self.loss_range
+        largest = float(self.spread(np.array(middle)))
+        worth = largest / (largest / events + noise_error**2)  # events that are as accurate without noise
+        within = min(max(mean, low), high)
+        return (worth * within + MORE_EVENTS * middle) / (worth + MORE_EVENTS)
+
+
+def scale_for(
+    loss_range: tuple[float, float], privacy: Guarantee, *, channel: str = "one-bit", variance: bool = False
+) -> Scale:
+    """Return what the numbers of evaluations would be worth, and their noise.
+
+    Parameters
+    ----------
+    loss_range, privacy, channel, variance
+        As for `PrivateEvaluations`.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> scale = scale_for((0.0, 1.0), sv.PureDP(epsilon=0.5))
+    >>> scale.noise.scale * scale.step
+    2.0
+    """
+    mechanism, losses = mechanism_of(privacy), _loss_grid(loss_range)
+    choice("channel", channel, ("one-bit", "laplace"))
+    ends = (losses.low, losses.high)
+    if isinstance(privacy, LocalDP):
+        owners: Any = local.channel_for(privacy, ends, channel)
+        low, step = float(owners.low), float(owners.step)
+        if channel == "one-bit":
+            return Scale(ends, low, step, (low - step, low + step), 0.0, None)
+        return Scale(ends, low, step, ends, (owners.noise.standard_deviation * step) ** 2, None)
+    drawn = mechanism.noise(privacy, moves_of(losses, variance))
+    if variance and drawn is not None:  # one event is in two numbers, which together move as one does
+        drawn = least_probe_noise(privacy, losses.steps, reached=2)
+    return Scale(ends, losses.low, losses.step, ends, 0.0, drawn)
+
+
+def moves_of(losses: LossGrid, variance: bool) -> Moves:
+    """Return how far one event moves what is released of its evaluation.
+
+    Parameters
+    ----------
+    losses
+        The grid of losses.
+    variance
+        Whether squares are released, too.
+    """
+    return Moves(losses.steps, float(losses.steps), 1, 1 + variance)
+
+
+def mechanism_of(privacy: Any) -> Mechanism:
+    """Return what keeps a guarantee: probe sums, unless no noise is added here.
+
+    Parameters
+    ----------
+    privacy
+        The guarantee.
+    """
+    if isinstance(privacy, Guarantee):
+        found = mechanism_for(privacy, PROBE_SUMS)
+        if found.serves(privacy):
+            return found
+    raise TypeError(
+        "privacy must be a guarantee that probe sums keep, such as sv.PureDP(epsilon=1.0), sv.ApproxDP, sv.ZCDP, "
+        f"sv.LocalDP or sv.NoPrivacy, got {privacy!r}"
+    )
+
+
+def _loss_grid(loss_range: Any) -> LossGrid:
+    try:
+        low, high = loss_range
+    except (TypeError, ValueError):
+        raise TypeError(f"loss_range must be two numbers, (low, high), got {loss_range!r}") from None
+    grid = LossGrid(low, high)
+    check_loss_range((grid.low, grid.high))
+    return grid
