@@ -465,6 +465,8 @@ class Optimizer(Book):
         with self._lock: return self._point()  # noqa: E701  # fmt: skip
 
     def _point(self) -> Floats:
+        if self._undone:
+            self._refresh()
         return self._policy.point()
 
     @property

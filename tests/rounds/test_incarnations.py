@@ -7,7 +7,7 @@ import pytest
 
 from sottovoce.errors import StudyBehind, UnknownAction
 from sottovoce.rounds.round import Shape, incarnation_of
-from sottovoce.rounds.stores.sql._writers import MOST
+from sottovoce.rounds.stores.sql._book_rows import MOST
 from sottovoce.rounds.stores.sql.store import SqlStore
 
 from .policies import BareBook, Sums

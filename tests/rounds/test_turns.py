@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from sottovoce.errors import StorageError
-from sottovoce.rounds.stores.sql._turns import Turns
+from sottovoce.rounds.stores.sql._files import Turns
 
 from .tools import SOAK
 

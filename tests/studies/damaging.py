@@ -6,8 +6,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
-from sottovoce.rounds.stores.sql._book_rows import chain_of
-from sottovoce.rounds.stores.sql._head import Head
+from sottovoce.rounds.stores.sql._book_rows import Head, chain_of
 from sottovoce.studies import verify_stored
 
 OPTIONS = {

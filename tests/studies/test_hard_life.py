@@ -20,8 +20,8 @@ from study_tools import SOAK, Backup, Look, losses_of, place, sums, watch
 
 import sottovoce as sv
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
-from sottovoce.rounds.stores.sql import _pulse as pulse
 from sottovoce.rounds.stores.sql import postgresql, sqlite
+from sottovoce.rounds.stores.sql import postgresql as pulse
 from sottovoce.rounds.stores.sql._files import FileReplaced
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED
 
@@ -200,7 +200,7 @@ def impatient(url, seed):
 
 
 def test_who_computes_within_a_transaction_says_that_it_is_alive(postgres_url, opened, monkeypatch):
-    monkeypatch.setattr("sottovoce.rounds.stores.sql._pulse.BEAT_SECONDS", 0.05)
+    monkeypatch.setattr("sottovoce.rounds.stores.sql.postgresql.BEAT_SECONDS", 0.05)
     study = opened(postgres_url, **sums())
 
     base = study._store._base
@@ -242,7 +242,7 @@ def test_a_server_ends_a_transaction_that_stands_still_and_nothing_of_it_is_on_r
     beats, then, postgres_url, opened, monkeypatch
 ):
     """Whoever meets the end first: a beat that meets it takes the server's reason with it, and hands it on."""
-    monkeypatch.setattr("sottovoce.rounds.stores.sql._pulse.BEAT_SECONDS", 1.0 if beats else 600.0)
+    monkeypatch.setattr("sottovoce.rounds.stores.sql.postgresql.BEAT_SECONDS", 1.0 if beats else 600.0)
     opened(postgres_url, **sums()).close()
     still = opened(postgres_url)
     words = "stood still within a transaction, .*nothing was changed" if beats else "will be known when it is reached"
@@ -254,7 +254,7 @@ def test_a_server_ends_a_transaction_that_stands_still_and_nothing_of_it_is_on_r
 
 
 def test_a_transaction_that_ends_before_its_commit_is_carried_out_again(postgres_url, opened, monkeypatch):
-    monkeypatch.setattr("sottovoce.rounds.stores.sql._pulse.BEAT_SECONDS", 600.0)
+    monkeypatch.setattr("sottovoce.rounds.stores.sql.postgresql.BEAT_SECONDS", 600.0)
     study = opened(postgres_url, **sums())
     work = standing_still(study, postgres_url, beats=False, then="a statement", times=2)
     assert study._store._base.transaction(work) == "done"

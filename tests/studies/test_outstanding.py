@@ -5,7 +5,7 @@ from study_tools import Look, ball, losses_of, place, probing, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError
-from sottovoce.rounds.stores.sql._slots import Slots
+from sottovoce.rounds.stores.sql.cells import Slots
 
 
 def test_any_process_lists_what_is_outstanding_after_a_restart_too(opened, url):

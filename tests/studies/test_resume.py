@@ -16,6 +16,7 @@ from sottovoce.errors import (
     StorageError,
     StudyNotFound,
 )
+from sottovoce.rounds.stores.sql.store import SqlStore
 
 
 def test_a_study_is_resumed_without_any_arguments(opened, url):
@@ -158,3 +159,26 @@ def test_a_closed_study_says_so(opened, url):
             call()
     with opened(url) as again:
         again.tell(action.id, 0.5)
+
+
+@pytest.mark.parametrize("problem", [StorageError("full"), KeyboardInterrupt()], ids=repr)
+def test_a_round_whose_beginning_was_undone_is_not_shown(opened, url, monkeypatch, problem):
+    study = opened(url, **ball(), seed=1)
+    actions = study.ask_round()
+    study.tell(actions.ids, np.clip(actions.x[:, 0], 0.0, 1.0))
+    played, save = study.point, SqlStore._save
+
+    def undone(self, head, steps):
+        save(self, head, steps)
+        raise problem
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlStore, "_save", undone)
+        with pytest.raises(type(problem)):
+            study.ask()
+    assert np.array_equal(study.point, played)
+    assert np.array_equal(study.status().point, played)
+    study.ask()
+    assert not np.array_equal(study.point, played)  # or there was nothing to see
+    assert np.array_equal(opened(url).point, study.point)
+    assert study.verify().ok

@@ -14,6 +14,8 @@ from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
 import sottovoce as sv
 from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind, UnknownAction
 from sottovoce.rounds.round import PLACES
+from sottovoce.rounds.stores.sql.errors import Deadlock
+from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.rounds.text_ids import TextIds
 
 MADE = sums(privacy=sv.PureDP(1.0))
@@ -69,6 +71,27 @@ def test_processes_and_threads_that_open_a_study_at_once_are_one_life(opened, ur
     assert not problems
     assert ledger.spent == 1.0
     assert opened(url).status().told == 4 * 24
+
+
+def test_a_life_that_begins_with_a_second_attempt_presents_its_token_once(opened, url, ledger, monkeypatch):
+    """Transactions that wait for one another in a circle are undone, and tried again: the ledger cannot be undone."""
+    progress(opened(url, **MADE, ledger=ledger))
+    save, undone = SqlStore._save, []
+
+    def undone_once(self, head, steps):
+        if not undone:
+            undone.append(head.incarnation)
+            raise Deadlock("in a circle")
+        save(self, head, steps)
+
+    monkeypatch.setattr(SqlStore, "_save", undone_once)
+    study = opened(url, ledger=ledger, restored=True)
+    assert undone[0] > 1
+    assert study.status().generation > 1
+    assert ledger.spent == 1.0
+    study.close()
+    assert opened(url, ledger=ledger).status().generation > 1
+    assert ledger.spent == 1.0
 
 
 @pytest.mark.parametrize("restored", [True, False])

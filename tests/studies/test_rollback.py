@@ -14,7 +14,7 @@ import pytest
 from study_tools import Backup, Look, believing, curved, losses_of, path_of, place, raw, sums, watch
 
 from sottovoce.errors import StorageError, StudyBehind, UnknownAction
-from sottovoce.rounds.stores.sql._writers import MOST, Writers
+from sottovoce.rounds.stores.sql._book_rows import MOST, Writers
 from sottovoce.rounds.stores.sql.schema import DROPPED
 from sottovoce.studies import TellCall
 

@@ -141,6 +141,17 @@ class Recorded(NamedTuple):
 _ONE = Recorded(1, 0, 0)
 
 
+class _Call:
+    """A loss that waits to be recorded, and what came of it: `left` as `Store.record_one` returns it."""
+
+    __slots__ = ("id", "integer", "left", "open", "tried")
+
+    def __init__(self, id: int, integer: int) -> None:
+        self.id, self.integer = id, integer
+        self.left: int | None = None
+        self.open, self.tried = True, False
+
+
 class Book:
     """Ask and tell over rounds in a store.
 
@@ -160,6 +171,8 @@ class Book:
     deadline: float | None = None
     """The same in seconds."""
 
+    _releases = True  # or it only looks
+
     _since = ""
     """Since when ids are known, for those who hand in others: said of unknown ones."""
 
@@ -172,7 +185,9 @@ class Book:
         self._seen: dict[int, int] = {}  # of streams that others learn for as well: how new is what is known here
         self._stored: dict[int, int] = {}  # the same of those that begin rounds, as it will be once that is committed
         self._news: set[int] = set()  # streams that were learned for, and not stored yet
+        self._undone = False  # whether the policy may have begun a round that was undone: what is stored tells
         self._current = False  # whether a call that leases has learned what was released
+        self._queue: list[_Call] = []  # calls of tell that wait for the lock: whoever has it carries them out
         self._lock = threading.RLock()
         _living.add(self)
         self._left = 0  # events that may be asked one by one before somebody has to look around
@@ -287,16 +302,25 @@ class Book:
         """Reserve slots; what was begun by an attempt that was undone is forgotten, and read again, before the next."""
 
         def attempt() -> dict[int, int]:
-            self._seen = {stream: known for stream, known in self._seen.items() if stream not in self._stored}
-            self._current = False
-            self._stored = {}
+            self._forget_begun()
             return orders
 
         self._current = False
-        self._store.reserve(attempt if self._store.shared else orders, self._begin, self._policy.draw, ahead, handed)
+        try:
+            self._store.reserve(
+                attempt if self._store.shared else orders, self._begin, self._policy.draw, ahead, handed
+            )
+        except BaseException:
+            self._undone = self._store.shared
+            self._forget_begun()
+            raise
         self._seen |= self._stored
         self._news -= self._stored.keys()
         self._stored = {}
+
+    def _forget_begun(self) -> None:
+        self._seen = {stream: known for stream, known in self._seen.items() if stream not in self._stored}
+        self._current, self._stored = False, {}
 
     def _gather(self, stream: int, count: int, pieces: list[tuple[Lease, int, int]]) -> tuple[Lease, int]:
         """Find the next slots of a stream; return the last lease of them, and how far it is handed out then."""
@@ -386,19 +410,53 @@ class Book:
     # ------------------------------------------------------------------ telling
 
     def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
-        """Take the `loss` of `one` action; `late` and `repeat` are as for `tell`."""
+        """Take the `loss` of `one` action, in one transaction with those of other threads that wait at this moment.
+
+        `late` and `repeat` are as for `tell`.
+        """
         try:
-            with self._lock: left, stream = self._record_one(one, self._quantise(loss)), self._store.stream_of(one)  # noqa: E701  # fmt: skip
+            call = _Call(one, self._quantise(loss))
         except InvalidLoss:
             with self._lock: states = self._acceptable(_alone(one), late, repeat)  # noqa: E701  # fmt: skip
             if (states == WAITING).any():
                 raise
             return recorded_of(states)  # dropped unread
-        if left is None:
+        self._queue.append(call)
+        try:
+            with self._lock: self._carry_out(call)  # noqa: E701  # fmt: skip
+        finally:
+            call.open = False  # who was interrupted while it waited is not recorded later
+        if call.left is None:
             return self._tell_block(_alone(one), as_floats([loss]), late, repeat)
-        if left <= 0:
-            with self._lock: self._release({stream})  # noqa: E701  # fmt: skip
         return _ONE
+
+    def _carry_out(self, call: "_Call") -> None:
+        """Record a call that waits, with all others that do; unless another thread has."""
+        if call.open:
+            waiting, self._queue = self._queue, []
+            # What is added to the old list from now on is recorded by the thread that adds it.
+            self._record_calls([call, *[one for one in waiting if one.open and one is not call]])
+
+    def _record_calls(self, calls: "list[_Call]") -> None:
+        again = []
+        for one in calls:
+            again.append(one.tried)
+            one.tried = True  # first: if this is cut short, nobody knows what is on record
+        if len(calls) > 1:
+            ids, integers = (np.array([getattr(one, name) for one in calls]) for name in ("id", "integer"))
+            filled = self._store.record(ids, integers)
+            if filled is not None:
+                for one in calls:
+                    one.left, one.open = 1, False
+                self._release(filled)
+                return
+        for one, tried in zip(calls, again, strict=True):
+            left = self._store.record_one(one.id, one.integer)
+            if left is None and tried and self._store.look(np.array([one.id]))[0] == TOLD:
+                left = 1  # by the attempt before, which was cut short
+            one.left, one.open = left, False
+            if left is not None and left <= 0:
+                self._release({self._store.stream_of(one.id)})
 
     def _tell_block(self, ids: Integers, losses: NDArray[Any], late: str = "error", repeat: str = "error") -> Recorded:
         """Take the `losses` of `ids`, in any order: all of them or none; `late` and `repeat` are as for `tell`."""
@@ -488,7 +546,7 @@ class Book:
 
     def _release_complete(self, streams: set[int]) -> None:
         """Release complete rounds, in order; when a round closes never depends on the value of a loss."""
-        while streams and (ready := self._store.complete(streams)):
+        while streams and self._releases and (ready := self._store.complete(streams)):
             streams = self._store.release(ready, self._policy.compute)
 
     def _refresh(self) -> None:
@@ -504,6 +562,7 @@ class Book:
         for stream, (version, record) in self._store.believed({**self._seen, **self._stored}).items():
             self._policy.adopt(stream, record)
             self._known[stream], self._seen[stream] = record["learned"], version
+        self._undone = False
 
     def _catch_up(self) -> None:
         """Let the policy learn what was released since it last did: of every stream, each round once."""
@@ -518,14 +577,14 @@ class Book:
     # ------------------------------------------------------------------ copies
 
     def __getstate__(self) -> dict[str, Any]:
-        dropped = ("_lock", "_record_one", "_quantise", "_kind")
+        dropped = ("_lock", "_queue", "_record_one", "_quantise", "_kind")
         return {name: value for name, value in vars(self).items() if name not in dropped}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
         self._kind = self._policy.kind
-        self._lock, self._left, self._generation = threading.RLock(), 0, _fork.generation()
+        self._lock, self._queue, self._left, self._generation = threading.RLock(), [], 0, _fork.generation()
         _living.add(self)
 
 

@@ -74,7 +74,7 @@ def book_name(name: Any) -> str:
 
 def as_stored(statement: PrivacyStatement, base: Database) -> PrivacyStatement:
     """Return a statement with what it does not cover of the database that losses lie in."""
-    more = _DATABASE + (() if base.name.startswith("sqlite:") else _SERVER)
+    more = _DATABASE + (() if base.path is not None else _SERVER)
     return replace(statement, also_not_covered=statement.also_not_covered + more)
 
 
@@ -234,10 +234,16 @@ class LedgerRight:
         self._store(base, book, self._carry_on(entry, token, successor), successor)
         return True
 
-    def present_within(self, base: Database, book: int) -> None:
-        """Do the same for a life that begins within a transaction; killed in between, the next life is charged."""
-        (entry, token, _), successor = self._row(base, book), new_token()
-        self._store(base, book, self._carry_on(entry, token, successor), successor)
+    def present_within(self, base: Database, book: int, heard: dict[str | None, tuple[str, str]]) -> None:
+        """Do the same for a life that begins within a transaction; killed in between, the next life is charged.
+
+        `heard` is what the ledger has heard by attempts at this transaction that were undone: it hears it once.
+        """
+        entry, token, _ = self._row(base, book)
+        if token not in heard:
+            successor = new_token()
+            heard[token] = self._carry_on(entry, token, successor), successor
+        self._store(base, book, *heard[token])
 
     def _carry_on(self, entry: str, token: str | None, successor: str) -> str:
         return self.ledger.carry_on(entry, self.guarantee, token, successor, simulated=self.simulated)

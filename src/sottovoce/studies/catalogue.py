@@ -7,8 +7,7 @@ from typing import Any, Self
 from sottovoce._records import Record, part, unpack
 from sottovoce.models import promises_in
 from sottovoce.privacy.guarantees import guarantee_from_dict
-from sottovoce.rounds.stores.sql.books import prepare
-from sottovoce.rounds.stores.sql.counts import BookCounts, counts_of_all
+from sottovoce.rounds.stores.sql.books import BookCounts, counts_of_all, prepare
 from sottovoce.rounds.stores.sql.database import open_database
 
 __all__ = ["Catalogue", "StudyEntry", "list_studies", "prepare_storage"]

@@ -15,21 +15,14 @@ from sottovoce.learning.bandit.describe import describe
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, SimulatedNoise
-from sottovoce.rounds.stored import book_name
-from sottovoce.rounds.stores.sql._head import read_head
-from sottovoce.rounds.stores.sql.books import StoredBook, prepare
-from sottovoce.rounds.stores.sql.counts import BookCounts, counts_of
+from sottovoce.rounds.stored import as_stored, book_name
+from sottovoce.rounds.stores.sql._book_rows import read_head
+from sottovoce.rounds.stores.sql.books import BookCounts, StoredBook, counts_of, prepare
 from sottovoce.rounds.stores.sql.database import Database, Row, open_database
 from sottovoce.studies.opening import found_study, stored_configuration
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
-__all__ = ["StudyStatement", "as_stored", "state_in", "state_stored"]
-
-_DATABASE = (
-    "the database while rounds are open, and its backups and copies: they hold the losses of open rounds",
-    "a database that was put back or copied, and goes on without `restored=True`",
-)
-_SERVER = ("the server's own log, archives and replicas: they hold every loss that was told",)
+__all__ = ["StudyStatement", "state_in", "state_stored"]
 
 
 @dataclass(frozen=True)
@@ -174,12 +167,6 @@ def _stated(
         charged_as=rights[0][0] if rights else None,
         reachable=_reachable(base),
     )
-
-
-def as_stored(statement: PrivacyStatement, base: Database) -> PrivacyStatement:
-    """Return a statement with what it does not cover of the database that losses lie in."""
-    more = _DATABASE + (() if base.path is not None else _SERVER)
-    return replace(statement, also_not_covered=statement.also_not_covered + more)
 
 
 def _reachable(base: Database) -> bool:

@@ -22,15 +22,15 @@ from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.rounds.book import Recorded, recorded_of
 from sottovoce.rounds.round import Shape
-from sottovoce.rounds.store import TOLD, WAITING
-from sottovoce.rounds.stored import OpenedBook, book_name, refuse_without_ledger
-from sottovoce.rounds.stores.sql.counts import counts_of
+from sottovoce.rounds.store import WAITING
+from sottovoce.rounds.stored import OpenedBook, as_stored, book_name, refuse_without_ledger
+from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.rounds.text_ids import TextIds
 from sottovoce.studies.course import Course, course_of
 from sottovoce.studies.exporting import exported
 from sottovoce.studies.opening import Wish, checked_waiting, in_words, open_study
-from sottovoce.studies.stating import StudyStatement, as_stored, state_in
+from sottovoce.studies.stating import StudyStatement, state_in
 from sottovoce.studies.status import Status, Waiting
 from sottovoce.studies.telling import Outcomes, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_in
@@ -71,8 +71,7 @@ class Study(Optimizer):
         self._opened, self._base = opened, opened.base
         self._base.what = "the study"
         self._texts = TextIds(opened.stored.secret)
-        self._queue: list[_Call] = []  # calls of tell that wait for the lock: whoever has it carries them out
-        self._closed = False
+        self._closed, self._releases = False, not isinstance(source, WithheldNoise)
         made = opened.stored.made
 
         def store(shape: Shape) -> SqlStore:
@@ -197,52 +196,6 @@ class Study(Optimizer):
 
     # ------------------------------------------------------------------ telling
 
-    def _tell_one(self, one: int, loss: Any, late: str = "error", repeat: str = "error") -> Recorded:
-        """Take the `loss` of `one` action, in one transaction with those of other threads that wait at this moment.
-
-        `late` and `repeat` are as for `tell`.
-        """
-        try:
-            call = _Call(one, self._quantise(loss))
-        except InvalidLoss:
-            return super()._tell_one(one, loss, late, repeat)  # it may be that nobody wants it
-        self._queue.append(call)
-        try:
-            with self._lock: self._carry_out(call)  # noqa: E701  # fmt: skip
-        finally:
-            call.open = False  # who was interrupted while it waited is not recorded later
-        if call.left is None:
-            return self._tell_block(np.array([one]), np.array([loss], dtype=np.float64), late, repeat)
-        return Recorded(1, 0, 0)
-
-    def _carry_out(self, call: "_Call") -> None:
-        """Record a call that waits, with all others that do; unless another thread has."""
-        if call.open:
-            waiting, self._queue = self._queue, []
-            # What is added to the old list from now on is recorded by the thread that adds it.
-            self._record_calls([call, *[one for one in waiting if one.open and one is not call]])
-
-    def _record_calls(self, calls: "list[_Call]") -> None:
-        again = []
-        for one in calls:
-            again.append(one.tried)
-            one.tried = True  # first: if this is cut short, nobody knows what is on record
-        if len(calls) > 1:
-            ids, integers = (np.array([getattr(one, name) for one in calls]) for name in ("id", "integer"))
-            filled = self._store.record(ids, integers)
-            if filled is not None:
-                for one in calls:
-                    one.left, one.open = 1, False
-                self._release(filled)
-                return
-        for one, tried in zip(calls, again, strict=True):
-            left = self._store.record_one(one.id, one.integer)
-            if left is None and tried and self._store.look(np.array([one.id]))[0] == TOLD:
-                left = 1  # by the attempt before, which was cut short
-            one.left, one.open = left, False
-            if left is not None and left <= 0:
-                self._release({self._store.stream_of(one.id)})
-
     def tell_each(
         self, calls: Sequence[TellCall], on_record: Callable[[Outcomes], None] | None = None
     ) -> list[Recorded | Exception]:
@@ -343,13 +296,9 @@ class Study(Optimizer):
 
     def _close_what_is_due(self) -> None:
         self._store.check()
-        if not isinstance(self._source, WithheldNoise):
+        if self._releases:
             self._store.close_overdue(None, self.deadline)  # patience counts events: asking sees to it
             self._release_complete(set(self._policy.streams))
-
-    def _release_complete(self, streams: set[int]) -> None:
-        if not isinstance(self._source, WithheldNoise):
-            super()._release_complete(streams)
 
     def _learn(self) -> None:
         self._tend()
@@ -535,17 +484,6 @@ class Study(Optimizer):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("a study cannot be copied or pickled: open it again, by URL and name, where it is needed")
-
-
-class _Call:
-    """A loss that waits to be recorded, and what came of it: `left` as `Store.record_one` returns it."""
-
-    __slots__ = ("id", "integer", "left", "open", "tried")
-
-    def __init__(self, id: int, integer: int) -> None:
-        self.id, self.integer = id, integer
-        self.left: int | None = None
-        self.open, self.tried = True, False
 
 
 def _passed(given: dict[str, Any]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from damaging import OPTIONS, add, faults, open_in, play, put, rechain, rewrite,
 
 from sottovoce._records import unpack
 from sottovoce.rounds.round import UNWANTED, Shape
-from sottovoce.rounds.stores.sql._slots import Slots, signed
-from sottovoce.rounds.stores.sql._telling import seal_of_one
+from sottovoce.rounds.stores.sql._losses import seal_of_one
+from sottovoce.rounds.stores.sql.cells import Slots, signed
 from sottovoce.studies import verify_stored
 
 GIVEN_BACK = "INSERT INTO sottovoce_spares SELECT book, first, first + 9, stream, number, 1 FROM sottovoce_rounds"

@@ -5,29 +5,172 @@ more: the head is older than it was, or has gone another way; the cell that this
 it had; an id lies beyond what was handed out. Whoever notices begins a new incarnation, in the same transaction, so
 that two who notice do not begin two: open rounds are dropped, and ids of before are refused. All others go on in the
 new one.
+
+**Writers.** The head keeps, for each of the latest writers, the version that it wrote last. What a process has seen of
+this must be in whatever it sees later: a writer's number never falls. After a rollback it has fallen, at least for one
+writer, however far others have moved the counters on since: whoever is alive notices it by its own number, and the
+numbers of the dead are noticed by all that have seen them.
 """
 
 import secrets
+import struct
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 
 from sottovoce._arrays import Integers
 from sottovoce._records import Record, checksum, pack
-from sottovoce.errors import StorageError, StudyBehind
+from sottovoce.errors import StorageError, StudyBehind, StudyDamaged
 from sottovoce.rounds.lease import Lease, Leases
 from sottovoce.rounds.round import PLACES, Round, Shape
 from sottovoce.rounds.store import CONSEQUENCES
-from sottovoce.rounds.stores.sql._head import Head, read_head, save_head
-from sottovoce.rounds.stores.sql._slots import PLACE, Slots
-from sottovoce.rounds.stores.sql._writers import Writers
+from sottovoce.rounds.stores.sql.cells import PLACE, Slots
 from sottovoce.rounds.stores.sql.database import Database, Values
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
 
-__all__ = ["CLOSED", "NONE", "BookRows", "Steps", "Told", "chain_of"]
+__all__ = [
+    "CLOSED",
+    "MOST",
+    "NONE",
+    "BookRows",
+    "Head",
+    "Steps",
+    "Told",
+    "Writers",
+    "chain_of",
+    "read_head",
+    "save_head",
+]
+
+
+MOST = 64
+"""How many writers are remembered. One that was silent while so many others wrote cannot be told from a newcomer."""
+
+_ENTRY = struct.Struct(">8sQ")
+
+
+class Writers:
+    """The latest writers, oldest first, in sixteen bytes each.
+
+    Parameters
+    ----------
+    packed
+        As stored in the counters.
+
+    Examples
+    --------
+    >>> before = Writers().wrote(b"the mine", 7)
+    >>> before.wrote(b"an other", 8).follows(before)
+    True
+    >>> Writers().wrote(b"an other", 8).follows(before)
+    False
+    """
+
+    def __init__(self, packed: bytes = b"") -> None:
+        self.packed = bytes(packed)
+
+    def wrote(self, writer: bytes, version: int) -> Self:
+        """Return the writers after one of them wrote a version, which is higher than any before."""
+        others, place = self.packed, self.packed.find(writer)
+        while place % _ENTRY.size and place > 0:  # found by chance across two entries
+            place = others.find(writer, place + 1)
+        if place >= 0:
+            others = others[:place] + others[place + _ENTRY.size :]
+        return type(self)((others + _ENTRY.pack(writer, version))[-MOST * _ENTRY.size :])
+
+    def follows(self, before: "Writers") -> bool:
+        """Say whether a storage with these writers can have come after one with those."""
+        if self.packed == before.packed:
+            return True
+        now: dict[bytes, int] = dict(_ENTRY.iter_unpack(self.packed))
+        # Whoever was dropped had written less than all that are left.
+        dropped_below = min(now.values()) if len(now) == MOST else 0
+        return all(
+            now.get(writer, dropped_below - 1) >= version for writer, version in _ENTRY.iter_unpack(before.packed)
+        )
+
+
+_COLUMNS = (
+    "incarnation",
+    "horizon",
+    "clock",
+    "next_place",
+    "version",
+    "erased",
+    "patience",
+    "deadline",
+    "writers",
+)
+_values = attrgetter(*_COLUMNS)
+
+
+@dataclass(slots=True)
+class Head:
+    """What changes as slots are leased and rounds are released. All of it is public.
+
+    Attributes
+    ----------
+    clock
+        Events that were asked, of all streams; those that processes have leased, and not handed out, among them.
+    next_place
+        Where the next round begins.
+    version
+        Raised by every change; `writers` are the latest who made one.
+    erased
+        Releases whose losses are gone from logs, too, as far as that is on record.
+    """
+
+    book: int
+    incarnation: int = 1
+    horizon: int | None = None
+    clock: int = 0
+    next_place: int = 0
+    version: int = 0
+    erased: int = 0
+    patience: int | None = None
+    deadline: float | None = None
+    writers: bytes = b""
+
+    def seal(self) -> bytes:
+        """Return a checksum of everything."""
+        return checksum(repr([self.book, *_values(self)]).encode())
+
+    def is_older_than(self, seen: "Head") -> bool:
+        """Say whether a storage with this has gone back in time, or another way, since that was seen."""
+        if self.incarnation != seen.incarnation:  # a new one has begun since: nothing of the old one goes on
+            return self.incarnation < seen.incarnation
+        if self.version <= seen.version:
+            return self != seen
+        return not Writers(self.writers).follows(Writers(seen.writers))
+
+
+_READ = f"SELECT {', '.join(_COLUMNS)}, seal"
+_SAVE = f"UPDATE sottovoce_books SET {', '.join(f'{name} = ?' for name in (*_COLUMNS, 'seal'))} WHERE book = ?"
+
+
+def read_head(base: Database, book: int, more: str = "", *values: Any, lock: bool = False) -> tuple[Head, list[Any]]:
+    """Return the head of a book, and the values of more expressions; if it is asked for, hold its lock."""
+    statement = f"{_READ}{more} FROM sottovoce_books b WHERE book = ?{base.lock if lock else ''}"
+    rows = base.run(statement, *values, book)
+    if not rows:
+        raise StudyDamaged(f"the book with number {book} is gone from the storage")
+    found = dict(zip((*_COLUMNS, "seal"), rows[0], strict=False))
+    seal = found.pop("seal")
+    head = Head(book, **found)
+    if bytes(seal) != head.seal():
+        raise StudyDamaged("the counters of the study fail their checksum: restore a backup, with restored=True")
+    return head, list(rows[0][len(_COLUMNS) + 1 :])
+
+
+def save_head(head: Head) -> tuple[str, Any]:
+    """Return the statement that stores a head, and its values."""
+    return _SAVE, (*_values(head), head.seal(), head.book)
+
 
 NONE: Integers = np.empty(0, dtype=np.int64)
 Steps = list[tuple[str, Values]]
@@ -82,7 +225,9 @@ class BookRows(Leases):
         self._base, self._book, self._slots = database, book, Slots(shape)
         self._writer = secrets.token_bytes(8)
         self._last = Told()
-        self.present: Callable[[], None] = lambda: None  # called within the transaction that begins an incarnation
+        # Called within the transaction that begins an incarnation, with what undone attempts at it have noted.
+        self.present: Callable[[dict[Any, Any]], None] = lambda heard: None
+        self._heard: dict[Any, Any] = {}
         self._newest: dict[int, Round] = {}  # of streams, as this process has met them
         self._rounds: dict[tuple[int, int], tuple[bytes, Record]] = {}  # records of rounds, and as they are stored
         self._erased = 0  # releases whose losses are gone from the log, as far as this process has seen to it
@@ -111,6 +256,7 @@ class BookRows(Leases):
         not stored.
         """
         noticed: list[StudyBehind] = []
+        self._heard = {}
 
         def within() -> tuple[Head | None, _Found | None]:
             noticed.clear()
@@ -185,7 +331,7 @@ class BookRows(Leases):
         """Close all open rounds without a release, within a transaction; they end with what was asked of them."""
         base, steps = self._base, Steps()
         self._erased = 0  # a storage that went back may hold losses again that were gone
-        self.present()
+        self.present(self._heard)
         head.incarnation = max(head.incarnation, newest) + 1 + secrets.randbelow(_STEP)
         rounds = base.run(
             "SELECT r.stream, r.number, r.first, r.reserved, r.position, r.public, "
@@ -277,7 +423,7 @@ class BookRows(Leases):
         known = self._rounds.get((stream, number))
         if known is None or known[0] != public:
             known = self._remember(stream, number, public, unpacked(public, f"round {number}"))
-        return Round(stream, number, self._id(first), size, known[1], position)
+        return Round(stream, number, self.incarnation << PLACES | first, size, known[1], position)
 
     def _remember(self, stream: int, number: int, stored: bytes, public: Record) -> tuple[bytes, Record]:
         while len(self._rounds) > _ROUNDS * (1 + len(self._newest)):

@@ -19,9 +19,8 @@ from sottovoce.errors import HorizonReached, StudyBehind
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import PENDING, UNUSED, UNWANTED, Round
 from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
-from sottovoce.rounds.stores.sql._book_rows import NONE, BookRows, Steps
-from sottovoce.rounds.stores.sql._head import Head
-from sottovoce.rounds.stores.sql._slots import PLACE, Piece, leading
+from sottovoce.rounds.stores.sql._book_rows import NONE, BookRows, Head, Steps
+from sottovoce.rounds.stores.sql.cells import PLACE, Piece, leading
 from sottovoce.rounds.stores.sql.database import Values
 
 __all__ = ["Leasing"]

@@ -186,6 +186,15 @@ class Database(ABC):
     def at_one_moment(self) -> None:  # noqa: B027
         """At the beginning of a transaction: read all that it reads as it is at one moment, as SQLite does anyway."""
 
+    def _refuse_foreign(self, found: Sequence[Row]) -> None:
+        """Refuse a storage in which a table of ours is no plain one, or has a trigger or rule: it could keep losses."""
+        for kind, name in found:
+            raise StorageError(
+                f"{self.name} holds {kind} of somebody else's at {name!r}, which could keep losses: nothing was "
+                "changed. Find out who has put it there, remove it, and look for copies of losses; or use another "
+                "storage"
+            )
+
     # ------------------------------------------------------------------ what differs
 
     @abstractmethod

@@ -2,11 +2,17 @@
 
 A statement costs 40 microseconds this way, and twice as many by psycopg's own `execute`. What was sent has been
 answered before an interrupt is dealt with: there is no statement half-way.
+
+A transaction in which nothing happens is ended by the server within seconds: so a process that was stopped half-way
+holds up no other for long. One that computes within a transaction (a point, a plan) is alive, though, and says so from
+a thread of its own (`Pulse`); a stopped process has all of its threads stopped.
 """
 
 import os
 import re
 import select
+import threading
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
@@ -15,14 +21,63 @@ from typing import Any, ClassVar, NamedTuple
 
 from sottovoce import _fork
 from sottovoce.errors import StorageError
-from sottovoce.rounds.stores.sql import _pulse as pulse
 from sottovoce.rounds.stores.sql import database
-from sottovoce.rounds.stores.sql._foreign import FOREIGN_IN_POSTGRESQL, refuse_foreign
-from sottovoce.rounds.stores.sql._pulse import Pulse
 from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
 from sottovoce.rounds.stores.sql.errors import explained
 
-__all__ = ["PostgresServer"]
+__all__ = ["BEAT_SECONDS", "IDLE_SECONDS", "PostgresServer", "Pulse"]
+
+
+IDLE_SECONDS = float(os.environ.get("SOTTOVOCE_IDLE_SECONDS", "10"))
+"""How long a server waits for a transaction in which nothing happens."""
+
+BEAT_SECONDS = 2.5
+"""How often a process that computes within a transaction says that it is alive."""
+
+
+class Pulse:
+    """Beats while a transaction lasts, on the connection of that transaction.
+
+    Whoever sends a statement past the driver's own connection holds `lock` meanwhile: a beat must not come in between.
+    Its thread sleeps between beats, and looks: an event to wake it up by would be left locked, should an interrupt come
+    while it is set.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._over = False
+        self._connection: Any = None
+        self._last = 0.0
+        self.failure: Exception | None = None  # that a beat of the last transaction has met
+        self._thread: threading.Thread | None = None
+
+    def beat_on(self, connection: Any) -> None:
+        """Beat on a driver's connection until `rest`: before the commit, for a beat would begin a new transaction."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._run, name="sottovoce pulse", daemon=True)
+            thread.start()
+            self._thread = thread
+        with self.lock: self._connection, self._last, self.failure = connection, time.monotonic(), None  # noqa: E701  # fmt: skip
+
+    def rest(self) -> None:
+        """Beat no more until the next transaction."""
+        with self.lock: self._connection = None  # noqa: E701  # fmt: skip
+
+    def stop(self) -> None:
+        """Let the thread end."""
+        self._over = True
+
+    def _run(self) -> None:
+        while not self._over:
+            time.sleep(BEAT_SECONDS / 2)
+            with self.lock:
+                if self._connection is not None and time.monotonic() >= self._last + BEAT_SECONDS / 2:
+                    try:
+                        self._connection.execute("SELECT 1")
+                    except Exception as problem:  # a server says only once why it has ended a session
+                        self.failure = self.failure or problem
+                    self._last = time.monotonic()
+
 
 _LOCK = 7_688_212  # of a server, while tables are made
 _BEGIN = b"BEGIN ISOLATION LEVEL READ COMMITTED"  # what was waited for is seen as it is
@@ -43,6 +98,18 @@ _READERS: dict[int, Any] = {  # of values that a server sends, by their types, i
     25: bytes.decode,
     701: lambda value: _DOUBLE(value)[0],
 }
+
+
+_FOREIGN = r"""
+SELECT CASE WHEN c.relkind <> 'r' THEN 'a view or foreign table'
+            WHEN EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal) THEN 'a trigger'
+            ELSE 'a rule' END, c.relname::text
+FROM pg_class c
+WHERE c.relname LIKE 'sottovoce\_%' AND c.relkind NOT IN ('i', 'S') AND pg_table_is_visible(c.oid)
+  AND (c.relkind <> 'r'
+       OR EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)
+       OR EXISTS (SELECT 1 FROM pg_rewrite r WHERE r.ev_class = c.oid))
+"""
 
 
 class _Prepared(NamedTuple):
@@ -120,10 +187,10 @@ class PostgresServer(Database):
         if raw.execute("SHOW synchronous_commit").fetchone() == ("off",):
             raw.execute("SET synchronous_commit = on")  # a release that is lost would be drawn twice
         raw.execute(f"SET lock_timeout = {int(1000 * database.BUSY_SECONDS)}")
-        raw.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * pulse.IDLE_SECONDS)}")
-        raw.execute(f"SET tcp_user_timeout = {int(1000 * pulse.IDLE_SECONDS)}")  # it does not read what it asked for
+        raw.execute(f"SET idle_in_transaction_session_timeout = {int(1000 * IDLE_SECONDS)}")
+        raw.execute(f"SET tcp_user_timeout = {int(1000 * IDLE_SECONDS)}")  # it does not read what it asked for
         raw.execute("SET plan_cache_mode = force_generic_plan")  # every statement goes by a key
-        refuse_foreign(raw.execute(FOREIGN_IN_POSTGRESQL).fetchall(), self.name)
+        self._refuse_foreign(raw.execute(_FOREIGN).fetchall())
 
     def _begin(self, begins: bool) -> None:
         self._connect()

@@ -16,9 +16,7 @@ from sottovoce import _fork
 from sottovoce._sqlite import SQLiteConnection
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql import database
-from sottovoce.rounds.stores.sql._files import DatabaseFile, FileReplaced
-from sottovoce.rounds.stores.sql._foreign import FOREIGN_IN_SQLITE, refuse_foreign
-from sottovoce.rounds.stores.sql._turns import Turns
+from sottovoce.rounds.stores.sql._files import DatabaseFile, FileReplaced, Turns
 from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
 from sottovoce.rounds.stores.sql.errors import explained, is_busy
 
@@ -32,6 +30,11 @@ _PRAGMAS = {
     "foreign_keys": ("ON", 1),
 }
 _NOT_PLAIN = ("uri", "vfs", "nolock", "immutable", "mode", "cache")  # of SQLite's URIs: they undo locks and permissions
+_FOREIGN = r"""
+SELECT 'a ' || type, name FROM sqlite_master
+WHERE (type = 'trigger' AND tbl_name LIKE 'sottovoce\_%' ESCAPE '\')
+   OR (name LIKE 'sottovoce\_%' ESCAPE '\' AND type <> 'index' AND (type <> 'table' OR rootpage = 0))
+"""  # virtual tables have no page of their own
 
 
 class SqliteFile(Database):
@@ -90,7 +93,7 @@ class SqliteFile(Database):
             ((found,),) = raw.execute(f"PRAGMA {name}").fetchall()
             if found != expected:
                 raise StorageError(f"SQLite keeps PRAGMA {name} at {found}, not {expected}: losses would not be safe")
-        refuse_foreign(raw.execute(FOREIGN_IN_SQLITE).fetchall(), self.name)  # opens the log, which stays open
+        self._refuse_foreign(raw.execute(_FOREIGN).fetchall())  # opens the log, which stays open
 
     def _begin(self, begins: bool) -> None:
         self._connect()
@@ -98,7 +101,7 @@ class SqliteFile(Database):
         self._execute("BEGIN IMMEDIATE", ())
         ((schema,),) = self._execute("PRAGMA schema_version", ())
         if schema != self._schema:
-            refuse_foreign(self._execute(FOREIGN_IN_SQLITE, ()), self.name)
+            self._refuse_foreign(self._execute(_FOREIGN, ()))
             self._schema = schema
 
     def _commit(self, begins: bool) -> None:

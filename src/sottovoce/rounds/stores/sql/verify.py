@@ -15,13 +15,11 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce._records import DamagedRecord, Record, checksum, unpack
 from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
-from sottovoce.rounds.stores.sql._book_rows import chain_of
-from sottovoce.rounds.stores.sql._head import Head
-from sottovoce.rounds.stores.sql._slots import Slots, leading
+from sottovoce.rounds.stores.sql._book_rows import Head, chain_of
 from sottovoce.rounds.stores.sql.books import shape_of
+from sottovoce.rounds.stores.sql.cells import Slots, leading, seal_of
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
-from sottovoce.rounds.stores.sql.seals import seal_of
 
 __all__ = ["MALFORMED", "BookRows", "CheckedBook", "read_book"]
 
