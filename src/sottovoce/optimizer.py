@@ -186,10 +186,11 @@ class Optimizer(Book):
                     self._stream_named(policy.name_of(key))
         return [policy.numbers[key] for key in keys]
 
-    def _catch_up(self) -> None:
-        super()._catch_up()
-        for stream in self._known:
+    def _catch_up(self) -> set[int]:
+        learned = super()._catch_up()
+        for stream in learned:
             self._store.let_go(stream)
+        return learned
 
     def _refresh(self) -> None:
         """Take over what other processes have begun and learned."""

@@ -160,7 +160,7 @@ def learned(coefficients, seed=0):
     kinship = Kinship(segments, blank)
     for name, one in zip(segments.names, coefficients, strict=True):
         kinship.join(segments.row(name), Speaker(coins, 40, coefficients=one))
-    kinship.prior(0)
+    kinship.learn()
     return kinship.shares()["own"]
 
 

@@ -198,7 +198,8 @@ def _asked(optimizer, what, size):
 
 @pytest.mark.parametrize("case", FORMULA)
 def test_a_restart_between_any_two_calls_changes_nothing(case, url, opened):
-    """But for rounding: a process that reads what is believed fits it anew, where another has gone on with its fit."""
+    """To the last digit, but for rounding on a simplex."""
+    within = 1e-9 if "simplex" in case else 0.0
     memory, study = both(opened, url, FORMULA[case])
     study.close()
     rng = np.random.default_rng(11)
@@ -206,12 +207,12 @@ def test_a_restart_between_any_two_calls_changes_nothing(case, url, opened):
     for turn in range(16):
         study = opened(url, noise=sv.SimulatedNoise(2))
         if turn % 2 == 0:
-            waiting.append(same_blocks(memory, study, int(rng.integers(1, 60)), within=1e-9))
+            waiting.append(same_blocks(memory, study, int(rng.integers(1, 60)), within=within))
         else:
             a, b = waiting.pop(int(rng.integers(len(waiting))))
             tell_both(memory, study, a, b, feedback(a.x, None, study, rng), rng.permutation(len(a)))
         assert study.round == memory.round
-        assert np.allclose(study.point, memory.point, rtol=0.0, atol=1e-9)
+        assert np.allclose(study.point, memory.point, rtol=0.0, atol=within)
         assert study.status().outstanding == len(memory.outstanding())
         study.close()
     assert memory.round > 3

@@ -19,6 +19,7 @@ from sottovoce.models.published import MOST_COVARIANCES, Posterior, Tried
 
 __all__ = ["Belief", "Known"]
 
+_LEANED, _AMONG = ("squares", "weight", "place", "era"), ("horizon", "least", "segments")
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 
 
@@ -297,6 +298,30 @@ class Belief(ABC):
         """
         self._fits = self._led = None  # first: what follows from the old one must not outlive it
         self._leaned, self.settings = prior, settings
+
+    def leaning(self) -> Record:
+        """Return what it leans on, as plain arrays and numbers: what is learned of its rounds follows from that."""
+        prior, settings = self._leaned, self.settings
+        if prior is None:
+            return {}
+        numbers = {name: getattr(prior, name) for name in _LEANED}
+        among = {name: getattr(settings, name) for name in _AMONG}
+        scores = {f"scores.{choice}": score for choice, score in enumerate(prior.scores)}
+        upper = prior.precision[np.triu_indices(len(prior.pull))]
+        return {**numbers, **among, **scores, "precision": upper, "pull": prior.pull}
+
+    def lean_again(self, leaning: Record) -> None:
+        """Lean on what `leaning` returned."""
+        if "pull" not in leaning:
+            return
+        pull, scores = np.array(leaning["pull"]), part(leaning, "scores")
+        precision = np.empty((len(pull), len(pull)))
+        precision[np.triu_indices(len(pull))] = leaning["precision"]
+        precision.T[np.triu_indices(len(pull))] = leaning["precision"]
+        numbers = {name: leaning[name] for name in _LEANED}
+        prior = Prior(precision, pull, scores=tuple(np.array(scores[one]) for one in sorted(scores)), **numbers)
+        horizon, least, segments = (int(leaning[name]) for name in _AMONG)
+        self.lean_on(prior, replace(self.settings, horizon=horizon, least=least, segments=segments))
 
     # ------------------------------------------------------------------ keeping
 

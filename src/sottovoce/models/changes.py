@@ -6,6 +6,7 @@ how wrong their model is and how noisy a loss as well: each choice is judged by 
 
 import math
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
 import numpy as np
@@ -47,7 +48,7 @@ USUAL = 20
 """Rounds whose surprise is usual."""
 ENOUGH = 6
 """Numbers of a round that may surprise."""
-_AHEAD = (3.0, 0.0, -2.0, -2.0)  # nats by which each is ahead: the simplest wins where none predicts better
+_AHEAD = np.array([3.0, 0.0, -2.0, -2.0])  # nats by which each is ahead: the simplest wins where none predicts better
 _FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
 _LIMIT = 8.0  # mean squared surprise of a round, over what is usual, at which all is forgotten, at first
 _CALM = 0.05  # horizons that pass until a reset is forgiven: the limit is halved again
@@ -67,7 +68,7 @@ def in_use(scores: Floats) -> int:
     >>> in_use(np.zeros(4)), in_use(np.array([-4.0, 0.0, 0.0, 0.0])), in_use(np.array([-9.0, -9.0, 0.0, -9.0]))
     (0, 1, 2)
     """
-    return int(np.argmax(scores + np.array(_AHEAD[: len(scores)])))
+    return int(np.argmax(scores + _AHEAD[: len(scores)]))
 
 
 def limit_of(surprises: Floats, alarm: float) -> float:
@@ -78,7 +79,7 @@ def limit_of(surprises: Floats, alarm: float) -> float:
     >>> limit_of(np.ones(3), 0.0), limit_of(np.ones(3), 1.0), limit_of(np.array([1.0, 5.0, 9.0]), 0.0)
     (8.0, 16.0, 40.0)
     """
-    usual = float(np.median(surprises)) if len(surprises) else 1.0
+    usual = median(surprises.tolist()) if len(surprises) else 1.0
     return float(_LIMIT * 2**alarm * max(1.0, usual))
 
 
@@ -115,13 +116,14 @@ def neighbours(setting: Setting, choice: int) -> list[Setting]:
 
 def best_of(choice: int, scores: Floats) -> int:
     """Return what has predicted best; a memory that forgets must be better by far."""
-    handicap = np.where(np.arange(len(scores)) > 0, _HANDICAP if choice == 2 else 0.0, 0.0)
-    return int(np.argmax(scores - handicap))
+    if choice == 2:
+        scores = np.append(scores[:1], scores[1:] - _HANDICAP)
+    return int(np.argmax(scores))
 
 
 def has_jumped(surprise: float, numbers: int, usual: Floats) -> bool:
     """Whether a round of so many numbers surprises so much more than is usual that the world has changed."""
-    known = max(1.0, float(np.median(usual))) if len(usual) >= _FEW else math.inf
+    known = max(1.0, median(usual.tolist())) if len(usual) >= _FEW else math.inf
     return numbers >= ENOUGH and surprise > _JUMP * known
 
 

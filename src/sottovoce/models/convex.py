@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -41,6 +41,7 @@ from sottovoce.models.gaussian import ByCoefficients, ByRows
 from sottovoce.models.hearsay import Evidence
 from sottovoce.models.history import History, Numbers
 from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.pairs import Pairs
 from sottovoce.models.published import Tried
 from sottovoce.models.shape import Shape
 from sottovoce.projection import Projection
@@ -115,6 +116,7 @@ class RadialBelief(Belief):
     known: _Known
     _fits: _Fits | None
     _led: _Led | None
+    _pairs: Pairs | None = None
 
     def __init__(self, domain: Domain, settings: Settings, *, earlier: History | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
@@ -127,6 +129,12 @@ class RadialBelief(Belief):
         return _Known(history=empty, scores=scores, setting=(0, 0, 0), leader=start, levels=np.empty(0))
 
     # ------------------------------------------------------------------ one of many segments
+
+    def sibling(self) -> Self:
+        """Return a belief of another segment: of the same set, and knowing nothing."""
+        other = super().sibling()
+        other._pairs = None
+        return other
 
     @property
     def variance(self) -> float:
@@ -293,20 +301,21 @@ class RadialBelief(Belief):
         for (history, share), distances in zip(self._sources, far, strict=True):
             weights = share / self._variances(settings, distances, history.counts, history.variances)
             if history is self.history and len(history):
-                reaches = np.array([REACHES[one[2]] * self.settings.horizon for one in settings])
-                weights *= np.exp((history.ends - history.ends[-1]) / reaches[:, None])
+                reaches = np.array(REACHES)[:, None] * self.settings.horizon
+                weights *= np.exp((history.ends - history.ends[-1]) / reaches)[[one[2] for one in settings]]
             parts.append(weights)
         return np.concatenate(parts, axis=1), np.concatenate([history.means for history, _ in self._sources])
 
     def _variances(self, settings: list[Setting], far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
         """Return `number_variance` of each setting, in rows."""
         misfits, variances, _ = np.array(settings).T
-        taus, powers = np.array(MISFITS)[misfits].T[:, :, None]
-        errors = (taus * self.settings.width) ** 2 * np.where(powers == 1, far, far * far)
+        taus, powers = np.array(MISFITS).T[:, :, None]
+        errors = ((taus * self.settings.width) ** 2 * np.where(powers == 1, far, far * far))[misfits]
         if known is not None:
             return np.asarray(errors + known)
-        own = np.array([self._variance(one) for one in range(len(VARIANCES))])[variances, None]
-        return np.asarray(errors + (own / counts + (self.settings.noise / counts) ** 2))
+        own = np.array([self._variance(one) for one in range(len(VARIANCES))])[:, None]
+        errors += (own / counts + (self.settings.noise / counts) ** 2)[variances]
+        return np.asarray(errors)
 
     # ------------------------------------------------------------------ decisions
 
@@ -435,7 +444,7 @@ class RadialBelief(Belief):
             return {one: self._evidence(one, numbers, rows, far) for one in settings}
         weights, means = self._weights(settings, data.far)
         seen = np.vstack([data.rows[history.index + start] for history, start in self._starts])
-        precision = _weighed_squares(seen, weights)
+        precision = self._weighed_squares(seen, weights)
         pull = (weights * means) @ seen
         center, variances = self._prior
         if self._leaned is None:
@@ -453,6 +462,14 @@ class RadialBelief(Belief):
         covariance.reshape(len(settings), -1)[:, :: count + 1] += self._variances(settings, far, numbers.counts)
         outcomes = self._judge(numbers.means - across[:, :, count], covariance, numbers.counts)
         return dict(zip(settings, outcomes, strict=True))
+
+    def _weighed_squares(self, rows: Floats, weights: Floats) -> Floats:
+        """Return sum_j w_j x_j x_j^T, for each row of weights: all at once, where that takes little room."""
+        if rows.shape[1] > _WIDE:
+            return np.array([(rows.T * one) @ rows for one in weights])
+        if self._pairs is None:
+            self._pairs = Pairs(rows.shape[1])
+        return self._pairs.summed(rows, weights)
 
     def _evidence(
         self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | ByRows | None = None
@@ -523,12 +540,3 @@ class RadialBelief(Belief):
         scores = tuple(np.array(memory[f"scores.{choice}"]) for choice in range(len(GRIDS)))
         super().remember({**memory, "scores": (), "setting": ()})
         self.known = replace(self.known, scores=scores, setting=tuple(int(one) for one in memory["setting"]))
-
-
-def _weighed_squares(rows: Floats, weights: Floats) -> Floats:
-    """Return sum_j w_j x_j x_j^T, for each row of weights: all at once, where that takes little room."""
-    count, size = rows.shape
-    if size > _WIDE:
-        return np.array([(rows.T * one) @ rows for one in weights])
-    pairs = (rows[:, :, None] * rows[:, None, :]).reshape(count, size * size)
-    return np.asarray((weights @ pairs).reshape(-1, size, size))

@@ -130,7 +130,6 @@ class Kinship:
             Events of each segment: those of most decide which era it is. Equal ones by default.
         """
         heard = self._listen()
-        self._learn(heard)
         self._reduce(heard)
         most = _era_of_most(heard.eras, np.ones(len(heard.eras)) if sizes is None else sizes)
         era = max(int(heard.eras[place]), most) if place >= 0 else most
@@ -233,9 +232,9 @@ class Kinship:
         quadratic = float(pull @ np.linalg.solve(inner, pull))
         return own + (quadratic - float(np.linalg.slogdet(inner)[1])) / 2
 
-    def _learn(self, heard: Heard) -> None:
+    def learn(self) -> None:
         """Take steps of each share to where what was released is more likely; now and then."""
-        numbers = int(heard.numbers.sum())
+        numbers = int(self._listen().numbers.sum())
         if len(self._family.members) < 2 or numbers < max(2.0, _AGAIN * self.learned):
             return
         here, *elsewhere = self.likeness.starts()
@@ -284,7 +283,9 @@ class Kinship:
 
 def _era_of_most(eras: Integers, sizes: Floats) -> int:
     """Return the latest era such that segments with more than half of all events are of it, or of a later one."""
-    half = float(sizes.sum()) / 2
+    half, first = float(sizes.sum()) / 2, int(eras[0]) if len(eras) else 0
+    if (eras == first).all():
+        return first if half > 0 else 0
     return max((int(era) for era in np.unique(eras) if float(sizes[eras >= era].sum()) > half), default=0)
 
 

@@ -24,10 +24,11 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 from sottovoce._arrays import Floats
+from sottovoce._records import Record
 from sottovoce.models.belief import Belief, Known
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
-from sottovoce.models.hearsay import Evidence
+from sottovoce.models.hearsay import Evidence, Prior
 from sottovoce.models.history import History, Numbers
 from sottovoce.models.pace import Pace, Settings
 from sottovoce.models.published import Tried
@@ -64,11 +65,16 @@ class _Fits(NamedTuple):
 
 
 class _Counted(NamedTuple):
-    """How numbers count, whatever others say: their variances; by memory, their precision and pull."""
+    """How numbers count, whatever others say later: their variances; by memory, their precision and pull.
+
+    The variances follow from coefficients, and from what others had said of variances then.
+    """
 
     known: _Known
     variances: Floats
     summed: dict[Memory, tuple[Floats, Floats]]
+    coefficients: Floats
+    said: tuple[float, float, float]
 
 
 class LinearBelief(Belief):
@@ -124,6 +130,7 @@ class LinearBelief(Belief):
         self.known = self._nothing()
         self._counted: _Counted | None = None
         self._gram: tuple[Any, Floats] | None = None
+        self._written: tuple[Any, Floats] | None = None
 
     def _nothing(self) -> _Known:
         empty = History.empty(self.dimension, many=self.many)
@@ -160,6 +167,21 @@ class LinearBelief(Belief):
         precision, pull = self._once(memory, self._variances())
         return Evidence(precision, pull, known.squares, known.weight, known.place, len(history), known.resets)
 
+    def leaning(self) -> Record:
+        """Return what it leans on, and what its numbers were counted by before it did."""
+        self._variances()
+        counted = self._counted
+        assert counted is not None
+        return {**super().leaning(), "counted": counted.coefficients, "said": np.array(counted.said)}
+
+    def lean_again(self, leaning: Record) -> None:
+        """Lean on what `leaning` returned."""
+        said = dict(zip(("squares", "weight", "place"), leaning["said"].tolist(), strict=True))
+        self._leaned = Prior(np.empty((0, 0)), np.empty(0), **said)
+        self._counted = self._count(leaning["counted"])
+        self._leaned = None
+        super().lean_again(leaning)
+
     def _once(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
         """Add up once what counts in the same way."""
         counted = self._counted
@@ -173,8 +195,16 @@ class LinearBelief(Belief):
         """Add up what was released, each number by its precision: of the coefficients, a precision and a pull."""
         history = self.history
         summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
-        rows = self.features(history.decisions)
+        rows = self._measured
         return (rows * summed[:, None]).T @ rows, rows.T @ pulled
+
+    @property
+    def _measured(self) -> Floats:
+        """What mean losses of the decisions of the history are linear in: once for all memories."""
+        decisions = self.history.decisions
+        if self._written is None or self._written[0] is not decisions:
+            self._written = decisions, self.features(decisions)
+        return self._written[1]
 
     def best_for(self, coefficients: Floats) -> Floats:
         """Return the best decision for slopes and a level."""
@@ -234,20 +264,25 @@ class LinearBelief(Belief):
         """Variance of every number: fit with one for all, then take that of each decision."""
         if self._counted is not None and self._counted.known is self.known:
             return self._counted.variances
-        history = self.history
-        variances = self.number_variance(history.counts)
+        history, found = self.history, np.empty(0)
         if len(history):
-            expected = self._expected(self._fitted(MEMORIES[0], variances))
-            variances = self.number_variance(history.counts, self._raised(expected)[history.index])
-        self._counted = _Counted(self.known, variances, {})
-        return variances
+            found = self._fitted(MEMORIES[0], self.number_variance(history.counts)).mean
+        self._counted = self._count(found)
+        return self._counted.variances
 
-    def _expected(self, fit: Fitted) -> Floats:
+    def _count(self, coefficients: Floats) -> _Counted:
+        """Return how numbers count if these are the coefficients; none, if there are no numbers."""
+        history, others = self.history, self._leaned
+        raised = self._raised(self._expected(coefficients))[history.index] if len(history) else 1.0
+        said = (0.0, 0.0, 0.0) if others is None else (others.squares, others.weight, others.place)
+        return _Counted(self.known, self.number_variance(history.counts, raised), {}, coefficients, said)
+
+    def _expected(self, coefficients: Floats) -> Floats:
         """Return what is expected of each decision of the history."""
-        rows = self.history.decisions
         if self.many:
-            return np.asarray(rows @ fit.mean[:-1] - self.center @ fit.mean[:-1] + fit.mean[-1])
-        return np.asarray(self.features(rows) @ fit.mean)
+            slopes = coefficients[:-1]
+            return np.asarray(self.history.decisions @ slopes - self.center @ slopes + coefficients[-1])
+        return np.asarray(self._measured @ coefficients)
 
     def _raised(self, expected: Floats) -> Floats:
         """How much larger the variance of losses is at decisions, compared with where it was measured.
@@ -263,7 +298,7 @@ class LinearBelief(Belief):
 
     def _bulge(self, means: Floats) -> Floats:
         half = self.settings.width / 2
-        return np.asarray(np.maximum(half**2 - np.clip(means, -half, half) ** 2, _FLAT * half**2))
+        return np.asarray(np.maximum(half**2 - np.minimum(np.abs(means), half) ** 2, _FLAT * half**2))
 
     def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
         if self.many:

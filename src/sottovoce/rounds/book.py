@@ -192,7 +192,6 @@ class Book:
         _living.add(self)
         self._left = 0  # events that may be asked one by one before somebody has to look around
         self._until: float | None = None  # when somebody has to, however few were asked
-        self._generation = _fork.generation()
 
     # ------------------------------------------------------------------ asking
 
@@ -203,7 +202,6 @@ class Book:
             lease is None
             or lease.at >= lease.stop
             or self._left <= 0
-            or self._generation != _fork.current
             or (self._until is not None and time.monotonic() > self._until)
         ):
             lease = self._look_around(stream)
@@ -564,15 +562,18 @@ class Book:
             self._known[stream], self._seen[stream] = record["learned"], version
         self._undone = False
 
-    def _catch_up(self) -> None:
-        """Let the policy learn what was released since it last did: of every stream, each round once."""
+    def _catch_up(self) -> set[int]:
+        """Let the policy learn what was released since it last did, each round once; return the streams of these."""
         self._refresh()
+        learned, known = set[int](), self._known
         for stream, closed in self._store.closed().items():
-            if closed > self._known.get(stream, 0):
+            if closed > known.get(stream, 0):
                 self._news.add(stream)
+                learned.add(stream)
                 for release in self._store.releases(stream, self._known.get(stream, 0)):
                     self._policy.learn(release)
                     self._known[stream] = release.round.number + 1
+        return learned
 
     # ------------------------------------------------------------------ copies
 
@@ -584,7 +585,7 @@ class Book:
         vars(self).update(state)
         self._record_one, self._quantise = self._store.record_one, self._policy.grid.quantiser()
         self._kind = self._policy.kind
-        self._lock, self._queue, self._left, self._generation = threading.RLock(), [], 0, _fork.generation()
+        self._lock, self._queue, self._left = threading.RLock(), [], 0
         _living.add(self)
 
 
@@ -592,9 +593,9 @@ _living: "weakref.WeakSet[Book]" = weakref.WeakSet()
 
 
 def _unlock_in_child() -> None:
-    """Give books other locks in a forked child: a thread that held one is not there to let go of it."""
+    """Give books other locks in a forked child: a thread that held one is not there to let go of it. Look around."""
     for book in list(_living):
-        book._lock = threading.RLock()
+        book._lock, book._left = threading.RLock(), 0
 
 
 _fork.in_child(_unlock_in_child)

@@ -39,6 +39,22 @@ def test_a_segment_with_few_events_takes_over_what_those_like_it_know():
     assert alone.share < 0.5
 
 
+@pytest.mark.parametrize("options", [{}, {"losses": "convex", "integral": False}])
+def test_looking_changes_nothing_that_is_played(options):
+    """Neither recommendations nor what is believed: both show what segments say of each other by now."""
+    seen = []
+    for looks in (False, True):
+        optimizer = family(horizon=8000, least_events=None, probes=None, **options)
+        for turn in range(20):
+            play(optimizer, APART, 200, seed=turn)
+            if looks:
+                optimizer.recommend()
+                optimizer.posterior(segment="phone")
+                optimizer.misfit()
+        seen.append([optimizer.ask(size=50, segment=name).x for name in PEOPLE])
+    assert np.array_equal(*seen)
+
+
 def test_no_segment_gains_less_than_nothing_by_a_decision_of_its_own():
     for costs, events in ((ALIKE, 400), (APART, 400), (APART, 2000)):
         found = grown(costs, events=events).recommend()

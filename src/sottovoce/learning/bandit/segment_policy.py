@@ -4,6 +4,7 @@ An event belongs to one segment, its loss is in one released number of that segm
 each other is computed from released numbers. So the promise is that of one optimizer, given once.
 """
 
+import copy
 import json
 from dataclasses import replace
 from functools import partial
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce._records import Record
+from sottovoce._records import Record, part
 from sottovoce.errors import UnknownSegment
 from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch
@@ -20,6 +21,7 @@ from sottovoce.learning.bandit.policy import BanditPolicy, Stream, Stretch
 from sottovoce.learning.segmented.plain import plain_segment, segment_of
 from sottovoce.models import Belief, Kinship, Likeness, Prior, Segment, Segments, Settings
 from sottovoce.plans.plan import Plan
+from sottovoce.rounds.round import Draft
 
 __all__ = ["SegmentPolicy"]
 
@@ -114,13 +116,15 @@ class SegmentPolicy(BanditPolicy):
     # ------------------------------------------------------------------ what goes on elsewhere
 
     def to_record(self, stream: int) -> Record:
-        """Return what the rounds to come of a stream depend on, and how alike segments are taken to be."""
+        """Return what the rounds to come of a stream depend on, how alike segments are, and what others say of it."""
         alike = {"likeness": list(self.kinship.likeness.places()), "likeness_learned": self.kinship.learned}
-        return {**super().to_record(stream), **alike}
+        leaning = {f"lean.{name}": value for name, value in self.belief(stream).leaning().items()}
+        return {**super().to_record(stream), **alike, **leaning}
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called."""
         super().adopt(stream, record)
+        self.belief(stream).lean_again(part(record, "lean"))
         self.kinship.replace(stream, self.belief(stream))
         if record["likeness_learned"] >= self.kinship.learned:
             self.kinship.likeness = Likeness.at(tuple(record["likeness"]))
@@ -138,6 +142,17 @@ class SegmentPolicy(BanditPolicy):
         return self.first.setup_calls
 
     # ------------------------------------------------------------------ what segments say of each other
+
+    def begin(self, stream: int, number: int, position: int) -> Draft:
+        """Return the next round of a stream; how alike segments are is learned as rounds begin, not as somebody looks.
+
+        Parameters
+        ----------
+        stream, number, position
+            As for `Policy.begin`.
+        """
+        self.kinship.learn()
+        return super().begin(stream, number, position)
 
     def belief(self, stream: int) -> Any:
         """What is believed of a segment by now, which tells others what was released of it."""
@@ -166,10 +181,13 @@ class SegmentPolicy(BanditPolicy):
         return sizes
 
     def informed_belief(self, stream: int) -> Belief:
-        """Return what is believed of a segment, by the epoch that has learned most, with what others say now."""
+        """Return what is believed of a segment, by the epoch that has learned most, with what others say now.
+
+        A copy leans on them: what is played and learned does not depend on who has looked.
+        """
         explorer: Any = (self.informed(stream) or self.current(stream)).explorer
-        explorer.prepare()
-        belief: Belief = explorer.belief
+        belief: Belief = copy.copy(explorer.belief)
+        belief.lean_on(*explorer.ask_others())
         return belief
 
     def unseen_belief(self, segment: Segment) -> Belief:

@@ -112,7 +112,7 @@ class StreamReplay:
     def _check_record(self, record: Record) -> None:
         """Check what is stored with a belief: how many rounds had begun, and were learned from, and their events."""
         row, expect, newest = self.row, self.book.expect, self._rounds[-1]
-        own = {name for name in record if not name.startswith("stretch") or name == "stretches"}
+        own = {name for name in record if not name.startswith(("stretch", "lean.")) or name == "stretches"}
         expected = {*_FACTS, *(() if self.setting.problem.segments is None else _OF_SEGMENTS)}
         expect(own == expected, "what is believed is incomplete")
         expect(
