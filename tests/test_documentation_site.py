@@ -175,8 +175,8 @@ def leaves(command, words):
         return
     if len(words) > 1 and command.invoke_without_command:  # `sottovoce serve` is one, and has others below it
         yield " ".join(words), command
-    for name, inner in command.commands.items():
-        yield from leaves(inner, (*words, name))
+    for name in command.list_commands(None):
+        yield from leaves(command.get_command(None, name), (*words, name))
 
 
 COMMANDS = dict(leaves(typer.main.get_command(app), ("sottovoce",)))

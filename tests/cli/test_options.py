@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields
+from typing import Literal, get_args, get_origin
 
 import pytest
 import typer
@@ -10,8 +11,12 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.options import Options
+from sottovoce.options import OPTIONS
 from sottovoce.plans import outlook
+from sottovoce.plans.options import CHOICES as ALLOWED
+from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import rehearsing
+from sottovoce.service.endpoints.creating import Create
 
 PLAN = ("plan", "--out", "here")
 RUN = ("run", "moving-target", "--out", "here")
@@ -43,7 +48,7 @@ def command(capsys):
 def options_of(*words):
     found = typer.main.get_command(app)
     for word in words:
-        found = found.commands[word]
+        found = found.get_command(None, word)
     return {one.name: (one.opts, one.help) for one in found.params}
 
 
@@ -55,6 +60,20 @@ def test_the_commands_have_the_same_options_with_the_same_words():
     for name in ("patience", "seed"):  # which no plan depends on
         del create[name]
     assert {name: one for name, one in options_of("plan").items() if name in shared} == create
+
+
+def test_every_option_is_declared_once_for_the_constructor_the_command_line_and_http():
+    """Names, and what they may be: as the constructor checks them."""
+    assert {one.name for one in fields(Options)} == OPTIONS.keys() - {"deadline"}
+    assert {one.name for one in fields(DecisionFacts)} - {"segments"} <= OPTIONS.keys()
+    for name, member in Create.model_fields.items():
+        words = [one for part in (member.annotation, *get_args(member.annotation)) for one in literals(part)]
+        if name in ALLOWED and words:
+            assert tuple(words) == OPTIONS[name].choices == ALLOWED[name]
+
+
+def literals(kind):
+    return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 SMALL = ("--domain", "box:2", "--horizon", "400")

@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.report import ab_test_report
-from sottovoce.report.html._forest import Interval, forest
+from sottovoce.report._forest import Interval, forest
 
 SCHEDULE = (100, 100, 300)
 
@@ -75,10 +75,10 @@ def test_nothing_on_it_is_said_to_be_simulated_but_noise(tmp_path):
 def test_intervals_are_drawn_where_they_are():
     """On a scale from -0.2 to 0.2, drawn from 20 to 500; a mark that noise carried away stays at the edge."""
     drawn = forest([Interval("x", -0.1, -0.2, 0.2), Interval("y", 9.0, 0.0, 0.2, shown=False)], "d", "Differences")
-    lines = re.findall(r'class="line (\w+)" d="M([\d.]+) [\d.]+v10M[\d.]+ [\d.]+H([\d.]+)', drawn)
+    lines = re.findall(r'class="line (\w+)" d="M([\d.]+) [\d.]+L([\d.]+) ', drawn)
     assert [(style, float(low), float(high)) for style, low, high in lines] == [
         ("c0", 20.0, 500.0),
         ("cgrey", 260.0, 500.0),
     ]
-    marks = re.findall(r"translate\(([\d.]+) ", drawn)
+    marks = re.findall(r'class="mark \w+" transform="translate\(([\d.]+) ', drawn)
     assert list(map(float, marks)) == [140.0, 500.0]

@@ -66,8 +66,8 @@ def test_a_path_is_drawn_from_left_to_right_and_said_by_its_stops():
     drawn = draw_decision(domain, domain.extreme_point(np.array([1.0, 9, 1, 9, 1, 9])))
     assert drawn.kind == "network"
     assert drawn.words == "home → park → bridge → work"
-    ends = [float(x) for x in re.findall(r'<circle class="node end" cx="([\d.]+)"', drawn.svg)]
-    others = [float(x) for x in re.findall(r'<circle class="node(?: on)?" cx="([\d.]+)"', drawn.svg)]
+    ends = [float(x) for x in re.findall(r'<path class="node end" transform="translate\(([\d.]+) ', drawn.svg)]
+    others = [float(x) for x in re.findall(r'<path class="node(?: on)?" transform="translate\(([\d.]+) ', drawn.svg)]
     assert min(ends) <= min(others)
     assert max(ends) >= max(others)
     assert drawn.svg.count('class="way"') == 3

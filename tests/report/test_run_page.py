@@ -1,5 +1,7 @@
 """The page of a run says what the run says."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -95,9 +97,10 @@ def test_a_point_without_a_problem_is_shown_as_bars(read_page, tmp_path):
     run, optimizer = played(sv.NoPrivacy())
     best = ENVIRONMENT.comparator(2_000).point
     page = read_page(run_report(run, tmp_path / "report.html", points=[optimizer.point], best=best))
-    bars = page.tags("rect", "bar")
+    bars = page.tags("path", "bar")
     assert len(bars) == 3
-    heights = np.array([float(one.attributes["height"]) for one in bars])
+    corners = [re.findall(r"[ML]([-\d.]+) ([-\d.]+)", one.attributes["d"]) for one in bars]
+    heights = np.array([np.ptp([float(y) for _, y in one]) for one in corners])
     np.testing.assert_allclose(
         heights / heights.max(), np.abs(optimizer.point) / np.abs(optimizer.point).max(), atol=0.01
     )

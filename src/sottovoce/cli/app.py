@@ -1,7 +1,7 @@
 """The commands."""
 
 import importlib
-from collections.abc import Iterator, MutableMapping
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -66,48 +66,21 @@ COMMANDS = {
 }
 
 
-class _Commands(MutableMapping[str, Any]):
-    """The commands by name, each loaded when it is looked up."""
-
-    def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._loaded:
-            self._loaded[name] = _load(name)
-        return self._loaded[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._loaded[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._loaded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(COMMANDS)
-
-    def __len__(self) -> int:
-        return len(COMMANDS)
-
-    def __contains__(self, name: object) -> bool:
-        return name in COMMANDS
-
-
 class _Group(TyperGroup):
-    """The commands; the page that lists them loads none."""
+    """The commands, each loaded when it is called; the page that lists them loads none."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(**{**settings, "commands": None})
-        self.commands = _Commands()
+        super().__init__(**settings)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]  # names alone, for what is mistyped
         self._listing = False
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self._listing:
-            return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1])
-        return self.commands.get(cmd_name)
+        if cmd_name not in COMMANDS:
+            return None
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name][1]) if self._listing else _load(cmd_name)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self._listing = True
@@ -117,10 +90,9 @@ class _Group(TyperGroup):
             self._listing = False
 
 
+@cache
 def _load(name: str) -> Any:
     """Return a command, as its module has it: a function, or an application with commands of its own."""
-    if name not in COMMANDS:
-        raise KeyError(name)
     module, _, what = COMMANDS[name][0].partition(":")
     found = getattr(importlib.import_module(f"sottovoce.cli.{module}"), what)
     if isinstance(found, typer.Typer):

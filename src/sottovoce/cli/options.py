@@ -1,7 +1,7 @@
 """The options that say what is decided, how private, and by which plan: one set for `run`, `plan` and `study create`.
 
-What stands here, a command takes by a parameter `options: Options` under `@with_options()`. An argument that
-sottovoce.plans.options gets is one more field here, and a row for each command in docs/command-line.md.
+What stands here, a command takes by a parameter `options: Options` under `@with_options()`; what each means, and its
+type, is declared in `sottovoce.options`. One that is declared there is one more field here.
 """
 
 import functools
@@ -19,31 +19,32 @@ from sottovoce.cli.making import domain_of, features_of, labels_of, prior_of
 from sottovoce.domains import Domain
 from sottovoce.experiments.naming import read_values
 from sottovoce.experiments.wishes import guarantee_of, labelled
-from sottovoce.plans import EXPLORATIONS, exploration_named
+from sottovoce.options import OPTIONS
+from sottovoce.plans import exploration_named
 from sottovoce.plans.options import PLANS, DecisionFacts
-from sottovoce.privacy import MECHANISMS, Guarantee, mechanism_named
+from sottovoce.privacy import Guarantee, mechanism_named
 
 __all__ = ["PRIVACY", "SWITCHES", "Deadline", "Options", "Patience", "displaced", "texts", "with_options"]
 
-_DECISION, _PRIVACY, _PLAN = "What is decided", "Privacy", "How it is learned"
 PRIVACY = ("epsilon", "delta", "rho", "local", "no_privacy", "contributions")
 """Options that say which guarantee is given; some exclude others."""
-_NOISY = tuple(one.name for one in MECHANISMS.values() if one.noised)
 _OWN = ("plan", "exploration", "mechanism")  # besides facts of the decision
 _FILES: dict[str, Callable[[Path], Any]] = {"features": features_of, "prior": prior_of}
-_NUMBERS = ("epsilon", "delta", "rho", "lipschitz")
-SWITCHES = ("local", "no_privacy", "integral")
+_NUMBERS = tuple(name for name, one in OPTIONS.items() if one.kind is float)
+SWITCHES = tuple(name for name, one in OPTIONS.items() if one.kind is bool)
 """Options that are on or off."""
 
-Patience = Annotated[
-    str | None,
-    typer.Option(
-        help="Events asked after a full round until it closes without missing losses; auto, none.",
-        rich_help_panel=_PLAN,
-    ),
-]
 
-Deadline = Annotated[str | None, typer.Option(help="The same in seconds; or none.", rich_help_panel=_PLAN)]
+def _said(name: str) -> Any:
+    """Return an option for a command, as it is declared."""
+    one, flags = OPTIONS[name], (f"--{name.replace('_', '-')}",) if OPTIONS[name].kind is bool else ()
+    return typer.Option(
+        *flags, help=one.help, rich_help_panel=one.group, metavar="NAME=VALUE" if one.kind is list else None
+    )
+
+
+Patience = Annotated[str | None, _said("patience")]
+Deadline = Annotated[str | None, _said("deadline")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,111 +58,31 @@ class Options:
     (Simplex(4), ZCDP(rho=0.5, contributions=1), {'losses': 'linear', 'rate': 0.1})
     """
 
-    domain: Annotated[
-        str | None,
-        typer.Option(
-            help="Such as ball:10, box:5, simplex:10 or hypersimplex:20,5; `sottovoce domains` lists all.",
-            rich_help_panel=_DECISION,
-        ),
-    ] = None
-    domain_json: Annotated[
-        Path | None,
-        typer.Option(
-            help="A file with a domain as sottovoce.domains.specification.specify writes it.",
-            rich_help_panel=_DECISION,
-        ),
-    ] = None
-    labels: Annotated[
-        str | None,
-        typer.Option(
-            help="Names of the coordinates, such as tea,coffee,cocoa; or a file with one a line.",
-            rich_help_panel=_DECISION,
-        ),
-    ] = None
-    horizon: Annotated[
-        str | None,
-        typer.Option(
-            help="Events, such as 1000000, 1e6, 100k or 1M; for a study also: unknown.", rich_help_panel=_DECISION
-        ),
-    ] = None
-    loss_range: Annotated[
-        str | None, typer.Option(help="Losses are clipped to it, such as 0,1.", rich_help_panel=_DECISION)
-    ] = None
-    losses: Annotated[
-        str | None, typer.Option(help="convex, or linear: then only a few events report.", rich_help_panel=_DECISION)
-    ] = None
-    play: Annotated[
-        str | None, typer.Option(help="inside (every action feasible) or around.", rich_help_panel=_DECISION)
-    ] = None
-    integral: Annotated[
-        bool | None, typer.Option("--integral", help="Play vertices: 0/1 decisions.", rich_help_panel=_DECISION)
-    ] = None
-    lipschitz: Annotated[
-        float | None, typer.Option(help="Lipschitz constant of the losses, if known.", rich_help_panel=_DECISION)
-    ] = None
-    features: Annotated[
-        Path | None,
-        typer.Option(
-            help="A .csv or .npy file with a row of numbers for each coordinate: like rows, like losses.",
-            rich_help_panel=_DECISION,
-        ),
-    ] = None
-    prior: Annotated[
-        Path | None,
-        typer.Option(
-            help="What an earlier study believed, a file of `study export --posterior`.", rich_help_panel=_DECISION
-        ),
-    ] = None
-    accept_prior: Annotated[
-        str | None,
-        typer.Option(
-            help="'not private': begin with a prior whose people nothing protects; the statement says it.",
-            rich_help_panel=_DECISION,
-        ),
-    ] = None
-    epsilon: Annotated[
-        float | None,
-        typer.Option(help="Privacy budget; smaller is more private. 1 by default.", rich_help_panel=_PRIVACY),
-    ] = None
-    delta: Annotated[
-        float | None,
-        typer.Option(help="With epsilon: approximate differential privacy. 0 is pure.", rich_help_panel=_PRIVACY),
-    ] = None
-    rho: Annotated[
-        float | None,
-        typer.Option(help="Zero-concentrated differential privacy instead of epsilon.", rich_help_panel=_PRIVACY),
-    ] = None
-    local: Annotated[
-        bool | None,
-        typer.Option("--local", help="Owners privatise their losses and send reports.", rich_help_panel=_PRIVACY),
-    ] = None
-    channel: Annotated[
-        str | None, typer.Option(help="With local: one-bit or laplace reports.", rich_help_panel=_PRIVACY)
-    ] = None
-    no_privacy: Annotated[
-        bool | None, typer.Option("--no-privacy", help="Learn without any promise.", rich_help_panel=_PRIVACY)
-    ] = None
-    contributions: Annotated[
-        int | None, typer.Option(help="Events that one person is in, at most; 1 by default.", rich_help_panel=_PRIVACY)
-    ] = None
-    plan: Annotated[
-        str | None, typer.Option(help=f"{' or '.join(PLANS)}; a study refuses paper.", rich_help_panel=_PLAN)
-    ] = None
-    exploration: Annotated[
-        str | None, typer.Option(help=f"One of {', '.join(EXPLORATIONS)}.", rich_help_panel=_PLAN)
-    ] = None
-    mechanism: Annotated[str | None, typer.Option(help=f"One of {', '.join(_NOISY)}.", rich_help_panel=_PLAN)] = None
-    choose: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME=VALUE", help="A single choice of the plan: batch_size=64. Repeatable.", rich_help_panel=_PLAN
-        ),
-    ] = None
-    patience: Patience = None
-    seed: Annotated[
-        int | None,
-        typer.Option(help="Of the public coins, and of a simulated world; never of real noise.", rich_help_panel=_PLAN),
-    ] = None
+    domain: str | None = None
+    domain_json: Path | None = None
+    labels: str | None = None
+    horizon: str | None = None
+    loss_range: str | None = None
+    losses: str | None = None
+    play: str | None = None
+    integral: bool | None = None
+    lipschitz: float | None = None
+    features: Path | None = None
+    prior: Path | None = None
+    accept_prior: str | None = None
+    epsilon: float | None = None
+    delta: float | None = None
+    rho: float | None = None
+    local: bool | None = None
+    channel: str | None = None
+    no_privacy: bool | None = None
+    contributions: int | None = None
+    plan: str | None = None
+    exploration: str | None = None
+    mechanism: str | None = None
+    choose: list[str] | None = None
+    patience: str | None = None
+    seed: int | None = None
 
     def __post_init__(self) -> None:
         for name in _NUMBERS:
@@ -291,9 +212,9 @@ def with_options(*, without: tuple[str, ...] = ()) -> Callable[[Command], Callab
     without
         Options that mean nothing to the command.
     """
-    hints = get_type_hints(Options, include_extras=True)
+    hints, alone = get_type_hints(Options), inspect.Parameter.KEYWORD_ONLY
     shared = [
-        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        inspect.Parameter(one.name, alone, default=one.default, annotation=Annotated[hints[one.name], _said(one.name)])
         for one in fields(Options)
         if one.name not in without
     ]

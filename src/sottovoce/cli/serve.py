@@ -1,6 +1,7 @@
 """`sottovoce serve`: studies over HTTP."""
 
 import socket
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from sottovoce.cli.study_shared import Url, storage_url
 __all__ = ["serve_app"]
 
 _EXTRA = "the service needs packages of its own: pip install 'sottovoce[service]'"
-_SERVER, _LIMITS, _NETWORK = "Server", "Limits", "Network"
+_server, _limit, _network = (partial(typer.Option, rich_help_panel=name) for name in ("Server", "Limits", "Network"))
 
 serve_app = typer.Typer(
     name="serve",
@@ -29,38 +30,25 @@ serve_app.add_typer(key_app)
 def serve_command(
     context: typer.Context,
     storage: Url = None,
-    host: Annotated[str, typer.Option(help="Where to listen.", rich_help_panel=_SERVER)] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Where to listen; 0 for any that is free.", rich_help_panel=_SERVER)] = 8420,
-    workers: Annotated[int, typer.Option(help="Processes; several are for PostgreSQL.", rich_help_panel=_SERVER)] = 1,
-    dev: Annotated[
-        bool, typer.Option("--dev", help="Without keys, on this machine alone.", rich_help_panel=_SERVER)
-    ] = False,
-    simulated_noise: Annotated[
-        int | None,
-        typer.Option(help="With --dev: a seed; studies made so are NOT PRIVATE.", rich_help_panel=_SERVER),
-    ] = None,
-    audits: Annotated[
-        Path | None, typer.Option(help="A folder with audits, for the dashboard.", rich_help_panel=_SERVER)
-    ] = None,
-    grace: Annotated[
-        float, typer.Option(help="Seconds for calls in flight when it stops.", rich_help_panel=_SERVER)
-    ] = 30.0,
-    rate: Annotated[
-        float, typer.Option(help="Requests a second of a key, for long.", rich_help_panel=_LIMITS)
-    ] = 1000.0,
-    largest_body: Annotated[int, typer.Option(help="Bytes of a request.", rich_help_panel=_LIMITS)] = 1 << 22,
-    largest_block: Annotated[int, typer.Option(help="Actions of a call.", rich_help_panel=_LIMITS)] = 10_000,
-    open_studies: Annotated[int, typer.Option(help="Studies that a worker keeps open.", rich_help_panel=_LIMITS)] = 32,
+    host: Annotated[str, _server(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, _server(help="Where to listen; 0 for any that is free.")] = 8420,
+    workers: Annotated[int, _server(help="Processes; several are for PostgreSQL.")] = 1,
+    dev: Annotated[bool, _server("--dev", help="Without keys, on this machine alone.")] = False,
+    simulated_noise: Annotated[int | None, _server(help="With --dev: a seed; studies made so are NOT PRIVATE.")] = None,
+    audits: Annotated[Path | None, _server(help="A folder with audits, for the dashboard.")] = None,
+    grace: Annotated[float, _server(help="Seconds for calls in flight when it stops.")] = 30.0,
+    rate: Annotated[float, _limit(help="Requests a second of a key, for long.")] = 1000.0,
+    largest_body: Annotated[int, _limit(help="Bytes of a request.")] = 1 << 22,
+    largest_block: Annotated[int, _limit(help="Actions of a call.")] = 10_000,
+    open_studies: Annotated[int, _limit(help="Studies that a worker keeps open.")] = 32,
     cors: Annotated[
-        list[str] | None,
-        typer.Option(help="An origin whose pages may call. Repeatable; none by default.", rich_help_panel=_NETWORK),
+        list[str] | None, _network(help="An origin whose pages may call. Repeatable; none by default.")
     ] = None,
     trust_proxy: Annotated[
-        list[str] | None,
-        typer.Option(help="A proxy whose X-Forwarded headers are believed. Repeatable.", rich_help_panel=_NETWORK),
+        list[str] | None, _network(help="A proxy whose X-Forwarded headers are believed. Repeatable.")
     ] = None,
-    certificate: Annotated[Path | None, typer.Option(help="For TLS.", rich_help_panel=_NETWORK)] = None,
-    private_key: Annotated[Path | None, typer.Option(help="For TLS.", rich_help_panel=_NETWORK)] = None,
+    certificate: Annotated[Path | None, _network(help="For TLS.")] = None,
+    private_key: Annotated[Path | None, _network(help="For TLS.")] = None,
 ) -> None:
     """Serve studies over HTTP until it is stopped."""
     if context.invoked_subcommand is not None:

@@ -3,8 +3,11 @@
 import csv
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from sottovoce.errors import (
@@ -19,7 +22,7 @@ from sottovoce.errors import (
 )
 from sottovoce.studies import Study
 
-__all__ = ["Line", "LineError", "StreamReport", "read_ids", "read_lines", "tell_stream"]
+__all__ = ["Line", "LineError", "StreamReport", "opened", "read_ids", "read_lines", "tell_stream"]
 
 _REFUSED = (AlreadyTold, RoundClosed, UnknownAction, InvalidLoss, ValueError)
 
@@ -78,14 +81,17 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iter
             yield line
 
 
-def _fields(lines: Iterator[str], column: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the number of each line and what it holds by name."""
+def _fields(lines: Iterator[str], column: str, *, bare: bool = False) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the number of each line and what it holds by name; `bare` lines may be ids and nothing else."""
     # Errors are raised outside `except`: what was caught holds the line, and would travel along as their context.
     try:
         for number, first in enumerate(lines, start=1):
             if first.strip():
                 if first.lstrip().startswith("{"):
                     yield from _json_lines(first, lines, number)
+                elif bare and "id" not in [name.strip().lower() for name in first.split(",")]:
+                    numbered = enumerate(chain([first], lines), start=number)
+                    yield from ((place, {"id": line}) for place, line in numbered if line.strip())
                 else:
                     yield from _csv_lines(first, lines, number, column)
                 return
@@ -96,7 +102,7 @@ def _fields(lines: Iterator[str], column: str) -> Iterator[tuple[int, dict[str, 
 
 
 def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[int, dict[str, Any]]]:
-    for shift, text in enumerate(_chain(first, rest)):
+    for shift, text in enumerate(chain([first], rest)):
         if not text.strip():
             continue
         try:
@@ -109,7 +115,7 @@ def _json_lines(first: str, rest: Iterator[str], number: int) -> Iterator[tuple[
 
 
 def _csv_lines(first: str, rest: Iterator[str], number: int, column: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.DictReader(_chain(first, rest), skipinitialspace=True)
+    reader = csv.DictReader(chain([first], rest), skipinitialspace=True)
     names = [name.strip().lower() for name in reader.fieldnames or ()]
     if "id" not in names:
         raise LineError(f"line {number}", "the first line must name the columns, such as id,loss")
@@ -134,9 +140,16 @@ def _wants_none(fields: dict[str, Any]) -> bool:
     return str(fields.get("wants_loss")).strip().lower() in ("false", "0")
 
 
-def _chain(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
+@contextmanager
+def opened(file: str) -> Iterator[Any]:
+    """Yield the lines of a file, or of the standard input."""
+    if file == "-":
+        yield sys.stdin
+        return
+    if not Path(file).exists():  # a pipe is no regular file, and will do
+        raise ValueError(f"there is no file {file}")
+    with open(file, encoding="utf-8-sig", newline="") as source:
+        yield source
 
 
 def read_ids(source: Iterable[str]) -> Iterator[tuple[int, str]]:
@@ -147,30 +160,8 @@ def read_ids(source: Iterable[str]) -> Iterator[tuple[int, str]]:
     >>> list(read_ids(["1.0.0.ab", "", "1.0.1.cd"]))
     [(1, '1.0.0.ab'), (3, '1.0.1.cd')]
     """
-    lines = iter(source)
-    try:
-        for number, first in enumerate(lines, start=1):
-            if not first.strip():
-                continue
-            names = [name.strip().lower() for name in first.split(",")]
-            if first.lstrip().startswith("{"):
-                named = _json_lines(first, lines, number)
-            elif "id" in names:
-                named = _csv_lines(first, lines, number, "id")
-            else:
-                yield from _plain_ids(_chain(first, lines), number)
-                return
-            for place, fields in named:
-                yield place, _id(place, fields)
-            return
-    except UnicodeDecodeError:
-        raise LineError("the file", "it is not text in UTF-8") from None
-
-
-def _plain_ids(lines: Iterator[str], start: int) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(lines, start=start):
-        if line.strip():
-            yield number, line.strip()
+    for number, fields in _fields(iter(source), "id", bare=True):
+        yield number, _id(number, fields)
 
 
 def _id(number: int, fields: dict[str, Any]) -> str:

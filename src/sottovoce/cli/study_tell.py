@@ -1,10 +1,8 @@
 """`sottovoce study tell`: one loss, or a stream of them."""
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sottovoce.cli.study_shared import AsJson, Name, Url, show, storage_url
-from sottovoce.cli.study_stream import LineError, StreamReport, read_lines, tell_stream
+from sottovoce.cli.study_stream import LineError, StreamReport, opened, read_lines, tell_stream
 from sottovoce.studies import Study
 
 __all__ = ["tell_command"]
@@ -77,13 +75,9 @@ def _source(file: str | None, one: list[str] | None, report: bool) -> Iterator[A
         if value is None:
             raise ValueError(f"{'the report' if report else 'LOSS'} is not a number")
         yield [json.dumps({"id": one[0], "report" if report else "loss": value})]
-    elif file == "-":
-        yield sys.stdin
     else:
-        if not Path(str(file)).exists():  # a pipe is no regular file, and will do
-            raise ValueError(f"there is no file {file}")
-        with open(str(file), encoding="utf-8-sig", newline="") as opened:
-            yield opened
+        with opened(str(file)) as source:
+            yield source
 
 
 @contextmanager

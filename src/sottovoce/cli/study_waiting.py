@@ -1,10 +1,7 @@
 """`sottovoce study outstanding`, `forget` and `set`: what waits for its loss, what will not come, how long to wait."""
 
 import json
-import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -13,7 +10,7 @@ from sottovoce.cli import parsing
 from sottovoce.cli.options import Deadline, Patience
 from sottovoce.cli.study_output import Output
 from sottovoce.cli.study_shared import AsJson, Name, Url, look_at, show, storage_url
-from sottovoce.cli.study_stream import LineError, read_ids
+from sottovoce.cli.study_stream import LineError, opened, read_ids
 from sottovoce.errors import UnknownAction
 from sottovoce.studies import Study
 
@@ -69,7 +66,7 @@ def forget_command(
             closed = study.forget(ids or [])
             skipped = len(ids or []) - closed
         else:
-            with _opened(file) as source:
+            with opened(file) as source:
                 closed, skipped = _forget(study, read_ids(source))
     words = f"{closed:,} actions are closed without their loss; {skipped:,} skipped: told, forgotten or not wanted"
     show(as_json, {"study": name, "closed": closed, "skipped": skipped}, words)
@@ -111,17 +108,6 @@ def _blocks(ids: Iterable[tuple[int, str]]) -> Iterator[list[tuple[int, str]]]:
         raise ValueError(f"{problem}. Those before it are forgotten") from None
     if block:
         yield block
-
-
-@contextmanager
-def _opened(file: str) -> Iterator[Any]:
-    if file == "-":
-        yield sys.stdin
-        return
-    if not Path(file).exists():  # a pipe is no regular file, and will do
-        raise ValueError(f"there is no file {file}")
-    with open(file, encoding="utf-8-sig", newline="") as opened:
-        yield opened
 
 
 def set_command(

@@ -18,6 +18,7 @@ from sottovoce.models import Features, Posterior, Segments
 from sottovoce.plans.plan import PLANS, Plan
 
 __all__ = [
+    "CHOICES",
     "NOT_PASSED",
     "PLANS",
     "DecisionFacts",
@@ -39,6 +40,15 @@ _BUDGETS = {
     "rho": "sv.ZCDP(rho={})",
     "contributions": "sv.PureDP(epsilon=..., contributions={})",
 }
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "plan": PLANS,
+    "play": ("inside", "around"),
+    "losses": ("convex", "linear"),
+    "channel": ("one-bit", "laplace"),
+    "accept_prior": ("not private",),
+}
+"""What arguments may be that are one of a few words."""
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -67,9 +77,8 @@ class DecisionFacts:
     segments: Any = None
 
     def __post_init__(self) -> None:
-        choice("play", self.play, ("inside", "around"))
-        choice("losses", self.losses, ("convex", "linear"))
-        choice("channel", self.channel, ("one-bit", "laplace"))
+        for name in ("play", "losses", "channel"):
+            choice(name, getattr(self, name), CHOICES[name])
         object.__setattr__(self, "integral", bool(self.integral))
         if self.lipschitz is not None:
             object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
@@ -81,7 +90,7 @@ class DecisionFacts:
                 f"{type(self.prior).__name__}"
             )
         if self.accept_prior is not None:
-            choice("accept_prior", self.accept_prior, ("not private",))
+            choice("accept_prior", self.accept_prior, CHOICES["accept_prior"])
         if self.segments is not None:
             object.__setattr__(self, "segments", Segments.of(self.segments))
         if self.integral and self.play == "around":

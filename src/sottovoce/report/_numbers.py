@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 
-__all__ = ["epsilon_name", "joined", "leading_digit", "short", "significant", "with_errors"]
+__all__ = ["epsilon_name", "joined", "short", "significant", "with_errors"]
 
 
 def short(value: float) -> str:
@@ -52,17 +52,6 @@ def with_errors(values: Iterable[float], errors: Iterable[float] | None = None) 
     return [
         f"{said} ± {significant(error, 2)}" if error > 0 else said for said, error in zip(words, errors, strict=True)
     ]
-
-
-def leading_digit(value: float) -> int:
-    """Return the first digit of a positive number: of the ticks of a decade few are named.
-
-    Examples
-    --------
-    >>> leading_digit(0.05), leading_digit(2e6)
-    (5, 2)
-    """
-    return round(value / 10.0 ** math.floor(math.log10(value) + 1e-9))
 
 
 def epsilon_name(epsilon: float) -> str:

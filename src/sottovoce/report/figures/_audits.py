@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from sottovoce.auditing import Audit
+from sottovoce.report._canvas import GREY, REFUTED, canvas, short_ticks
 from sottovoce.report._palette import WORLDS
-from sottovoce.report.figures._canvas import GREY, REFUTED, canvas, short_ticks
 
 __all__ = ["audit_figure"]
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from sottovoce._arrays import Vector
 from sottovoce._checks import number
 from sottovoce.problems import DecisionProblem
-from sottovoce.report.figures._canvas import canvas
+from sottovoce.report._canvas import canvas
 
 __all__ = ["decision_figure"]
 

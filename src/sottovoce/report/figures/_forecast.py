@@ -15,7 +15,7 @@ from sottovoce.plans.forecast import Curve, Forecast, Spread, percent
 from sottovoce.plans.outlook import Outlook
 from sottovoce.rehearsal import Prices
 from sottovoce.report import _palette
-from sottovoce.report.figures._canvas import GREY, canvas, plain, short_ticks
+from sottovoce.report._canvas import GREY, canvas, plain, short_ticks
 
 __all__ = ["draw_forecast"]
 

@@ -14,7 +14,7 @@ from sottovoce._arrays import Floats
 from sottovoce.plans.outlook import Outlook
 from sottovoce.rehearsal import Prices
 from sottovoce.report import _palette
-from sottovoce.report.figures._canvas import GREY, NEVER, canvas, plain, short_ticks
+from sottovoce.report._canvas import GREY, NEVER, canvas, plain, short_ticks
 from sottovoce.report.figures._forecast import draw_forecast
 
 __all__ = ["draw_plan", "plan_figure"]

@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from sottovoce.privacy import PrivacyStatement
+from sottovoce.report._forest import Interval, forest
 from sottovoce.report._numbers import significant
 from sottovoce.report._promises import promise_of
-from sottovoce.report.html._forest import Interval, forest
 from sottovoce.report.html._page import write_page
 from sottovoce.report.html._pieces import Chart, Table, TableCell, Tile, heads, number, text
 from sottovoce.stats import ABTestResult, Difference

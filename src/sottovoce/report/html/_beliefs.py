@@ -9,8 +9,8 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
+from sottovoce.report._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
 from sottovoce.report._numbers import significant
-from sottovoce.report.html._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
 from sottovoce.report.html._pieces import Chart
 
 __all__ = ["ShownBelief", "show_belief"]

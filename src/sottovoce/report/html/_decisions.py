@@ -12,9 +12,9 @@ from matplotlib import rc_context
 
 from sottovoce._arrays import Vector
 from sottovoce.problems import DecisionProblem
+from sottovoce.report._canvas import canvas
+from sottovoce.report._charts import bar_chart
 from sottovoce.report._numbers import significant
-from sottovoce.report.figures._canvas import canvas
-from sottovoce.report.html._charts import bar_chart
 
 __all__ = ["Decision", "Picture", "decide", "plain_point"]
 

@@ -1,7 +1,7 @@
 """A decision as people think of it: on its network, as a slate, a ranking, a table of pairs, or shares and amounts.
 
 What is drawn follows from the set and from what `Domain.chosen` says: names are the user's own. The templates
-(`drawings.html`) escape everything; nothing here makes markup, except for networks.
+(`drawings.html`) escape everything; nothing here makes markup.
 """
 
 import math
@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from markupsafe import Markup, escape
+from matplotlib.axes import Axes
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce.domains import Domain, Permutahedron, Product
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
+from sottovoce.report._canvas import note, sized, to_svg
+from sottovoce.report._charts import shortened
 from sottovoce.report._numbers import significant
-from sottovoce.report.html._charts import shortened
 from sottovoce.report.html._layout import laid_out
 
 __all__ = ["Bar", "Drawing", "draw_decision"]
@@ -192,38 +193,39 @@ def _network(domain: Domain, edges: Any, x: Floats, words: str) -> Drawing | Non
     largest = float(np.abs(x).max()) or 1.0
     used = np.flatnonzero(np.abs(x) > _USED * largest)
     on_the_way = {node for link in used for node in links[link]} | set(pair or ())
-    parts = [f'<path class="link" d="{_way(at, *one)}"/>' for one in dict.fromkeys(tuple(sorted(one)) for one in links)]
-    parts += [_used(at, links[link], float(x[link]) / largest, edges[link], directed=pair is not None) for link in used]
+    axes = sized(_WIDTH, _HEIGHT, 0, 0, 0, 0)
+    axes.set(xlim=(0, _WIDTH), ylim=(_HEIGHT, 0))
+    axes.set_axis_off()
+    for one in dict.fromkeys(tuple(sorted(one)) for one in links):
+        axes.plot(*at[list(one)].T, gid=".link")
+    for link in used:
+        _use(axes, at[list(links[link])], float(x[link]) / largest, edges[link], directed=pair is not None)
     ways, everywhere = _free_sides(at, [links[link] for link in used]), _free_sides(at, links)
-    beside = [ways[i] if i in on_the_way else everywhere[i] for i in range(len(nodes))]  # names keep clear of the way
-    parts += [_node(at[i], node, i, pair, on_the_way, len(nodes), beside[i]) for node, i in number.items()]
+    for node, i in number.items():
+        side = ways[i] if i in on_the_way else everywhere[i]  # names keep clear of the way
+        kind = "node end" if i in (pair or ()) else "node on" if i in on_the_way else "node"
+        axes.plot(*at[i][:, None], "o", markersize=12 if kind == "node end" else 8, gid=f".{kind}")
+        if len(nodes) <= _MOST_NAMED or i in on_the_way:
+            _name_node(axes, at[i], shortened(_node_text(node)), side, kind)
     words = _route(edges, used, x, ends) or words
-    label = escape(f"The decision on its network: {words}")
-    head = f'<svg class="chart network" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{label}">'
+    drawn = to_svg(axes, f"The decision on its network: {words}", kind="chart network")
     shares = tuple(Bar(label_text(edges[link][:2]), _share(float(x[link]))) for link in used[:_MOST_ROWS])
     mixed = any(one.number for one in shares)
-    return Drawing("network", words, shares if mixed else (), svg=Markup(head + "".join(parts) + "</svg>"))
+    return Drawing("network", words, shares if mixed else (), svg=drawn)
 
 
 def _share(value: float) -> str:
     return "" if abs(value - 1) < 1e-9 else f"{value:.0%}" if 0 < value < 1 else significant(value)
 
 
-def _way(at: Floats, one: int, other: int) -> str:
-    return f"M{at[one][0]:.1f} {at[one][1]:.1f}L{at[other][0]:.1f} {at[other][1]:.1f}"
-
-
-def _used(at: Floats, link: tuple[int, int], share: float, edge: Any, *, directed: bool) -> str:
-    wide = 2.2 + 4.0 * min(1.0, abs(share))
-    title = f"<title>{escape(label_text(tuple(edge)))}</title>"
-    drawn = f'<path class="way" stroke-width="{wide:.1f}" d="{_way(at, *link)}">{title}</path>'
-    if not directed:
-        return drawn
-    start, end = at[link[0]], at[link[1]]
-    turn = math.degrees(math.atan2(end[1] - start[1], end[0] - start[0]))
-    middle = (start + 1.2 * end) / 2.2
-    place = f"translate({middle[0]:.1f} {middle[1]:.1f}) rotate({turn:.0f})"
-    return f'{drawn}<path class="arrow" transform="{place}" d="M-5-6L7 0L-5 6z"/>'
+def _use(axes: Axes, ends: Floats, share: float, edge: Any, *, directed: bool) -> None:
+    """Draw a link that is used, as wide as it is; where links have a direction, with an arrow."""
+    wide = f"{2.2 + 4.0 * min(1.0, abs(share)):.1f}"
+    axes.plot(*ends.T, gid=note(axes, "way", label_text(tuple(edge)), stroke_width=wide))
+    if directed:
+        turn = math.degrees(math.atan2(*(ends[0] - ends[1])[::-1]))
+        middle = (ends[0] + 1.2 * ends[1]) / 2.2
+        axes.plot(*middle[:, None], linestyle="", marker=(3, 0, 90 - turn), markersize=17, gid=".arrow")
 
 
 def _route(edges: Any, used: Any, x: Floats, ends: list[Any]) -> str:
@@ -258,19 +260,9 @@ def _free_sides(at: Floats, links: list[tuple[int, int]]) -> list[int]:
     return found
 
 
-def _node(
-    at: Floats, node: Hashable, i: int, ends: tuple[int, int] | None, on_the_way: set[int], count: int, side: int
-) -> str:
-    is_end = ends is not None and i in ends
-    kind = "node end" if is_end else "node on" if i in on_the_way else "node"
-    dot = f'<circle class="{kind}" cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="{6 if is_end else 4}"/>'
-    if count > _MOST_NAMED and i not in on_the_way:
-        return dot
+def _name_node(axes: Axes, at: Floats, name: str, side: int, kind: str) -> None:
     across, up = ((0, 20), (0, -11), (11, 5), (-11, 5))[side]
-    anchor = ("middle", "middle", "start", "end")[side]
+    anchor = ("center", "center", "left", "right")[side]
     if side < 2 and not _MARGIN + 8 < at[0] < _WIDTH - _MARGIN - 8:  # a long name must not leave the picture
-        anchor, across = ("start", -8) if at[0] < _WIDTH / 2 else ("end", 8)
-    name = escape(shortened(_node_text(node)))
-    return (
-        f'{dot}<text class="{kind}" x="{at[0] + across:.1f}" y="{at[1] + up:.1f}" text-anchor="{anchor}">{name}</text>'
-    )
+        anchor, across = ("left", -8) if at[0] < _WIDTH / 2 else ("right", 8)
+    axes.text(at[0] + across, at[1] + up, name, horizontalalignment=anchor, gid=f".{kind}")

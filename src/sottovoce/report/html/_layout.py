@@ -1,10 +1,10 @@
 """Where the nodes of a network are drawn, if nobody says: as far apart as they are by hops, the same every time."""
 
-from collections import deque
 from collections.abc import Hashable, Sequence
 from numbers import Real
 
 import numpy as np
+from scipy.sparse.csgraph import shortest_path
 
 from sottovoce._arrays import Floats
 
@@ -45,22 +45,12 @@ def _named_places(nodes: Sequence[Hashable]) -> Floats | None:
 
 
 def _hops(count: int, edges: Sequence[tuple[int, int]]) -> Floats:
-    beside: list[set[int]] = [set() for _ in range(count)]
+    links = np.zeros((count, count))
     for one, other in edges:
-        beside[one].add(other)
-        beside[other].add(one)
-    found = np.full((count, count), -1.0)
-    for start in range(count):
-        found[start, start] = 0.0
-        queue = deque([start])
-        while queue:
-            here = queue.popleft()
-            for other in sorted(beside[here]):
-                if found[start, other] < 0:
-                    found[start, other] = found[start, here] + 1
-                    queue.append(other)
-    found[found < 0] = found.max() + 1 + _APART
-    return found
+        links[one, other] = 1.0
+    found: Floats = shortest_path(links, directed=False, unweighted=True)
+    finite = np.isfinite(found)
+    return np.where(finite, found, found[finite].max() + 1 + _APART)
 
 
 def _relaxed(hops: Floats) -> Floats:

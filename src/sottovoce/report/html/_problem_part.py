@@ -9,8 +9,8 @@ from sottovoce.experiments.naming import make_problem, read
 from sottovoce.experiments.seeding import streams
 from sottovoce.experiments.summary import Summary, price_of
 from sottovoce.problems import DecisionProblem
+from sottovoce.report._charts import swatch
 from sottovoce.report._numbers import epsilon_name, significant
-from sottovoce.report.html._charts import swatch
 from sottovoce.report.html._decisions import Decision, decide, plain_point
 from sottovoce.report.html._pieces import Chart, ColumnHead, Table, Tile, epsilon_cell, heads, number, text
 from sottovoce.report.html._problem_charts import curves, in_figures

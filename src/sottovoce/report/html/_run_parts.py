@@ -10,11 +10,11 @@ from sottovoce._arrays import Vector
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
+from sottovoce.report._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report._numbers import significant
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import Promise, budget_words, promise_of_run
-from sottovoce.report.html._charts import Axis, Curve, line_chart, swatch
 from sottovoce.report.html._pieces import Chart, Table, Tile, heads, number, text
 from sottovoce.simulation import Run
 

@@ -13,10 +13,10 @@ from sottovoce._arrays import Floats, Integers, Mask
 from sottovoce.domains.naming import label_text
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
+from sottovoce.report._forest import Interval, forest
 from sottovoce.report._numbers import joined, significant
-from sottovoce.report.html._forest import Interval, forest
+from sottovoce.report._strips import strips
 from sottovoce.report.html._pieces import Chart, Table, TableCell, heads, number, text
-from sottovoce.report.html._strips import strips
 from sottovoce.simulation import SegmentScores
 
 __all__ = ["ShownSegments", "likeness_words", "show_segments"]

@@ -15,10 +15,10 @@ from sottovoce.experiments.naming import bare_name
 from sottovoce.experiments.slopes import Slope, slopes
 from sottovoce.experiments.summary import Summary, summarise
 from sottovoce.experiments.sweeps.records import COLUMNS, columns_of, row_of
+from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report._numbers import epsilon_name, joined, short, significant
 from sottovoce.report._palette import algorithm_colours
 from sottovoce.report._promises import Promise, Rows, promise_of, promise_of_run, statement_rows
-from sottovoce.report.html._charts import Axis, Curve, line_chart
 from sottovoce.report.html._page import write_page
 from sottovoce.report.html._pieces import Chart, ColumnHead, Table, TableCell, epsilon_cell, heads, number, text
 from sottovoce.report.html._problem_part import problem_part
