@@ -15,7 +15,7 @@ from scipy.optimize import linprog
 
 import sottovoce as sv
 from benchmarks.harness import RESULTS, show
-from sottovoce.simulation import FiniteEnvironment
+from sottovoce.lab.simulation import FiniteEnvironment
 
 EVENTS = 1_000_000
 SEEDS = range(301, 311)  # constants were chosen on seeds below 100
@@ -110,13 +110,13 @@ def _bounds(slopes):
 
 
 WORLDS = {
-    "ball-10": lambda seed: sv.simulation.MovingTarget(sv.domains.Ball(10), seed=seed),
-    "pricing": lambda seed: sv.problems.Pricing(seed=seed).environment,
-    "routing": lambda seed: sv.problems.Routing(seed=seed).environment,
+    "ball-10": lambda seed: sv.lab.MovingTarget(sv.domains.Ball(10), seed=seed),
+    "pricing": lambda seed: sv.lab.problems.Pricing(seed=seed).environment,
+    "routing": lambda seed: sv.lab.problems.Routing(seed=seed).environment,
     "pinball-10": lambda seed: Targets(10, seed),
     "planes-10": lambda seed: Planes(10, seed),
     "planes-30": lambda seed: Planes(30, seed),
-    "simplex-200": lambda seed: sv.simulation.MovingTarget(sv.domains.Simplex(200), seed=seed),
+    "simplex-200": lambda seed: sv.lab.MovingTarget(sv.domains.Simplex(200), seed=seed),
 }
 FLOORS = ("ball-10", "pinball-10", "planes-10")  # distances, pinball, piecewise-linear
 USUAL = ("ball-10", "pricing", "routing", "pinball-10", "planes-10")
@@ -135,7 +135,7 @@ def run(world, seed, events, privacy, options):
         **options,
     )
     started = time.perf_counter()
-    regret = sv.simulate(optimizer, environment, record=2).final_regret / events
+    regret = sv.lab.simulate(optimizer, environment, record=2).final_regret / events
     return regret, time.perf_counter() - started
 
 

@@ -34,18 +34,18 @@ def regret(make_environment, epsilon, choices):
             noise=sv.SimulatedNoise(seed),
             **choices,
         )
-        values.append(sv.simulate(optimizer, environment, record=2).final_regret / EVENTS)
+        values.append(sv.lab.simulate(optimizer, environment, record=2).final_regret / EVENTS)
     return f"{statistics.mean(values):.4f}"
 
 
 def main():
     paths, slate = sv.domains.Paths(grid(5), source=0, target=24), sv.domains.Hypersimplex(20, 5)
     columns = {
-        "paths, 1": (lambda seed: sv.simulation.NoisyLinear(paths, seed=seed), 1.0),
-        "paths, 0.1": (lambda seed: sv.simulation.NoisyLinear(paths, seed=seed), 0.1),
-        "5 of 20, 1": (lambda seed: sv.simulation.NoisyLinear(slate, seed=seed), 1.0),
-        "5 of 20, 0.1": (lambda seed: sv.simulation.NoisyLinear(slate, seed=seed), 0.1),
-        "paths, switch, 1": (lambda seed: sv.simulation.Switching(paths, seed=seed), 1.0),
+        "paths, 1": (lambda seed: sv.lab.NoisyLinear(paths, seed=seed), 1.0),
+        "paths, 0.1": (lambda seed: sv.lab.NoisyLinear(paths, seed=seed), 0.1),
+        "5 of 20, 1": (lambda seed: sv.lab.NoisyLinear(slate, seed=seed), 1.0),
+        "5 of 20, 0.1": (lambda seed: sv.lab.NoisyLinear(slate, seed=seed), 0.1),
+        "paths, switch, 1": (lambda seed: sv.lab.Switching(paths, seed=seed), 1.0),
     }
     rows = [(name, *(regret(*column, choices) for column in columns.values())) for name, choices in VARIANTS.items()]
     show("design_variants", "Regret per event; the number is epsilon", ["", *columns], rows)

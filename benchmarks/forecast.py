@@ -29,12 +29,12 @@ LINEAR = {"losses": "linear", "integral": True}
 def environment_of(name, seed):
     """Return a world, and what an optimizer is told of its losses."""
     if name in SETS:
-        return sv.simulation.NoisyLinear(SETS[name](), seed=seed), LINEAR
-    problem = sv.problems.PROBLEMS[name](seed=seed)
+        return sv.lab.NoisyLinear(SETS[name](), seed=seed), LINEAR
+    problem = sv.lab.problems.PROBLEMS[name](seed=seed)
     return problem.environment, {"losses": problem.losses, "integral": problem.integral}
 
 
-WORLDS = (*sv.problems.PROBLEMS, *SETS)
+WORLDS = (*sv.lab.problems.PROBLEMS, *SETS)
 
 
 def guarantee(epsilon):
@@ -55,7 +55,7 @@ def outcome(name, events, epsilon, seeds=SEEDS):
             noise=sv.SimulatedNoise(seed),
             **options,
         )
-        run = sv.simulate(optimizer, environment, record=2)
+        run = sv.lab.simulate(optimizer, environment, record=2)
         regret += run.final_regret
         never += run.final_no_learning
         width += events * (environment.loss_range[1] - environment.loss_range[0])

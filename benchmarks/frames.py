@@ -28,7 +28,7 @@ def regrets(environments, privacy, noise=sv.SimulatedNoise, **options):
             noise=noise(seed),
             **options,
         )
-        values.append(sv.simulate(optimizer, environment, record=2).final_regret / EVENTS)
+        values.append(sv.lab.simulate(optimizer, environment, record=2).final_regret / EVENTS)
     return values, time.perf_counter() - started
 
 
@@ -54,7 +54,7 @@ def secure(seed):
 
 
 def ball():
-    environments = [sv.simulation.MovingTarget(sv.domains.Ball(10), seed=seed) for seed in SEEDS]
+    environments = [sv.lab.MovingTarget(sv.domains.Ball(10), seed=seed) for seed in SEEDS]
     common = {"play": "around", "lipschitz": 1.0, "plan": "worst-case"}
     paper = common | {"plan": "paper"}
     laplace, _ = regrets(environments, ONE, **paper)
@@ -84,7 +84,7 @@ def ball():
 
 
 def slate():
-    environments = [sv.simulation.NoisyLinear(sv.domains.Hypersimplex(20, 10), seed=seed) for seed in SEEDS]
+    environments = [sv.lab.NoisyLinear(sv.domains.Hypersimplex(20, 10), seed=seed) for seed in SEEDS]
     common = {"plan": "worst-case"}
     free, _ = regrets(environments, NONE, **common)
     one, simulated_time = regrets(environments, ONE, **common)

@@ -4,7 +4,7 @@ import statistics
 
 import sottovoce as sv
 from benchmarks.harness import show
-from sottovoce.problems import BallTracking, Slate
+from sottovoce.lab.problems import BallTracking, Slate
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 HORIZONS = (100_000, 1_000_000)
@@ -13,7 +13,7 @@ SEEDS = range(101, 105)  # constants of the plans were chosen on other seeds
 
 def run(problem, horizon, privacy, seed):
     optimizer = problem.optimizer(horizon=horizon, privacy=privacy, seed=seed, noise=sv.SimulatedNoise(seed))
-    return sv.simulate(optimizer, problem.environment, record=2)
+    return sv.lab.simulate(optimizer, problem.environment, record=2)
 
 
 def cell(kind, horizon, privacy):

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import sottovoce as sv
 from benchmarks.harness import show
+from sottovoce.lab.simulation import decision_of
 from sottovoce.models import segment_text
 from sottovoce.report import decision_figure
-from sottovoce.simulation import decision_of
 
 FOLDER = Path(__file__).parents[1] / "docs" / "figures"
 EVENTS, SEED = 200_000, 101
@@ -24,7 +24,7 @@ def learned(problem, epsilon):
     privacy = sv.NoPrivacy() if epsilon is None else sv.PureDP(epsilon)
     started = time.perf_counter()
     optimizer = problem.optimizer(horizon=EVENTS, privacy=privacy, seed=SEED, noise=sv.SimulatedNoise(SEED))
-    run = sv.simulate(optimizer, problem.environment, record=2)
+    run = sv.lab.simulate(optimizer, problem.environment, record=2)
     return optimizer, run, time.perf_counter() - started
 
 
@@ -44,7 +44,7 @@ def panels_of(problem, optimizer):
 
 def draw(name):
     """Write the figure of one problem and return a row for each run."""
-    problem = sv.problems.PROBLEMS[name]()
+    problem = sv.lab.problems.PROBLEMS[name]()
     rows = []
     for epsilon in (None, 1.0, 0.1):
         optimizer, run, seconds = learned(problem, epsilon)
@@ -62,7 +62,7 @@ def draw(name):
 def main():
     FOLDER.mkdir(exist_ok=True)
     names = sys.argv[1:] if __name__ == "__main__" else []
-    rows = [row for name in names or sv.problems.PROBLEMS for row in draw(name)]
+    rows = [row for name in names or sv.lab.problems.PROBLEMS for row in draw(name)]
     show(
         "problem_figures",
         "What was learned",

@@ -29,7 +29,7 @@ EVENTS = 1_000_000
 FIRST_SEED, SEEDS = 101, 10
 PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
 PLANS = {"posterior": POSTERIOR, "worst-case": WORST_CASE}
-BASELINES = {"LinUCB": sv.baselines.LinUCB, "Thompson sampling": sv.baselines.ThompsonSampling}
+BASELINES = {"LinUCB": sv.lab.baselines.LinUCB, "Thompson sampling": sv.lab.baselines.ThompsonSampling}
 PROBLEMS = ("slate", "ranking", "spanning-tree")
 HORIZONS = (10_000, 100_000, 1_000_000, 10_000_000)
 
@@ -37,23 +37,23 @@ HORIZONS = (10_000, 100_000, 1_000_000, 10_000_000)
 def regret(task):
     """Regret per event of one run on a set: against the best decision in hindsight."""
     name, plan, privacy, events, seed = task
-    environment = sv.simulation.NoisyLinear(SETS[name](), seed=seed)
+    environment = sv.lab.NoisyLinear(SETS[name](), seed=seed)
     if plan in BASELINES:
         options = {"horizon": events, "loss_range": environment.loss_range, "seed": seed}
         optimizer = BASELINES[plan](environment.domain, **options)
     else:
         optimizer = optimizer_of(environment.domain, events, PRIVACY[privacy], seed, **PLANS[plan])
-    return sv.simulate(optimizer, environment, record=2).final_regret / events
+    return sv.lab.simulate(optimizer, environment, record=2).final_regret / events
 
 
 def problem_regret(task):
     """Regret per event of one run of a problem that the library has."""
     name, plan, seed = task
-    problem = sv.problems.PROBLEMS[name](seed=seed)
+    problem = sv.lab.problems.PROBLEMS[name](seed=seed)
     options = {name: value for name, value in PLANS[plan].items() if name not in ("losses", "integral")}
     noise = sv.SimulatedNoise(seed)
     optimizer = problem.optimizer(horizon=200_000, privacy=ONE, seed=seed, noise=noise, **options)
-    return sv.simulate(optimizer, problem.environment, record=2).final_regret / 200_000
+    return sv.lab.simulate(optimizer, problem.environment, record=2).final_regret / 200_000
 
 
 def gathered(work, tasks):
@@ -137,11 +137,11 @@ def tails(seeds):
 
 
 def speed():
-    environment = sv.simulation.NoisyLinear(SETS["5 of 20"](), seed=1)
+    environment = sv.lab.NoisyLinear(SETS["5 of 20"](), seed=1)
 
     def simulated(plan):
         optimizer = optimizer_of(environment.domain, EVENTS, ONE, 1, **PLANS[plan])
-        return sv.simulate(optimizer, environment, record=2)
+        return sv.lab.simulate(optimizer, environment, record=2)
 
     times = side_by_side({plan: lambda plan=plan: simulated(plan) for plan in PLANS}, repeats=3)
     ratio = times["posterior"] / times["worst-case"]

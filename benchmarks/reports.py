@@ -17,8 +17,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from benchmarks.harness import show
-from sottovoce.experiments import Cell, Result, Sweep, run_cell
-from sottovoce.experiments.sweeps.records import row_of, write_record
+from sottovoce.lab import Cell, Result, Sweep, run_cell
+from sottovoce.lab.sweeps.records import row_of, write_record
 from sottovoce.report import sweep_report
 
 EPSILONS, HORIZONS, SEEDS, REPEATS = (0.1, 0.3, 1.0, 3.0, 10.0), (1_000, 2_000, 4_000), 14, 7

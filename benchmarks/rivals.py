@@ -51,7 +51,7 @@ def rival(name, privacy, environment, seed):
     """A baseline, or None if it is not for such a set."""
     options = {} if privacy is None else {"privacy": privacy, "noise": sv.SimulatedNoise(seed)}
     try:
-        return sv.baselines.BASELINES[name](
+        return sv.lab.baselines.BASELINES[name](
             environment.domain,
             horizon=EVENTS,
             loss_range=environment.loss_range,
@@ -70,7 +70,7 @@ def regrets(make, environments):
         optimizer = make(environment, seed)
         if optimizer is None:
             return [math.nan], math.nan
-        values.append(sv.simulate(optimizer, environment, record=2).final_regret / EVENTS)
+        values.append(sv.lab.simulate(optimizer, environment, record=2).final_regret / EVENTS)
     return values, (time.perf_counter() - started) / len(values)
 
 
@@ -86,7 +86,7 @@ def contenders():
 def main():
     rows = []
     for title, domain in domains().items():
-        environments = [sv.simulation.NoisyLinear(domain, seed=seed) for seed in SEEDS]
+        environments = [sv.lab.NoisyLinear(domain, seed=seed) for seed in SEEDS]
         for number, (name, make) in enumerate(contenders()):
             values, seconds = regrets(make, environments)
             shown = ["too many vertices", "", ""]

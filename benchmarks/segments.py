@@ -18,7 +18,7 @@ import numpy as np
 import sottovoce as sv
 from benchmarks.harness import RESULTS, show
 from benchmarks.worlds import judged, milli
-from sottovoce.experiments.segment_rivals import one_each, one_for_all
+from sottovoce.lab.segment_rivals import one_each, one_for_all
 from sottovoce.models import segment_text
 
 EVENTS, SEGMENTS = 1_000_000, 20
@@ -35,7 +35,7 @@ class Targets:
 
     def __init__(self, differ, seed):
         ball = sv.domains.Ball(5)
-        self.environment = sv.simulation.SegmentedTargets(ball, segments=SEGMENTS, differ=differ, seed=seed)
+        self.environment = sv.lab.SegmentedTargets(ball, segments=SEGMENTS, differ=differ, seed=seed)
 
     def optimizer(self, *, segments=True, **options):
         world = self.environment
@@ -59,14 +59,14 @@ class NamesOnly:
 
 
 WORLDS = {
-    "moderate": lambda seed: sv.problems.Editions(segments=SEGMENTS, differ=0.2, seed=seed),
-    "identical": lambda seed: sv.problems.Editions(segments=SEGMENTS, differ=0.0, seed=seed),
-    "unrelated": lambda seed: sv.problems.Editions(segments=SEGMENTS, differ=1.0, seed=seed),
+    "moderate": lambda seed: sv.lab.problems.Editions(segments=SEGMENTS, differ=0.2, seed=seed),
+    "identical": lambda seed: sv.lab.problems.Editions(segments=SEGMENTS, differ=0.0, seed=seed),
+    "unrelated": lambda seed: sv.lab.problems.Editions(segments=SEGMENTS, differ=1.0, seed=seed),
     "convex moderate": lambda seed: Targets(0.2, seed),
     "convex identical": lambda seed: Targets(0.0, seed),
     "convex unrelated": lambda seed: Targets(1.0, seed),
-    "device and country": lambda seed: sv.problems.Editions(segments=42, by="factors", differ=0.5, seed=seed),
-    "hour of the day": lambda seed: sv.problems.Editions(segments=48, by="hour", differ=0.5, seed=seed),
+    "device and country": lambda seed: sv.lab.problems.Editions(segments=42, by="factors", differ=0.5, seed=seed),
+    "hour of the day": lambda seed: sv.lab.problems.Editions(segments=48, by="hour", differ=0.5, seed=seed),
 }
 AIMS = {  # what is compared with what, and how much it may be
     "moderate": ("the better", 0.65),
@@ -100,7 +100,7 @@ def ways_of(world):
 def played(world, way, seed, events):
     """Return the regret per event."""
     problem = WORLDS[world](seed)
-    run = sv.simulate(WAYS[way](problem, seed, horizon=events), problem.environment)
+    run = sv.lab.simulate(WAYS[way](problem, seed, horizon=events), problem.environment)
     return run.regret_per_event
 
 
@@ -183,7 +183,7 @@ def names(segments, events):
     """Return whom each event is for."""
     if segments is None:
         return [None] * events
-    shares = sv.simulation.power_law(segments)
+    shares = sv.lab.power_law(segments)
     drawn = np.random.default_rng(1).choice(segments, size=events, p=shares)
     return [f"segment {number}" for number in drawn.tolist()]
 

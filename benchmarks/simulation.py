@@ -14,7 +14,7 @@ from benchmarks.harness import show, side_by_side
 
 EVENTS, DIMENSION = 1_000_000, 10
 DOMAIN = sv.domains.Ball(DIMENSION)
-ENVIRONMENT = sv.simulation.MovingTarget(DOMAIN, seed=1)
+ENVIRONMENT = sv.lab.MovingTarget(DOMAIN, seed=1)
 RANKED, ROUNDED_EVENTS = (10, 20), 50_000
 
 
@@ -43,12 +43,12 @@ def bare():
 
 
 def simulated(privacy):
-    return lambda: sv.simulate(optimizer(privacy), ENVIRONMENT)
+    return lambda: sv.lab.simulate(optimizer(privacy), ENVIRONMENT)
 
 
 def peak_megabytes(events):
     tracemalloc.start()
-    sv.simulate(optimizer(sv.PureDP(1.0), events), ENVIRONMENT)
+    sv.lab.simulate(optimizer(sv.PureDP(1.0), events), ENVIRONMENT)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak / 1e6
@@ -62,11 +62,11 @@ class GenericRankings(sv.domains.Permutahedron):
 
 def ranked(domain, exploration, *, integral):
     """The simulation alone: planning is not part of it."""
-    environment = sv.simulation.NoisyLinear(domain, seed=1)
+    environment = sv.lab.NoisyLinear(domain, seed=1)
     options = {"losses": "linear", "exploration": exploration, "integral": integral}
     options |= {"horizon": ROUNDED_EVENTS, "privacy": sv.PureDP(1.0), "loss_range": environment.loss_range, "seed": 1}
     ready = [sv.PrivateBandit(domain, **options, noise=sv.SimulatedNoise(1)) for _ in range(4)]
-    return lambda: sv.simulate(ready.pop(), environment)
+    return lambda: sv.lab.simulate(ready.pop(), environment)
 
 
 def rounding_row(items, exploration):

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from benchmarks.harness import show
-from sottovoce.experiments import grid, run_sweep
+from sottovoce import lab
 
 JOBS, CELLS, EVENTS = 2, 100, 100_000
 FEW, MANY = 20, 220  # small cells: what the second 200 take is free of all that is done once
@@ -18,7 +18,7 @@ def main():
 
 
 def busy_cores(folder):
-    cells = grid(
+    cells = lab.grid(
         ["ball:dimension=20"],
         ["default", "no-privacy", "paper-gaussian", "garber-kretzu"],
         epsilons=[1.0],
@@ -26,7 +26,7 @@ def busy_cores(folder):
         seeds=range(CELLS // 4),
     )
     started = time.perf_counter()
-    sweep = run_sweep(folder, cells, command="python -m benchmarks sweep", jobs=JOBS)
+    sweep = lab.sweep(folder, cells, command="python -m benchmarks sweep", jobs=JOBS)
     wall = time.perf_counter() - started
     done = [result for result in sweep.results if result.status == "done"]
     busy = sum(result.seconds for result in done)
@@ -59,7 +59,7 @@ def besides_the_cells(folder):
 
 
 def timed(name, folder, where):
-    cells = grid(["ball:dimension=5"], ["no-privacy"], epsilons=[1.0], horizons=[500], seeds=range(MANY))
+    cells = lab.grid(["ball:dimension=5"], ["no-privacy"], epsilons=[1.0], horizons=[500], seeds=range(MANY))
     started = time.perf_counter()
     times, seconds = [], []
 
@@ -68,7 +68,7 @@ def timed(name, folder, where):
             times.append(time.perf_counter() - started)
             seconds.append(standing.latest.seconds)
 
-    run_sweep(folder, cells, progress=note, **where)
+    lab.sweep(folder, cells, progress=note, **where)
     each = (times[-1] - times[FEW - 1]) / (MANY - FEW)
     inside = sum(seconds[FEW:]) / (MANY - FEW)
     return (name, f"{times[0]:.1f}", f"{1e3 * inside:.1f}", f"{1e3 * (JOBS * each - inside):.1f}", f"{1 / each:.0f}")

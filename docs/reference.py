@@ -38,7 +38,7 @@ class Name(NamedTuple):
     @property
     def spelled(self) -> str:
         """Return how users write it."""
-        return re.sub(r"^sottovoce\.(?=\w+$|domains\.|problems\.|simulation\.)", "sv.", f"{self.module}.{self.name}")
+        return re.sub(r"^sottovoce\.(?=\w+$|domains\.|lab\.)", "sv.", f"{self.module}.{self.name}")
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
@@ -136,7 +136,7 @@ def members(cls: type) -> tuple[list[str], list[str]]:
     """
     public = {one.definition for one in every_name()}
     parents = [one for one in cls.__mro__[1:] if f"{one.__module__}.{one.__qualname__}" in public]
-    if cls.__module__.startswith("sottovoce.learning.baselines."):  # they ask and tell as all do
+    if cls.__module__.startswith("sottovoce.lab.baselines."):  # they ask and tell as all do
         parents.append(sottovoce.PrivateBandit)
     above = UNTOLD.union(*map(dir, parents))
     found: dict[str, type] = {}

@@ -107,7 +107,7 @@ def asked(privacy=None, **options):
 
 @cache
 def asked_baseline():
-    made = sv.baselines.FKM(sv.domains.Ball(3), horizon=100, loss_range=(0.0, 1.0))
+    made = sv.lab.baselines.FKM(sv.domains.Ball(3), horizon=100, loss_range=(0.0, 1.0))
     return made, made.ask(3).ids
 
 

@@ -3,11 +3,12 @@
 Decide online over hard feasible sets, from loss values alone, while every person's loss stays differentially private.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sottovoce._lazy import lazily
 
 if TYPE_CHECKING:  # what is written here for readers and type checkers happens below, when it is first used
-    from sottovoce import domains, errors, experiments, integrations, problems, projection, simulation
+    from sottovoce import domains, errors, integrations, lab, projection
     from sottovoce.auditing import audit
     from sottovoce.client import connect
     from sottovoce.evaluations import Evaluation, PrivateEvaluations
@@ -22,8 +23,8 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
         Plan,
         PrivateBandit,
         Recommendation,
-        baselines,
     )
+    from sottovoce.minimizing import minimize
     from sottovoce.models import Posterior, Segments
     from sottovoce.privacy import (
         ZCDP,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:  # what is written here for readers and type checkers happens 
         local,
     )
     from sottovoce.rehearsal import plan
-    from sottovoce.simulation import Environment, Run, minimize, simulate
     from sottovoce.stats import ab_test, events_needed
     from sottovoce.studies import Study
 
@@ -49,7 +49,6 @@ __all__ = [
     "Action",
     "Actions",
     "ApproxDP",
-    "Environment",
     "Euclidean",
     "Evaluation",
     "Ledger",
@@ -66,7 +65,6 @@ __all__ = [
     "PrivateEvaluations",
     "PureDP",
     "Recommendation",
-    "Run",
     "SecureNoise",
     "Segments",
     "SimulatedNoise",
@@ -74,20 +72,16 @@ __all__ = [
     "__version__",
     "ab_test",
     "audit",
-    "baselines",
     "connect",
     "domains",
     "errors",
     "events_needed",
-    "experiments",
     "integrations",
+    "lab",
     "local",
     "minimize",
     "plan",
-    "problems",
     "projection",
-    "simulate",
-    "simulation",
 ]
 
 # Where public names live. Their packages are loaded when one of them is first used: all of them take a second.
@@ -97,15 +91,13 @@ _PACKAGES = (
     "domains",
     "errors",
     "evaluations",
-    "experiments",
     "integrations",
+    "lab",
     "learning",
     "privacy",
-    "problems",
     "projection",
     "rehearsal",
     "report",
-    "simulation",
     "stats",
     "studies",
 )
@@ -128,7 +120,6 @@ _HOMES = {
     "Plan": "sottovoce.learning",
     "PrivateBandit": "sottovoce.learning",
     "Recommendation": "sottovoce.learning",
-    "baselines": "sottovoce.learning",
     "plan": "sottovoce.rehearsal",
     "ZCDP": "sottovoce.privacy",
     "ApproxDP": "sottovoce.privacy",
@@ -140,25 +131,8 @@ _HOMES = {
     "SecureNoise": "sottovoce.privacy",
     "SimulatedNoise": "sottovoce.privacy",
     "local": "sottovoce.privacy",
-    "Environment": "sottovoce.simulation",
-    "Run": "sottovoce.simulation",
-    "minimize": "sottovoce.simulation",
-    "simulate": "sottovoce.simulation",
+    "minimize": "sottovoce.minimizing",
     "Study": "sottovoce.studies",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        home = importlib.import_module(_HOMES[name])
-        found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{_HOMES[name]}.{name}")
-    elif name in _PACKAGES:
-        found = importlib.import_module(f"sottovoce.{name}")
-    else:
-        raise AttributeError(f"module 'sottovoce' has no attribute {name!r}")
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_PACKAGES})
+__getattr__, __dir__ = lazily(__name__, _HOMES, _PACKAGES)

@@ -10,9 +10,9 @@ from typing import ClassVar
 import pytest
 
 import sottovoce
-from sottovoce.learning import baselines
-from sottovoce.learning.baselines import _registry
-from sottovoce.problems import base
+from sottovoce.lab import baselines
+from sottovoce.lab.baselines import _registry
+from sottovoce.lab.problems import base
 
 HERE, PACKAGE = Path(__file__).parent, Path(sottovoce.__file__).parent
 EVERYWHERE = """
@@ -32,7 +32,7 @@ def command(*words):
 
 if __name__ == "__main__":
     folder = sys.argv[1]
-    print(json.dumps([sv.problems.Shops.name, sv.baselines.Pendulum.name]))
+    print(json.dumps([sv.lab.problems.Shops.name, sv.lab.baselines.Pendulum.name]))
     print(command("compare", "--help"), command("run", "--help"))
     print(command("run", "shops:shops=4", "--horizon", "300", "--simulated-noise", "--out", f"{folder}/run"))
     names = "default,no-privacy,pendulum,agarwal-singh"
@@ -70,9 +70,9 @@ def one_more_line(init, line):
 def found(tmp_path_factory):
     """Everything that a library with the two toys printed and wrote; nobody else's library is touched."""
     folder = tmp_path_factory.mktemp("adding")
-    problems, learners = Path("problems"), Path("learning/baselines")
-    shops = "from sottovoce.problems.shops import Shops as Shops"
-    pendulum = "from sottovoce.learning.baselines.pendulum import Pendulum as Pendulum"
+    problems, learners = Path("lab/problems"), Path("lab/baselines")
+    shops = "from sottovoce.lab.problems.shops import Shops as Shops"
+    pendulum = "from sottovoce.lab.baselines.pendulum import Pendulum as Pendulum"
     changed = {
         problems / "shops.py": (HERE / "toy_problem.py").read_text(),
         problems / "__init__.py": one_more_line(problems / "__init__.py", shops),
@@ -141,7 +141,7 @@ class Half(base.DecisionProblem):
     name, title, story = "half", "Half a problem", "It cannot be drawn."
 
 
-class Positional(sottovoce.problems.Slate):
+class Positional(sottovoce.lab.problems.Slate):
     name: ClassVar[str] = "positional"
 
     def __init__(self, items):
@@ -154,7 +154,7 @@ class Positional(sottovoce.problems.Slate):
         (_registry.catalogue, [Nothing], "Nothing is no baseline: it does not say name"),
         (_registry.catalogue, [Renamed], "Renamed.name must be of small letters"),
         (_registry.catalogue, [Greedy], "needs temperature.*which nobody gives"),
-        (_registry.catalogue, [baselines.FKM, Twin], "two baselines have one name: FKM and Twin"),
+        (_registry.catalogue, [baselines.FKM, Twin], "two baselines are named fkm: FKM and Twin"),
         (base.catalogue, [Nothing], "must be a subclass of DecisionProblem"),
         (base.catalogue, [Half], "it lacks draw, explain, sized"),
         (base.catalogue, [Positional], "built from keywords with defaults.*items is none"),

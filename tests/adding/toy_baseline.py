@@ -4,8 +4,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sottovoce.learning.baselines.base import COMPARISON, Baseline
-from sottovoce.learning.baselines.plans import BaselinePlan
+from sottovoce.lab.baselines.base import COMPARISON, Baseline
+from sottovoce.lab.baselines.plans import BaselinePlan
 
 
 class Pendulum(Baseline):

@@ -5,8 +5,8 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sottovoce.domains import Simplex
-from sottovoce.problems.base import DecisionProblem
-from sottovoce.simulation import NoisyLinear
+from sottovoce.lab.problems.base import DecisionProblem
+from sottovoce.lab.simulation import NoisyLinear
 
 
 class Shops(DecisionProblem):

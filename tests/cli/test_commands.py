@@ -11,7 +11,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.cli import execute, main
-from sottovoce.simulation import Run
+from sottovoce.lab.simulation import Run
 
 
 @pytest.fixture(autouse=True)

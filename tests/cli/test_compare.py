@@ -12,9 +12,9 @@ import pytest
 
 from sottovoce.cli import main
 from sottovoce.cli.compare import default_folder
-from sottovoce.experiments import Sweep
-from sottovoce.experiments.summary import summarise
-from sottovoce.experiments.sweeps._workers import Done, Failed, Started, one_line
+from sottovoce.lab import Sweep
+from sottovoce.lab.summary import summarise
+from sottovoce.lab.sweeps._workers import Done, Failed, Started, one_line
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def inline(monkeypatch):
             except ValueError as problem:
                 yield Failed(cell, one_line(problem))
 
-    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.work", work)
+    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", work)
 
 
 @pytest.fixture

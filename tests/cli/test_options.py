@@ -151,7 +151,7 @@ def test_choices_reach_the_plan(name, command, tmp_path):
         assert "50 of 8 events (400 in all)" in out
         assert "0.2" in out
     elif name == "run":
-        assert sv.Run.load(next((tmp_path / "here").glob("run-*.npz"))).details.rounds == 50
+        assert sv.lab.Run.load(next((tmp_path / "here").glob("run-*.npz"))).details.rounds == 50
     else:
         with sv.Study.open("sqlite:///study.db", name="spring") as study:
             assert (study.plan.batch_size, study.plan.radius) == (8, 0.2)

@@ -1,8 +1,8 @@
 import pytest
 
+from sottovoce._wishes import written_domain
 from sottovoce.cli.parsing import count
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex, all_domains
-from sottovoce.experiments.wishes import written_domain
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,11 @@ from types import SimpleNamespace
 import pytest
 
 from sottovoce.cli import main
-from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.reproduction.extent import Extent, reproduction_grid
-from sottovoce.experiments.reproduction.paper_claims import Base
-from sottovoce.experiments.sweeps._workers import Done, Started
-from sottovoce.experiments.sweeps.records import write_record
+from sottovoce.lab import Result, Sweep
+from sottovoce.lab.reproduction.extent import Extent, reproduction_grid
+from sottovoce.lab.reproduction.paper_claims import Base
+from sottovoce.lab.sweeps._workers import Done, Started
+from sottovoce.lab.sweeps.records import write_record
 
 TINY = Extent(
     Base(dimension=2, horizon=300, epsilon=1.0),
@@ -38,8 +38,8 @@ def command(monkeypatch, tmp_path, capsys):
         """Invented results have no curves to keep."""
         write_record(sweep.record_path(outcome.result.cell), outcome.result)
 
-    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.keep", keep)
-    monkeypatch.setattr("sottovoce.experiments.sweeps._sweeping.work", work)
+    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.keep", keep)
+    monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", work)
     monkeypatch.setattr("sottovoce.cli.reproduce.SMALL", TINY)
     monkeypatch.setattr("sottovoce.cli.reproduce.LARGE", TINY)
     monkeypatch.setenv("COLUMNS", "160")
@@ -89,7 +89,7 @@ def test_what_is_interrupted_says_how_to_go_on(command, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sottovoce.cli.compare.run_sweep", interrupted)
+    monkeypatch.setattr("sottovoce.cli.compare.sweep", interrupted)
     code, out, _ = command("--large", "--out", "some where", "--page", "docs/page.md", "--jobs", "1")
     assert code == 130
     assert "to go on: sottovoce reproduce --large --out 'some where' --page docs/page.md --jobs 1" in out

@@ -115,11 +115,11 @@ def test_every_call_is_counted_set_up_included():
 
 def test_a_run_says_what_setting_up_has_cost():
     domain = Custom(Hypersimplex(5, 2).extreme_point, 5)
-    environment = sv.simulation.NoisyLinear(domain, seed=1)
+    environment = sv.lab.NoisyLinear(domain, seed=1)
     optimizer = sv.PrivateBandit(
         domain, horizon=100, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), losses="linear", seed=1
     )
-    run = sv.simulate(optimizer, environment)
+    run = sv.lab.simulate(optimizer, environment)
     assert f", {optimizer.setup_oracle_calls:,} of them to set up" in str(run)
     assert run.details.oracle_calls == optimizer.oracle_calls > optimizer.setup_oracle_calls > 0
 

@@ -193,7 +193,7 @@ def test_a_ready_plan_for_another_set_and_baselines_are_refused_too():
         sv.PrivateBandit(domain, plan=ready, losses="linear", **options)
     for name in ("LinUCB", "FKM", "UniformRandom", "GarberKretzu"):
         with pytest.raises(DomainError, match=r"Paths\.toward"):
-            getattr(sv.baselines, name)(domain, horizon=1000, loss_range=(0, 1))
+            getattr(sv.lab.baselines, name)(domain, horizon=1000, loss_range=(0, 1))
 
 
 @pytest.mark.parametrize(

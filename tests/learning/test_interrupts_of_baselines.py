@@ -11,7 +11,7 @@ from interrupting import Cut, Tracer
 
 import sottovoce as sv
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
-from sottovoce.learning.baselines.base import Baseline
+from sottovoce.lab.baselines.base import Baseline
 
 LEDGER = ("base.py", "book.py", "memory.py", "lease.py")
 SIZE, MIDDLE = 4, 1.0

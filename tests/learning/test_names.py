@@ -51,7 +51,7 @@ def test_actions_say_what_they_choose(plan):
 
 
 def test_baselines_say_it_too():
-    made = sv.baselines.ThompsonSampling(MENU, horizon=100, loss_range=(0.0, 1.0), seed=1)
+    made = sv.lab.baselines.ThompsonSampling(MENU, horizon=100, loss_range=(0.0, 1.0), seed=1)
     action, actions = made.ask(), made.ask(5)
     assert action.chosen == named(action.x)
     assert actions.chosen == [named(x) for x in actions.x]

@@ -78,7 +78,7 @@ class TestNeededNoise:
         assert paper.noise_in_loss_units > 10 * needed.noise_in_loss_units
 
     def test_it_learns_where_the_papers_scales_do_not(self):
-        environment = sv.simulation.MovingTarget(sv.domains.Ball(8), seed=1)
+        environment = sv.lab.MovingTarget(sv.domains.Ball(8), seed=1)
         asked = problem(environment.domain, APPROXIMATE, horizon=100_000, play="around")
         shares = {}
         for name, plan in {
@@ -96,7 +96,7 @@ class TestNeededNoise:
                 seed=1,
                 noise=sv.SimulatedNoise(1),
             )
-            run = sv.simulate(learner, environment)
+            run = sv.lab.simulate(learner, environment)
             shares[name] = run.final_regret / run.final_no_learning
         assert shares["needed"] < 0.75 < 1.5 < shares["paper"]
 
@@ -187,7 +187,7 @@ class TestUnknownLipschitz:
         ],
     )
     def test_baselines_promise_nothing_either(self, name):
-        kind = sv.baselines.BASELINES[name]
+        kind = sv.lab.baselines.BASELINES[name]
         given = {"horizon": 10_000, "loss_range": (0.0, 2.0), **({"privacy": PURE} if kind.private else {})}
         unknown = str(kind(sv.domains.Ball(4), **given).plan)
         assert "of the order of" in unknown or "none that says anything" in unknown

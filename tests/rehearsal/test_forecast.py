@@ -38,14 +38,14 @@ def test_it_is_the_same_on_every_call(usual):
 def test_runs_that_it_did_not_see_come_out_as_it_says(usual):
     """Items that fail by lot, with odds that are spread evenly; played and scored by `simulate`."""
 
-    class Lots(sv.simulation.FiniteEnvironment):
+    class Lots(sv.lab.FiniteEnvironment):
         name, loss_range, lipschitz = "lots", RANGE, 2.0
 
         def __init__(self, seed):
             super().__init__(ARMS, seed)
             odds = self._design_rng().permutation([0.2, 0.4, 0.6, 0.8])
             costs = (self._design_rng().random((512, 4)) < odds).astype(float)
-            self.library = sv.simulation.LinearLosses(costs, 0.0)
+            self.library = sv.lab.LinearLosses(costs, 0.0)
 
         def schedule(self, start, size, rng):
             return rng.integers(0, 512, size=size)
@@ -54,7 +54,7 @@ def test_runs_that_it_did_not_see_come_out_as_it_says(usual):
         optimizer = sv.PrivateBandit(
             ARMS, horizon=2000, loss_range=RANGE, privacy=privacy, seed=seed, noise=sv.SimulatedNoise(seed), **LINEAR
         )
-        run = sv.simulate(optimizer, Lots(seed), record=2)
+        run = sv.lab.simulate(optimizer, Lots(seed), record=2)
         return run.final_regret / run.final_no_learning
 
     private = np.mean([share(ONE, seed) for seed in range(6)])

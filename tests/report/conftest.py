@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from sottovoce.experiments import Cell, Result, Sweep
-from sottovoce.experiments.naming import make_problem
-from sottovoce.experiments.seeding import streams
-from sottovoce.experiments.sweeps.records import write_record
+from sottovoce.lab import Cell, Result, Sweep
+from sottovoce.lab.problems.naming import make_problem
+from sottovoce.lab.seeding import streams
+from sottovoce.lab.simulation import Run, RunDetails
+from sottovoce.lab.sweeps.records import write_record
 from sottovoce.privacy import NoPrivacy, PureDP
-from sottovoce.simulation import Run, RunDetails
 
 VOID = {"meta", "img", "br", "link", "input", "hr"}
 SIMULATED = "epsilon = {:g}, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)"
@@ -46,7 +46,7 @@ def a_run(cell, regret, never, headline):
 def write_sweep(
     folder, cells, *, command="sottovoce compare", failed=(), missing=(), headline=SIMULATED, error="broken"
 ):
-    """Write a sweep to disk as `run_sweep` would, with regrets that a formula gives."""
+    """Write a sweep to disk as `sweep` would, with regrets that a formula gives."""
     sweep = Sweep.create(folder, cells, command=command)
     points = {}
     for number, cell in enumerate(sweep.cells):

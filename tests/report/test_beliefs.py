@@ -37,10 +37,10 @@ def pairs(x):
 
 
 def test_the_page_of_a_run_shows_what_is_believed(tmp_path):
-    environment = sv.simulation.NoisyLinear(sv.domains.Hypersimplex(8, 3))
+    environment = sv.lab.NoisyLinear(sv.domains.Hypersimplex(8, 3))
     options = {"losses": "linear", "exploration": "posterior", "privacy": sv.NoPrivacy(), "seed": 1}
     optimizer = sv.PrivateBandit(environment.domain, horizon=3_000, loss_range=environment.loss_range, **options)
-    run = sv.simulate(optimizer, environment)
+    run = sv.lab.simulate(optimizer, environment)
     page = run_report(run, tmp_path / "report.html", points=[optimizer.point], posteriors=[optimizer.posterior()])
     words = page.read_text()
     assert 'id="belief"' in words

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.experiments import Cell, Result
-from sottovoce.experiments.summary import price_of, summarise
+from sottovoce.lab import Cell, Result
+from sottovoce.lab.summary import price_of, summarise
 from sottovoce.report._canvas import canvas
 from sottovoce.report._charts import Axis, Curve, bar_chart, line_chart, swatch
 from sottovoce.report._numbers import joined, short, significant

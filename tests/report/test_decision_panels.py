@@ -7,9 +7,9 @@ import sottovoce as sv
 from sottovoce.report import decision_figure
 
 
-@pytest.mark.parametrize("name", sv.problems.PROBLEMS)
+@pytest.mark.parametrize("name", sv.lab.problems.PROBLEMS)
 def test_every_panel_shows_its_decision_under_its_title(name, tmp_path):
-    problem = sv.problems.PROBLEMS[name]()
+    problem = sv.lab.problems.PROBLEMS[name]()
     vertex = problem.domain.extreme_point(np.arange(problem.domain.dimension) % 3.0)
     figure = decision_figure(problem, {"at the start": problem.domain.center, "at a corner": vertex})
     panels = {axes.get_title().strip(): axes for axes in figure.axes}
@@ -21,11 +21,11 @@ def test_every_panel_shows_its_decision_under_its_title(name, tmp_path):
 
 def test_no_decision_is_refused():
     with pytest.raises(ValueError, match="points"):
-        decision_figure(sv.problems.Pricing(), {})
+        decision_figure(sv.lab.problems.Pricing(), {})
 
 
 def test_a_title_is_not_written_over_what_the_problem_wrote():
-    problem = sv.problems.Slate()
+    problem = sv.lab.problems.Slate()
     figure = decision_figure(problem, {"where the run started": problem.domain.center})
     figure.canvas.draw()
     (axes,) = figure.axes

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+from sottovoce.lab.simulation import Run, RunDetails
 from sottovoce.report import regret_figure
 from sottovoce.report.figures._regret import draw
-from sottovoce.simulation import Run, RunDetails
 
 CURVES = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
 

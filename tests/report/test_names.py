@@ -7,7 +7,7 @@ NAMES = ("tea", "<script>alert(1)</script>", "cocoa & milk", 'a "quoted"\nname')
 
 
 def test_a_page_names_the_decision_and_what_is_believed(tmp_path):
-    environment = sv.simulation.NoisyLinear(sv.domains.Simplex(NAMES), seed=3)
+    environment = sv.lab.NoisyLinear(sv.domains.Simplex(NAMES), seed=3)
     optimizer = sv.PrivateBandit(
         environment.domain,
         horizon=3000,
@@ -18,7 +18,7 @@ def test_a_page_names_the_decision_and_what_is_believed(tmp_path):
         seed=1,
         noise=sv.SimulatedNoise(1),
     )
-    run = sv.simulate(optimizer, environment)
+    run = sv.lab.simulate(optimizer, environment)
     page = run_report(run, tmp_path / "page.html", points=[optimizer.point], posteriors=[optimizer.posterior()])
     text = page.read_text()
     assert "<script>alert(1)" not in text

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sottovoce.problems import PROBLEMS
+from sottovoce.lab.problems import PROBLEMS
 from sottovoce.report import run_report, sweep_report
 
 

@@ -6,21 +6,20 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce import problems
-from sottovoce.experiments import ALGORITHMS
+from sottovoce.lab import ALGORITHMS, problems
 from sottovoce.plans.outlook import outlook
 from sottovoce.plans.problem import Problem
 from sottovoce.report import run_report, sweep_report
 from sottovoce.report._palette import NO_PRIVACY, SHADES, algorithm_colours, colour, dashes, run_colours
 from sottovoce.report.figures import _plan, _regret
 
-ENVIRONMENT = sv.simulation.MovingTarget(sv.domains.Ball(3))
+ENVIRONMENT = sv.lab.MovingTarget(sv.domains.Ball(3))
 
 
 def played(privacy, plan="auto"):
     options = {"horizon": 300, "loss_range": ENVIRONMENT.loss_range, "seed": 1, "plan": plan}
     optimizer = sv.PrivateBandit(ENVIRONMENT.domain, privacy=privacy, noise=sv.SimulatedNoise(1), **options)
-    return sv.simulate(optimizer, ENVIRONMENT)
+    return sv.lab.simulate(optimizer, ENVIRONMENT)
 
 
 def line_class(page, name):

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.reproduction.extent import Extent, judge, reproduction_grid
-from sottovoce.experiments.reproduction.paper_claims import WORDS, Base
-from sottovoce.experiments.sweeps.records import write_record
+from sottovoce.lab import Result, Sweep
+from sottovoce.lab.reproduction.extent import Extent, judge, reproduction_grid
+from sottovoce.lab.reproduction.paper_claims import WORDS, Base
+from sottovoce.lab.sweeps.records import write_record
 from sottovoce.report._palette import algorithm_colours, colour
 from sottovoce.report._reproduction_page import reproduction_page, write_reproduction
 from sottovoce.report.figures._reproduction import draw

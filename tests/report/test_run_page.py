@@ -8,14 +8,14 @@ import pytest
 import sottovoce as sv
 from sottovoce.report import run_report
 
-ENVIRONMENT = sv.simulation.MovingTarget(sv.domains.Ball(3))
+ENVIRONMENT = sv.lab.MovingTarget(sv.domains.Ball(3))
 
 
 def played(privacy, noise=None, events=2_000):
     optimizer = sv.PrivateBandit(
         ENVIRONMENT.domain, horizon=events, loss_range=ENVIRONMENT.loss_range, privacy=privacy, seed=1, noise=noise
     )
-    return sv.simulate(optimizer, ENVIRONMENT), optimizer
+    return sv.lab.simulate(optimizer, ENVIRONMENT), optimizer
 
 
 def test_the_table_is_the_run(read_page, tmp_path):
@@ -114,8 +114,8 @@ def test_without_point_or_plan_the_page_leaves_them_out(read_page, tmp_path, mak
 
 def test_an_interrupted_run_says_so_and_is_not_held_against_its_plan(read_page, tmp_path):
     optimizer = sv.PrivateBandit(ENVIRONMENT.domain, horizon=2_000, loss_range=(0, 2), privacy=sv.NoPrivacy(), seed=1)
-    run = sv.simulate(optimizer, ENVIRONMENT, events=2_000)
-    half = sv.Run(
+    run = sv.lab.simulate(optimizer, ENVIRONMENT, events=2_000)
+    half = sv.lab.Run(
         *(getattr(run, name)[:20] for name in ("events", "rounds", "simulation_only_loss")),
         run.simulation_only_best_loss[:20],
         run.simulation_only_center_loss[:20],
@@ -140,7 +140,7 @@ def test_no_runs_are_refused(tmp_path):
 
 def test_a_run_that_never_began_is_refused(make_run, tmp_path):
     run = make_run()
-    none = sv.Run(*(np.zeros(0),) * 5, run.details)
+    none = sv.lab.Run(*(np.zeros(0),) * 5, run.details)
     with pytest.raises(ValueError, match="at least one event"):
         run_report([run, none], tmp_path / "r.html")
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.lab.problems import Editions
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
-from sottovoce.problems import Editions
 from sottovoce.report import run_report
 from sottovoce.report.html._segments import likeness_words, show_segments
 
@@ -109,7 +109,7 @@ def test_names_that_are_markup_stay_words():
 
 def test_two_hundred_segments_fit_a_page(tmp_path):
     problem = Editions(items=4, slots=2, segments=200)
-    run = sv.simulate(problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1), problem.environment)
+    run = sv.lab.simulate(problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1), problem.environment)
     pages = [(1.0, 1.0, 0.0, 0.0), (1.0, 0.0, 1.0, 0.0), (0.0, 1.0, 0.0, 1.0)]
     found = recommendation(
         {name: pages[place % 3] for place, name in enumerate(problem.segments.names)},
@@ -130,7 +130,7 @@ def test_two_hundred_segments_fit_a_page(tmp_path):
 
 def test_as_many_recommendations_as_runs(tmp_path):
     problem = Editions(items=6, slots=2, segments=2)
-    run = sv.simulate(problem.optimizer(horizon=200, privacy=sv.NoPrivacy(), seed=1), problem.environment)
+    run = sv.lab.simulate(problem.optimizer(horizon=200, privacy=sv.NoPrivacy(), seed=1), problem.environment)
     with pytest.raises(ValueError, match="segments must be as many as runs, got 2 for 1"):
         run_report(run, tmp_path / "page.html", segments=[None, None])
 
@@ -138,6 +138,6 @@ def test_as_many_recommendations_as_runs(tmp_path):
 def test_what_is_shown_for_all_does_not_claim_to_know_no_model():
     problem = Editions(items=6, slots=2, segments=2)
     optimizer = problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1)
-    sv.simulate(optimizer, problem.environment)
+    sv.lab.simulate(optimizer, problem.environment)
     assert "no model" not in str(optimizer.recommend())
     assert re.search(r"verdict   segments", str(optimizer.recommend()))

@@ -7,7 +7,8 @@ import statistics
 
 import pytest
 
-from sottovoce.experiments import Cell, run_sweep
+from sottovoce import lab
+from sottovoce.lab import Cell
 from sottovoce.report import sweep_report
 
 EVIL = "<script>alert(1)</script>"
@@ -189,7 +190,7 @@ def test_a_large_sweep_is_below_three_megabytes(make_sweep, grid_of, tmp_path):
 
 def test_two_settings_of_one_problem_have_different_headlines(tmp_path):
     cells = [Cell(name, "no-privacy", math.inf, 300, 0) for name in ("ball:dimension=3", "ball:dimension=4")]
-    sweep = run_sweep(tmp_path / "sweep", cells, command="sottovoce compare ...", jobs=1)
+    sweep = lab.sweep(tmp_path / "sweep", cells, command="sottovoce compare ...", jobs=1)
     page = sweep_report(sweep, tmp_path / "report.html").read_text(encoding="utf-8")
     headlines = re.findall(r"<h2>(.*?)</h2>", page)
     assert len(headlines) == len(set(headlines))

@@ -15,16 +15,16 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from sottovoce._written import listed, split_names
 from sottovoce.cli import parsing
 from sottovoce.cli.compare_tables import failures, slope_tables, summary_tables
 from sottovoce.cli.folders import check_writable
 from sottovoce.errors import SweepStopped
-from sottovoce.experiments import ALGORITHMS, Cell, Standing, Sweep, grid, run_sweep
-from sottovoce.experiments.naming import listed, split_names
-from sottovoce.experiments.slopes import slopes
-from sottovoce.experiments.summary import summarise
-from sottovoce.experiments.sweeps.cluster import TIMEOUT, connect
-from sottovoce.problems import PROBLEMS
+from sottovoce.lab import ALGORITHMS, Cell, Standing, Sweep, grid, sweep
+from sottovoce.lab.problems import PROBLEMS
+from sottovoce.lab.slopes import slopes
+from sottovoce.lab.summary import summarise
+from sottovoce.lab.sweeps.cluster import TIMEOUT, connect
 
 __all__ = ["SweepProgress", "compare_command", "default_folder", "run_with_progress", "show"]
 
@@ -136,7 +136,7 @@ def run_with_progress(
         jobs = _cores()
     try:
         with SweepProgress(console) as display:
-            return run_sweep(out, cells, command=command, jobs=jobs, client=client, fresh=fresh, progress=display.show)
+            return sweep(out, cells, command=command, jobs=jobs, client=client, fresh=fresh, progress=display.show)
     except SweepStopped as problem:
         console.print(f"[bold red]stopped:[/] {escape(str(problem))}", soft_wrap=True, highlight=False)
         console.print(f"to go on here: {call}", soft_wrap=True, highlight=False, markup=False)

@@ -8,10 +8,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from sottovoce.experiments import Result
-from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.slopes import Slope
-from sottovoce.experiments.summary import Summary
+from sottovoce.lab import Result
+from sottovoce.lab.grouping import gather
+from sottovoce.lab.slopes import Slope
+from sottovoce.lab.summary import Summary
 
 __all__ = ["failures", "slope_tables", "summary_tables", "with_error"]
 

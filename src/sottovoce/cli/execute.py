@@ -12,14 +12,14 @@ from sottovoce import __version__
 from sottovoce._arrays import Vector
 from sottovoce.cli.options import PRIVACY
 from sottovoce.cli.settings import Settings, variant
-from sottovoce.experiments.algorithms import LocalReports
-from sottovoce.experiments.seeding import streams
+from sottovoce.lab.problems import DecisionProblem
+from sottovoce.lab.seeding import streams
+from sottovoce.lab.simulation import Environment, Run, simulate
 from sottovoce.learning import Plan, PrivateBandit
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
+from sottovoce.playing import LocalReports
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
-from sottovoce.problems import DecisionProblem
-from sottovoce.simulation import Environment, Run, simulate
 
 __all__ = [
     "Played",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from sottovoce._wishes import written_domain
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
-from sottovoce.experiments.wishes import written_domain
 from sottovoce.models import Features, Posterior
 
 __all__ = ["domain_of", "features_of", "labels_of", "prior_of"]

@@ -14,11 +14,11 @@ from typing import Annotated, Any, Self, TypeVar, get_type_hints
 import typer
 
 from sottovoce._checks import choice, whole
+from sottovoce._wishes import guarantee_of, labelled
+from sottovoce._written import read_values
 from sottovoce.cli import parsing
 from sottovoce.cli.making import domain_of, features_of, labels_of, prior_of
 from sottovoce.domains import Domain
-from sottovoce.experiments.naming import read_values
-from sottovoce.experiments.wishes import guarantee_of, labelled
 from sottovoce.options import OPTIONS
 from sottovoce.plans import exploration_named
 from sottovoce.plans.options import PLANS, DecisionFacts

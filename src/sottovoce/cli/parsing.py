@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from sottovoce._checks import number
-from sottovoce.experiments.naming import listed
+from sottovoce._written import listed
 
 __all__ = ["count", "numbers", "one_number", "pair", "patience", "whole"]
 

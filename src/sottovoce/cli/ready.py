@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from sottovoce._written import bare_name
 from sottovoce.cli.settings import Settings, from_file
-from sottovoce.experiments.naming import bare_name, make_problem
-from sottovoce.problems import PROBLEMS
+from sottovoce.lab.problems import PROBLEMS
+from sottovoce.lab.problems.naming import make_problem
 
 __all__ = ["READY", "find", "of_problem"]
 

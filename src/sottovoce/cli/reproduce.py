@@ -11,7 +11,7 @@ from rich.table import Table
 
 from sottovoce.cli.compare import run_with_progress
 from sottovoce.cli.folders import check_writable
-from sottovoce.experiments.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
+from sottovoce.lab.reproduction import FAILS, HOLDS, LARGE, SMALL, PaperClaim, judge, reproduction_grid
 
 __all__ = ["claim_tables", "reproduce_command"]
 

@@ -6,12 +6,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from sottovoce._written import bare_name
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.folders import check_free, check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.cli.settings import Settings, with_values
-from sottovoce.experiments.naming import bare_name
-from sottovoce.problems import PROBLEMS
+from sottovoce.lab.problems import PROBLEMS
 
 __all__ = ["run_command"]
 

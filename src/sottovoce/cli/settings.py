@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce._checks import choice
+from sottovoce._written import bare_name, read, read_settings
 from sottovoce.cli.options import PRIVACY, SWITCHES, Options, displaced, texts
-from sottovoce.experiments.naming import bare_name, make_problem, problem_name, read, read_settings
-from sottovoce.problems import PROBLEMS, DecisionProblem
-from sottovoce.simulation import Environment, MovingTarget, NoisyLinear, Switching
+from sottovoce.lab.problems import PROBLEMS, DecisionProblem
+from sottovoce.lab.problems.naming import make_problem, problem_name
+from sottovoce.lab.simulation import Environment, MovingTarget, NoisyLinear, Switching
 
 __all__ = ["ENVIRONMENTS", "Settings", "from_file", "variant", "with_values"]
 

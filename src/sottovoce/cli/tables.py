@@ -6,9 +6,9 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.table import Table
 from rich.text import Text
 
+from sottovoce._wishes import written_domain
 from sottovoce.domains import Domain, all_domains
-from sottovoce.experiments.wishes import written_domain
-from sottovoce.simulation import Run
+from sottovoce.lab.simulation import Run
 
 __all__ = ["domain_table", "domain_words", "in_words", "progress_bars", "result_table"]
 

@@ -73,8 +73,8 @@ class Setting:
 
     def valid(self, integers: Integers) -> bool:
         """Say whether integers can be losses, or reports."""
-        low, high, *_ = self.shape
-        return bool(((integers >= low) & (integers <= high)).all()) and (
+        shape = self.shape
+        return bool(((integers >= shape.low) & (integers <= shape.high)).all()) and (
             self.channel is None or self.grid.valid(integers)
         )
 

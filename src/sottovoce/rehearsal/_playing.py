@@ -4,20 +4,20 @@ from typing import Any
 
 import numpy as np
 
+from sottovoce._arrays import Floats
 from sottovoce._threads import single_threaded
 from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
+from sottovoce.playing import LocalReports, play
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
-from sottovoce.privacy.local import simulate_reports
 from sottovoce.rehearsal._worlds import World
 
-__all__ = ["play"]
+__all__ = ["share_of"]
 
-_BLOCK = 8192  # events at once
 _LOTS = 3  # which stream of a seed people's lots are drawn from
 
 
-def play(
+def share_of(
     domain: Domain,
     world: World,
     events: int,
@@ -32,27 +32,28 @@ def play(
 
     It is counted in means, not in what happened to be seen.
     """
-    optimizer = PrivateBandit(
-        domain,
-        horizon=horizon,
-        loss_range=loss_range,
-        privacy=privacy,
-        seed=seed,
-        noise=SimulatedNoise(seed),
-        **options,
+    noise, lots = SimulatedNoise(seed), np.random.default_rng([seed, _LOTS])
+    optimizer: Any = PrivateBandit(
+        domain, horizon=horizon, loss_range=loss_range, privacy=privacy, seed=seed, noise=noise, **options
     )
-    lots = np.random.default_rng([seed, _LOTS])
-    low, width = loss_range[0], loss_range[1] - loss_range[0]
-    done, lost = 0, 0.0
+    if isinstance(privacy, LocalDP):
+        optimizer = LocalReports(optimizer, lots)
+    seen = _Seen(world, events, loss_range, lots)
     with single_threaded():
-        while done < events:
-            actions = optimizer.ask_round(most=min(_BLOCK, events - done))
-            means = world.mean(actions.x, done / events)
-            losses = low + width * world.seen(actions.x, means, lots)
-            if isinstance(privacy, LocalDP):
-                optimizer.tell(actions.ids, report=simulate_reports(losses, optimizer.channel, lots))
-            else:
-                optimizer.tell(actions.ids, losses)
-            done += len(means)
-            lost += float(means.sum())
-    return (lost / events - world.best) / world.contrast
+        for _ in play(optimizer, seen, events):
+            pass
+    return (seen.lost / events - world.best) / world.contrast
+
+
+class _Seen:
+    """What is seen of a world in a run, and what is lost on average."""
+
+    def __init__(self, world: World, events: int, loss_range: tuple[float, float], lots: np.random.Generator) -> None:
+        self._world, self._events, self._lots = world, events, lots
+        self._low, self._width = loss_range[0], loss_range[1] - loss_range[0]
+        self.lost = 0.0
+
+    def losses(self, start: int, actions: Floats) -> Floats:
+        means = self._world.mean(actions, start / self._events)
+        self.lost += float(means.sum())
+        return np.asarray(self._low + self._width * self._world.seen(actions, means, self._lots))

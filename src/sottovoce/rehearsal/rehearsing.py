@@ -11,7 +11,7 @@ from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.forecast import NOT_REHEARSED, Forecast
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import Guarantee, NoPrivacy
-from sottovoce.rehearsal._playing import play
+from sottovoce.rehearsal._playing import share_of
 from sottovoce.rehearsal._reading import Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
 from sottovoce.rehearsal._worlds import World, convex_worlds, linear_worlds
@@ -233,7 +233,7 @@ class Rehearsal:
         if not isinstance(plan, str) and guarantee != problem.privacy:
             plan = plan.name  # the noise of a ready plan is its own
         self._events += length
-        return play(
+        return share_of(
             problem.domain,
             self.worlds[number],
             length,

@@ -10,10 +10,10 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from sottovoce.experiments import ALGORITHMS
-from sottovoce.experiments.naming import bare_name
+from sottovoce._written import bare_name
+from sottovoce.lab import ALGORITHMS
+from sottovoce.lab.simulation import Run, RunDetails
 from sottovoce.privacy import Guarantee, LocalDP, PureDP
-from sottovoce.simulation import Run, RunDetails
 
 __all__ = [
     "GREY",
@@ -118,10 +118,10 @@ def algorithm_of(details: RunDetails) -> str:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> environment = sv.simulation.MovingTarget(sv.domains.Ball(2))
+    >>> environment = sv.lab.MovingTarget(sv.domains.Ball(2))
     >>> options = {"horizon": 200, "loss_range": environment.loss_range, "seed": 1, "noise": sv.SimulatedNoise(1)}
     >>> optimizer = sv.PrivateBandit(environment.domain, privacy=sv.PureDP(1.0), plan="worst-case", **options)
-    >>> algorithm_of(sv.simulate(optimizer, environment).details)
+    >>> algorithm_of(sv.lab.simulate(optimizer, environment).details)
     'worst-case'
     """
     if details.plan_name in ALGORITHMS and details.plan_name != "worst-case":

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from sottovoce.lab.simulation import RunDetails
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, PureDP
 from sottovoce.report._numbers import significant
-from sottovoce.simulation import RunDetails
 
 __all__ = [
     "Promise",

@@ -5,18 +5,18 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from sottovoce.experiments.algorithms import DELTA
-from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.reproduction.events_needed import (
+from sottovoce.lab.algorithms import DELTA
+from sottovoce.lab.grouping import gather
+from sottovoce.lab.reproduction.events_needed import (
     READINGS,
     events_needed,
     events_needed_with_needed_noise,
 )
-from sottovoce.experiments.reproduction.extent import Extent, problem_of
-from sottovoce.experiments.reproduction.hindsight import FACTORS, Hindsight, hindsight
-from sottovoce.experiments.reproduction.paper_claims import PaperClaim
-from sottovoce.experiments.summary import Summary, summarise
-from sottovoce.experiments.sweeps.sweep import Sweep, read_about
+from sottovoce.lab.reproduction.extent import Extent, problem_of
+from sottovoce.lab.reproduction.hindsight import FACTORS, Hindsight, hindsight
+from sottovoce.lab.reproduction.paper_claims import PaperClaim
+from sottovoce.lab.summary import Summary, summarise
+from sottovoce.lab.sweeps.swept import Sweep, read_about
 from sottovoce.privacy import ApproxDP, PureDP
 from sottovoce.report.figures._reproduction import reproduction_figures
 

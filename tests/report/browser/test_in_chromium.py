@@ -7,7 +7,7 @@ import math
 import pytest
 from selenium.webdriver.common.by import By
 
-from sottovoce.problems import PROBLEMS
+from sottovoce.lab.problems import PROBLEMS
 from sottovoce.report import run_report, sweep_report
 
 CONTRAST = """

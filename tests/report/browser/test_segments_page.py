@@ -29,9 +29,9 @@ def many(found, count):
 
 @pytest.fixture(scope="module", params=[3, 200])
 def page(request, tmp_path_factory):
-    problem = sv.problems.Editions(items=10, slots=3, segments=3, differ=1.0)
+    problem = sv.lab.problems.Editions(items=10, slots=3, segments=3, differ=1.0)
     optimizer = problem.optimizer(horizon=3_000, privacy=sv.NoPrivacy(), seed=1)
-    run = sv.simulate(optimizer, problem.environment)
+    run = sv.lab.simulate(optimizer, problem.environment)
     found = many(optimizer.recommend(), request.param)
     path = tmp_path_factory.mktemp("segments") / "page.html"
     return run_report(run, path, points=[found.x], segments=[found], problem=problem)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import number
-from sottovoce.problems import DecisionProblem
+from sottovoce.lab.problems import DecisionProblem
 from sottovoce.report._canvas import canvas
 
 __all__ = ["decision_figure"]
@@ -37,7 +37,7 @@ def decision_figure(
     --------
     >>> import sottovoce as sv
     >>> from sottovoce.report import decision_figure
-    >>> problem = sv.problems.Pricing()
+    >>> problem = sv.lab.problems.Pricing()
     >>> best = problem.environment.comparator(1_000).point
     >>> figure = decision_figure(problem, {"at the start": problem.domain.center, "best": best})
     >>> [axes.get_title(loc="center") for axes in figure.axes]

@@ -8,11 +8,11 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from sottovoce.lab.simulation import Run
 from sottovoce.report._canvas import GREY, canvas, plain
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
-from sottovoce.simulation import Run
 
 __all__ = ["regret_figure"]
 
@@ -53,11 +53,11 @@ def regret_figure(
     >>> import tempfile, pathlib
     >>> import sottovoce as sv
     >>> from sottovoce.report import regret_figure
-    >>> environment = sv.simulation.MovingTarget(sv.domains.Ball(3))
+    >>> environment = sv.lab.MovingTarget(sv.domains.Ball(3))
     >>> optimizer = sv.PrivateBandit(
     ...     environment.domain, horizon=1_000, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), seed=1
     ... )
-    >>> run = sv.simulate(optimizer, environment)
+    >>> run = sv.lab.simulate(optimizer, environment)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     regret_figure(run, pathlib.Path(folder) / "regret.png").name
     'regret.png'

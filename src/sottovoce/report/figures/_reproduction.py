@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from sottovoce._arrays import Vector
-from sottovoce.experiments.reproduction.evidence import Series
-from sottovoce.experiments.reproduction.extent import Extent
-from sottovoce.experiments.reproduction.paper_claims import WORDS, along
-from sottovoce.experiments.sweeps.cell import Result
+from sottovoce.lab.reproduction.evidence import Series
+from sottovoce.lab.reproduction.extent import Extent
+from sottovoce.lab.reproduction.paper_claims import WORDS, along
+from sottovoce.lab.sweeps.cell import Result
 from sottovoce.report._canvas import GREY, canvas, plain
 from sottovoce.report._charts import Axis, Curve, draw_lines, name_lines
 from sottovoce.report._numbers import short

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from matplotlib import rc_context
 
 from sottovoce._arrays import Vector
-from sottovoce.problems import DecisionProblem
+from sottovoce.lab.problems import DecisionProblem
 from sottovoce.report._canvas import canvas
 from sottovoce.report._charts import bar_chart
 from sottovoce.report._numbers import significant

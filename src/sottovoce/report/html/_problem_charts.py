@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.experiments import Sweep
-from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.summary import Summary, price_of
+from sottovoce.lab import Sweep
+from sottovoce.lab.grouping import gather
+from sottovoce.lab.simulation import Run
+from sottovoce.lab.summary import Summary, price_of
 from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report._numbers import epsilon_name, short
 from sottovoce.report._per_event import per_event
 from sottovoce.report.html._pieces import Chart
-from sottovoce.simulation import Run
 
 __all__ = ["curves", "in_figures"]
 

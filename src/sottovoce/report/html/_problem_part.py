@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sottovoce.experiments import Cell, Sweep
-from sottovoce.experiments.naming import make_problem, read
-from sottovoce.experiments.seeding import streams
-from sottovoce.experiments.summary import Summary, price_of
-from sottovoce.problems import DecisionProblem
+from sottovoce._written import read
+from sottovoce.lab import Cell, Sweep
+from sottovoce.lab.problems import DecisionProblem
+from sottovoce.lab.problems.naming import make_problem
+from sottovoce.lab.seeding import streams
+from sottovoce.lab.summary import Summary, price_of
 from sottovoce.report._charts import swatch
 from sottovoce.report._numbers import epsilon_name, significant
 from sottovoce.report.html._decisions import Decision, decide, plain_point

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from sottovoce._arrays import Vector
-from sottovoce.experiments.grouping import gather
+from sottovoce.lab.grouping import gather
+from sottovoce.lab.problems import DecisionProblem
+from sottovoce.lab.simulation import Run
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
-from sottovoce.problems import DecisionProblem
 from sottovoce.report._numbers import significant
 from sottovoce.report._promises import Promise, Rows, plan_rows, promise_of_run, statement_rows
 from sottovoce.report.html._beliefs import show_belief
@@ -18,7 +19,6 @@ from sottovoce.report.html._decisions import decide, plain_point
 from sottovoce.report.html._page import write_page
 from sottovoce.report.html._run_parts import ShownRun, figures_of, legend_of, predictions_of, table_of, tiles_of
 from sottovoce.report.html._segments import ShownSegments, show_segments
-from sottovoce.simulation import Run
 
 __all__ = ["run_report"]
 
@@ -71,11 +71,11 @@ def run_report(
     >>> import pathlib, tempfile
     >>> import sottovoce as sv
     >>> from sottovoce.report import run_report
-    >>> environment = sv.simulation.MovingTarget(sv.domains.Ball(3))
+    >>> environment = sv.lab.MovingTarget(sv.domains.Ball(3))
     >>> optimizer = sv.PrivateBandit(
     ...     environment.domain, horizon=1_000, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), seed=1
     ... )
-    >>> run = sv.simulate(optimizer, environment)
+    >>> run = sv.lab.simulate(optimizer, environment)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "report.html"
     ...     page = run_report(run, path, plans=[optimizer.plan], points=[optimizer.point])

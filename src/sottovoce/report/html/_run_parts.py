@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Vector
+from sottovoce.lab.simulation import Run
 from sottovoce.learning import Plan
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
@@ -16,7 +17,6 @@ from sottovoce.report._palette import run_colours
 from sottovoce.report._per_event import per_event
 from sottovoce.report._promises import Promise, budget_words, promise_of_run
 from sottovoce.report.html._pieces import Chart, Table, Tile, heads, number, text
-from sottovoce.simulation import Run
 
 __all__ = ["ShownRun", "figures_of", "legend_of", "predictions_of", "table_of", "tiles_of"]
 

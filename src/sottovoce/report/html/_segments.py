@@ -11,13 +11,13 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers, Mask
 from sottovoce.domains.naming import label_text
+from sottovoce.lab.simulation import SegmentScores
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.models import Segment, segment_text
 from sottovoce.report._forest import Interval, forest
 from sottovoce.report._numbers import joined, significant
 from sottovoce.report._strips import strips
 from sottovoce.report.html._pieces import Chart, Table, TableCell, heads, number, text
-from sottovoce.simulation import SegmentScores
 
 __all__ = ["ShownSegments", "likeness_words", "show_segments"]
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce.experiments import Result, Sweep
-from sottovoce.experiments.grouping import gather
-from sottovoce.experiments.naming import bare_name
-from sottovoce.experiments.slopes import Slope, slopes
-from sottovoce.experiments.summary import Summary, summarise
-from sottovoce.experiments.sweeps.records import COLUMNS, columns_of, row_of
+from sottovoce._written import bare_name
+from sottovoce.lab import Result, Sweep
+from sottovoce.lab.grouping import gather
+from sottovoce.lab.slopes import Slope, slopes
+from sottovoce.lab.summary import Summary, summarise
+from sottovoce.lab.sweeps.records import COLUMNS, columns_of, row_of
 from sottovoce.report._charts import Axis, Curve, line_chart
 from sottovoce.report._numbers import epsilon_name, joined, short, significant
 from sottovoce.report._palette import algorithm_colours
@@ -48,7 +48,7 @@ def sweep_report(sweep: Sweep, path: str | os.PathLike[str]) -> Path:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sottovoce.experiments import Cell, Sweep
+    >>> from sottovoce.lab import Cell, Sweep
     >>> from sottovoce.report import sweep_report
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     sweep = Sweep.create(folder, [Cell("ball", "default", 1.0, 1_000, 0)], command="sottovoce compare ball")

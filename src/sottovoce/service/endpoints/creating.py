@@ -12,9 +12,9 @@ from pydantic import Field, TypeAdapter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from sottovoce._wishes import guarantee_of, labelled, written_domain
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
-from sottovoce.experiments.wishes import guarantee_of, labelled, written_domain
 from sottovoce.models import Segments
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.service.context import Context

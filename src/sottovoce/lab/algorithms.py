@@ -1,0 +1,252 @@
+"""What can be compared: this library in several settings, and every algorithm of the literature that it holds."""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sottovoce._written import read
+from sottovoce.lab.baselines import BASELINES
+from sottovoce.lab.exploring_alone import ExploringAlone
+from sottovoce.lab.problems import DecisionProblem
+from sottovoce.lab.seeding import Streams
+from sottovoce.lab.segment_rivals import one_each, one_for_all
+from sottovoce.learning import PrivateBandit
+from sottovoce.plans.paper import paper_draft
+from sottovoce.plans.problem import Problem
+from sottovoce.playing import LocalReports
+from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP, SimulatedNoise
+
+__all__ = ["ALGORITHMS", "DELTA", "Algorithm", "Setting", "algorithm_name", "find_algorithm"]
+
+DELTA = 1e-6
+"""Of the algorithms that promise (epsilon, delta)-privacy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What an algorithm is built for."""
+
+    problem: DecisionProblem
+    epsilon: float
+    horizon: int
+    streams: Streams
+    choices: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Algorithm:
+    """An algorithm by name.
+
+    Attributes
+    ----------
+    name, summary
+        As on the command line, and what it is in a few words.
+    private
+        Whether it has an epsilon at all.
+    build
+        From a setting to an optimizer that `simulate` can play; raises ValueError where it does not fit.
+    full_information
+        Whether it sees gradients, and is simulated accordingly.
+    without_privacy
+        The name of the same algorithm without privacy, where that has one of its own.
+
+    Examples
+    --------
+    >>> ALGORITHMS["default"].private, ALGORITHMS["no-privacy"].private
+    (True, False)
+    """
+
+    name: str
+    summary: str
+    private: bool
+    build: Callable[[Setting], Any]
+    full_information: bool = False
+    without_privacy: str = ""
+
+
+def _bandit(setting: Setting, privacy: Guarantee, **choices: Any) -> PrivateBandit:
+    return setting.problem.optimizer(
+        horizon=setting.horizon,
+        privacy=privacy,
+        seed=setting.streams.coins,
+        noise=SimulatedNoise(setting.streams.noise),
+        **_without_segments({**choices, **setting.choices}, privacy),
+    )
+
+
+def _without_segments(choices: dict[str, Any], privacy: Guarantee) -> dict[str, Any]:
+    """Let no segments be told apart where segments cannot inform each other: by other plans, or from local reports."""
+    if choices.get("plan", "auto") != "auto" or isinstance(privacy, LocalDP):
+        return {**choices, "segments": None}
+    return choices
+
+
+def _pure(setting: Setting) -> Guarantee:
+    """Return the guarantee: pure, unless a delta is among the choices."""
+    delta = setting.choices.pop("delta", 0.0)
+    return ApproxDP(setting.epsilon, delta) if delta else PureDP(setting.epsilon)
+
+
+def _rival(make: Callable[..., Any]) -> Callable[[Setting], Any]:
+    return lambda setting: make(
+        setting.problem,
+        horizon=setting.horizon,
+        privacy=_pure(setting),
+        seed=setting.streams.coins,
+        noise_seed=setting.streams.noise,
+        **setting.choices,
+    )
+
+
+def _approximate(setting: Setting) -> Guarantee:
+    return ApproxDP(setting.epsilon, setting.choices.pop("delta", DELTA))
+
+
+def _paper_with_needed_noise(setting: Setting, privacy: Guarantee) -> PrivateBandit:
+    """Algorithm 1 with the paper's radius, step and batches; the least noise on its tree that keeps the guarantee."""
+    if setting.choices:
+        raise ValueError(f"the paper's parameters with the needed noise have no setting {', '.join(setting.choices)}")
+    known = {**setting.problem.settings(), "segments": None}
+    problem = Problem(setting.problem.domain, setting.horizon, known.pop("loss_range"), privacy, **known)
+    return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
+
+
+def _exploring_alone(setting: Setting) -> ExploringAlone:
+    """The best fixed point, on the sphere of another algorithm: what exploring costs by itself."""
+    choices = dict(setting.choices)
+    of, epsilon = str(choices.pop("of", "paper-no-noise")), float(choices.pop("epsilon", math.inf))
+    algorithm, own = find_algorithm(of)
+    if choices:
+        raise ValueError(f"exploring-alone has the settings of and epsilon, not {', '.join(choices)}")
+    if algorithm.private == math.isinf(epsilon):
+        raise ValueError(f"{of} {'needs' if algorithm.private else 'has no'} epsilon: exploring-alone:of={of},...")
+    other = algorithm.build(replace(setting, epsilon=epsilon, choices=own))
+    radius = getattr(other.plan, "parameters", {}).get("radius") or getattr(other.plan, "radius", None)
+    if radius is None:
+        raise ValueError(f"{of} does not explore on a sphere here")
+    environment = setting.problem.environment
+    return ExploringAlone(
+        setting.problem.domain,
+        horizon=setting.horizon,
+        loss_range=environment.loss_range,
+        lipschitz=environment.lipschitz,
+        seed=setting.streams.coins,
+        point=environment.comparator(setting.horizon).point,
+        radius=radius,
+        play="inside" if algorithm.name in BASELINES else setting.problem.settings().get("play", "inside"),
+    )
+
+
+def _baseline(kind: type[Any]) -> Algorithm:
+    def build(setting: Setting) -> Any:
+        problem, environment = setting.problem, setting.problem.environment
+        if kind.linear_only and problem.losses != "linear":
+            raise ValueError(f"{kind.name} is for linear losses, and those of {problem.name} are {problem.losses}")
+        arguments: dict[str, Any] = {
+            "horizon": setting.horizon,
+            "loss_range": environment.loss_range,
+            "lipschitz": environment.lipschitz,
+            "seed": setting.streams.coins,
+        }
+        if kind.private:
+            arguments |= {"privacy": _pure(setting), "noise": SimulatedNoise(setting.streams.noise)}
+        taken = inspect.signature(kind).parameters
+        if "point" in taken:
+            arguments["point"] = environment.comparator(setting.horizon).point
+        foreign = [name for name in setting.choices if name in arguments or name not in taken]
+        if foreign:
+            raise ValueError(f"{kind.name} has no setting {', '.join(foreign)}")
+        return kind(problem.domain, **arguments, **setting.choices)
+
+    return Algorithm(
+        kind.name, (inspect.getdoc(kind) or kind.name).splitlines()[0], kind.private, build, kind.full_information
+    )
+
+
+def _paper(name: str, noise: str, build: Callable[[Setting], Any]) -> Algorithm:
+    return Algorithm(f"paper-{name}", f"Algorithm 1 with the paper's {noise}", True, build, False, "paper-no-noise")
+
+
+_HERE = (
+    Algorithm(
+        "default",
+        "this library's choice at pure epsilon-privacy",
+        True,
+        lambda setting: _bandit(setting, _pure(setting)),
+        without_privacy="no-privacy",
+    ),
+    Algorithm(
+        "worst-case",
+        "the plan with the best bound against any losses, at pure epsilon-privacy",
+        True,
+        lambda setting: _bandit(setting, _pure(setting), plan="worst-case"),
+    ),
+    Algorithm(
+        "no-privacy", "this library's choice without privacy", False, lambda setting: _bandit(setting, NoPrivacy())
+    ),
+    Algorithm("one-for-all", "this library's choice, telling no segments apart", True, _rival(one_for_all)),
+    Algorithm("one-each", "an optimizer for each segment, which learn nothing from each other", True, _rival(one_each)),
+    _paper("laplace", "Laplace noise", lambda setting: _bandit(setting, PureDP(setting.epsilon), plan="paper")),
+    _paper(
+        "gaussian",
+        f"Gaussian noise, delta = {DELTA:g}",
+        lambda setting: _bandit(setting, _approximate(setting), plan="paper"),
+    ),
+    _paper(
+        "needed-laplace",
+        "parameters and the least Laplace noise that privacy needs",
+        lambda setting: _paper_with_needed_noise(setting, PureDP(setting.epsilon)),
+    ),
+    _paper(
+        "needed-gaussian",
+        f"parameters and the least Gaussian noise that privacy needs, delta = {DELTA:g}",
+        lambda setting: _paper_with_needed_noise(setting, _approximate(setting)),
+    ),
+    Algorithm(
+        "paper-no-noise",
+        "Algorithm 1 with the paper's parameters, without noise",
+        False,
+        lambda setting: _bandit(setting, NoPrivacy(), plan="paper"),
+    ),
+    Algorithm(
+        "exploring-alone",
+        "the best fixed point on the sphere of another algorithm (of=paper-no-noise): what exploring costs by itself",
+        False,
+        _exploring_alone,
+    ),
+    Algorithm(
+        "local",
+        "losses privatised by their owners, one bit each",
+        True,
+        lambda setting: LocalReports(_bandit(setting, LocalDP(setting.epsilon)), setting.streams.reports),
+        without_privacy="no-privacy",
+    ),
+)
+
+
+def _by_name(algorithms: Iterable[Algorithm]) -> dict[str, Algorithm]:
+    found: dict[str, Algorithm] = {}
+    for one in algorithms:
+        if found.setdefault(one.name, one) is not one:
+            raise ValueError(f"two algorithms are named {one.name}: choose another name for the baseline")
+    return found
+
+
+ALGORITHMS: dict[str, Algorithm] = _by_name((*_HERE, *map(_baseline, BASELINES.values())))
+"""By the name that the command line knows them by."""
+
+
+def find_algorithm(text: str) -> tuple[Algorithm, dict[str, Any]]:
+    """Return an algorithm and its settings, as in "default:play=around"; settings override single choices of a plan."""
+    named = read(text, "algorithm")
+    if named.name not in ALGORITHMS:
+        raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, got {named.name!r}")
+    return ALGORITHMS[named.name], dict(named.settings)
+
+
+def algorithm_name(text: str) -> str:
+    """Return an algorithm as it is written everywhere, or say what is wrong with it."""
+    find_algorithm(text)
+    return str(read(text, "algorithm"))

@@ -1,0 +1,135 @@
+"""Customers who buy less the dearer it gets: revenue that is concave in the prices."""
+
+import numpy as np
+
+from sottovoce._arrays import Vector
+from sottovoce.domains import Domain, NuclearBall
+from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
+from sottovoce.lab.simulation.loss_library import Kinds
+
+__all__ = ["Baskets"]
+
+GAP = 1e-8  # certificate that the comparator is solved to, of a loss range of 1
+
+
+class Baskets:
+    r"""Revenue lost on customers, each of one segment, each with a highest price for every product.
+
+    A point is a matrix X, segments x products, of price changes relative to the list price 1. A customer of segment s
+    with highest prices h buys volume_j (h_j - p_j) of product j at price p_j = 1 + X_sj, and brings the revenue
+    sum over j of volume_j p_j (h_j - p_j). The gain is the revenue less what a customer of the segment brings at list
+    prices on average, which the shop knows from before. With c = volume (h - 2) and x = X_s, the gain is
+    k + <c, x> - sum of volume_j x_j^2, with a number k of the customer's own. The loss is minus the gain, shifted and
+    scaled to lie in [0, 1].
+
+    *Concave revenue.* It is a quadratic with a negative square; so the loss is convex.
+
+    *In range.* A row of a matrix in the ball has norm at most its radius r, so the gain from a customer is at least
+    k - ||c|| r - max(volume) r^2, and at most k + ||c|| r and k + sum of c_j^2 / (4 volume_j), its maximum without any
+    bound.
+
+    *Lipschitz.* The gradient is 2 volume x - c, of norm at most ||c|| + 2 max(volume) r. Outside the ball the square
+    goes on like Huber's function, along its tangents once sum of volume_j x_j^2 exceeds max(volume) r^2, which it never
+    does inside; so the bound holds everywhere.
+
+    Parameters
+    ----------
+    domain : NuclearBall
+    segments : array of int, shape (kinds,)
+        Of each customer.
+    highest : array of shape (kinds, products)
+        Highest prices.
+    volume : array of shape (products,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> from sottovoce.lab.problems._people.customers import Baskets
+    >>> ball = sv.domains.NuclearBall(1, 1, 0.5)
+    >>> library = Baskets(ball, np.array([0]), np.array([[2.4]]), np.array([1.0]))
+    >>> library.revenues(np.array([0.2]), np.array([0])).round(6)  # 1.2 x (2.4 - 1.2)
+    array([1.44])
+    >>> library.best(ball, np.ones(1)).round(6)
+    array([0.2])
+    """
+
+    def __init__(self, domain: NuclearBall, segments: Kinds, highest: Vector, volume: Vector) -> None:
+        self.domain, self.segments, self.volume = domain, segments, volume
+        self.slopes = volume * (highest - 2.0)
+        at_list = (volume * (highest - 1.0)).sum(axis=1)
+        usual = np.bincount(segments, at_list) / np.maximum(np.bincount(segments), 1)
+        self.usual, constant = usual[segments], at_list - usual[segments]
+        steepness, bulk = np.linalg.norm(self.slopes, axis=1), float(volume.max())
+        radius = domain.radius
+        self._bend = bulk * radius**2
+        self.most = float(
+            (constant + np.minimum(steepness * radius, (self.slopes**2 / (4 * volume)).sum(axis=1))).max()
+        )
+        self.least = float((constant - steepness * radius).min()) - self._bend
+        self.scale = self.most - self.least
+        self.lipschitz = (float(steepness.max()) + 2 * bulk * radius) / self.scale
+        self._offset = (self.most - constant) / self.scale
+
+    def __len__(self) -> int:
+        return len(self.segments)
+
+    def losses(self, actions: Vector, kinds: Kinds) -> Vector:
+        """Return the scaled lost revenue of the customers at the prices."""
+        if actions.ndim == 1:
+            rows = actions.reshape(self.domain.rows, -1)[self.segments]
+            return self._scaled(rows, self.slopes, self._offset).take(kinds)
+        first = np.arange(len(kinds)) * self.domain.rows + self.segments.take(kinds)
+        rows = np.ascontiguousarray(actions).reshape(-1, self.domain.columns).take(first, axis=0)
+        return self._scaled(rows, self.slopes.take(kinds, axis=0), self._offset.take(kinds))
+
+    def _scaled(self, rows: Vector, slopes: Vector, offset: Vector) -> Vector:
+        square: Vector = np.einsum("ij,ij,j->i", rows, rows, self.volume)
+        if (square > self._bend).any():
+            beyond = 2 * np.sqrt(self._bend * square) - self._bend
+            square = np.where(square > self._bend, beyond, square)
+        square -= np.einsum("ij,ij->i", slopes, rows)
+        square /= self.scale
+        square += offset
+        return square
+
+    def revenues(self, point: Vector, kinds: Kinds) -> Vector:
+        """Return the revenue of customers, in units of the list price."""
+        return self.usual.take(kinds) + self.most - self.scale * self.losses(point, kinds)
+
+    def gradient(self, point: Vector, weights: Vector) -> Vector:
+        """Return the gradient of the weighted sum, for points in the ball."""
+        each, slopes = self._by_segment(weights)
+        result: Vector = (2 * each[:, None] * self.volume * point.reshape(slopes.shape) - slopes) / self.scale
+        return result.ravel()
+
+    def _by_segment(self, weights: Vector) -> tuple[Vector, Vector]:
+        """Return the weight of each segment, and the weighted sum of its customers' slopes."""
+        slopes = np.zeros((self.domain.rows, self.domain.columns))
+        np.add.at(slopes, self.segments, weights[:, None] * self.slopes)
+        each: Vector = np.bincount(self.segments, weights, self.domain.rows).astype(np.float64)
+        return each, slopes
+
+    def best(self, domain: Domain, weights: Vector) -> Vector:
+        """Return the prices that bring the most, by accelerated projected gradients (Nesterov) with restarts."""
+        each, slopes = self._by_segment(weights)
+        curvature = 2 * each[:, None] * self.volume / self.scale
+        slopes = slopes / self.scale
+        step = 1 / float(curvature.max())
+        x = ahead = np.zeros_like(slopes)
+        pace = 1.0
+        for _ in range(5000):
+            last, x = x, nearest_in_nuclear_ball(ahead - step * (curvature * ahead - slopes), self.domain.radius)
+            slope = curvature * x - slopes
+            if _gap(slope, x, self.domain.radius) <= GAP:
+                break
+            if float((ahead - x).ravel() @ (x - last).ravel()) > 0:  # momentum points uphill: start it afresh
+                pace = 1.0
+            faster = (1 + (1 + 4 * pace**2) ** 0.5) / 2
+            ahead = x + (pace - 1) / faster * (x - last)
+            pace = faster
+        return x.ravel()
+
+
+def _gap(slope: Vector, x: Vector, radius: float) -> float:
+    return float((slope * x).sum()) + radius * float(np.linalg.norm(slope, 2))

@@ -1,0 +1,125 @@
+"""Follow a target in the unit ball: the setting, ours, that the paper's claims are measured on."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from sottovoce._arrays import Vector
+from sottovoce._checks import choice, vector, whole
+from sottovoce.domains import Ball
+from sottovoce.lab.problems._lists import listed
+from sottovoce.lab.problems._pictures.tiles import BLUE, GREY, INK
+from sottovoce.lab.problems.base import DecisionProblem
+from sottovoce.lab.simulation import MovingTarget
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BallTracking"]
+
+
+class BallTracking(DecisionProblem):
+    """Settings of a device, as a point in the unit ball; the loss is the distance to what a person would have wanted.
+
+    The losses f(x) = ||x - target|| exist around the ball too, so that actions may be taken on a sphere around the
+    point, as in the paper.
+
+    Parameters
+    ----------
+    dimension : int
+        Of the ball.
+    drift, jitter : float
+        How much of the target walks a loop, and how much jumps from person to person; the rest stays where it is.
+    period : int
+        Events for one walk around the loop.
+    play : str
+        "inside": every action is in the ball. "around", the paper's way: actions may leave it by a little.
+    seed : int
+        Fixes the targets.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> problem = BallTracking(dimension=3)
+    >>> optimizer = problem.optimizer(horizon=20_000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
+    >>> run = sv.lab.simulate(optimizer, problem.environment)
+    >>> bool(run.final_regret < run.final_no_learning)
+    True
+    >>> problem.explain(problem.best)[0]
+    ('distance to the best fixed point', '0.000')
+    """
+
+    name: ClassVar[str] = "ball"
+    title: ClassVar[str] = "Follow a target in the unit ball"
+    story: ClassVar[str] = (
+        "A device has a few continuous settings. Each person who uses it would have liked them a little different, and "
+        "reports one number: how far off they were. What people want drifts slowly. The paper's theorem covers "
+        "this setting, among others."
+    )
+    environment: MovingTarget
+
+    def __init__(
+        self,
+        *,
+        dimension: int = 10,
+        drift: float = 0.1,
+        jitter: float = 0.2,
+        period: int = 10_000,
+        play: str = "inside",
+        seed: int = 0,
+    ) -> None:
+        ball = Ball([f"coordinate {i}" for i in range(1, whole("dimension", dimension) + 1)])
+        self.environment = MovingTarget(ball, drift=drift, jitter=jitter, period=period, seed=seed)
+        self.play = choice("play", play, ("around", "inside"))
+        self.losses, self.integral = "convex", False
+
+    def settings(self) -> dict[str, Any]:
+        """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
+        return {**super().settings(), "play": self.play}
+
+    @cached_property
+    def best(self) -> Vector:
+        """The best fixed point over one period of the simulation."""
+        return self.environment.comparator(self.environment.period).point
+
+    def draw(self, axes: "Axes", point: Vector) -> None:
+        """Draw each coordinate of the decision, joined to that of the best fixed point."""
+        point = vector("point", point, self.domain.dimension)
+        places = np.arange(1, len(point) + 1)
+        size = 64.0 / max(1.0, len(point) / 12)
+        axes.vlines(places, self.best, point, color="#b5b5b5", linewidth=1.5, zorder=1)
+        axes.scatter(places, self.best, s=size, facecolor="white", edgecolor=INK, linewidth=1.6, zorder=2)
+        axes.scatter(places, point, s=0.6 * size, color=BLUE, zorder=3)
+        axes.axhline(0.0, color="#c8c8c8", linewidth=0.8, zorder=0)
+        # The same scale for all points near the best one, so that pictures side by side can be compared.
+        reach = float(max(1.1 * np.abs(point).max(), 1.4 * np.abs(self.best).max(), 0.1))
+        axes.set_ylim(-reach, reach)
+        axes.set_xlim(0.4, len(point) + 0.6)
+        axes.set_xlabel("coordinate")
+        axes.locator_params(axis="x", integer=True)
+        axes.spines[["top", "right"]].set_visible(False)
+        apart = float(np.linalg.norm(point - self.best))
+        title = f"dot: decision   ring: best fixed point   distance {apart:.2f}"
+        axes.set_title(title, fontsize=9, color=GREY, loc="left")
+
+    def explain(self, point: Vector) -> list[tuple[str, str]]:
+        """Return how far the decision is from the best fixed point, how far out it is, and its largest coordinates."""
+        point = vector("point", point, self.domain.dimension)
+        largest = np.argsort(-np.abs(point), kind="stable").tolist()
+        said = [(str(self.domain.coordinate_names[i]), f"{point[i]:+.3f}, best {self.best[i]:+.3f}") for i in largest]
+        return [
+            ("distance to the best fixed point", f"{float(np.linalg.norm(point - self.best)):.3f}"),
+            ("distance from the centre", f"{float(np.linalg.norm(point)):.3f} of 1"),
+            *listed(said, "closer to 0"),
+        ]
+
+    @classmethod
+    def sized(cls, size: int, *, seed: int = 0) -> Self:
+        """Return an instance in `size` dimensions."""
+        return cls(dimension=size, seed=seed)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances, on which the shared tests of all problems run."""
+        return [cls(dimension=3), cls(dimension=2, drift=0.5, jitter=0.0, period=500, seed=1)]

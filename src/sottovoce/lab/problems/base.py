@@ -1,0 +1,169 @@
+"""What a decision problem is: a feasible set, losses that come from people, a best decision, a picture."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+
+from sottovoce._arrays import Vector
+from sottovoce.domains import Domain
+from sottovoce.lab._catalogue import by_name
+from sottovoce.lab.simulation import Environment
+from sottovoce.learning import PrivateBandit
+from sottovoce.plans.options import OptimizerOptions
+from sottovoce.privacy import Guarantee, NoiseSource
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DecisionProblem", "catalogue"]
+
+
+class DecisionProblem(ABC):
+    """A decision that is made again and again, for a person each time, with one number as the only feedback.
+
+    A subclass sets the attributes below in its constructor, whose arguments are keywords with plain values (whole
+    numbers, floats, names), so that a problem can be named on the command line: `slate:items=40,slots=5`.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line.
+    title, story : str
+        A headline, and two or three sentences: who decides what, who is affected, what is seen.
+    environment : Environment
+        The simulated world, with its comparator.
+    losses, integral
+        As `PrivateBandit` takes them.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    story: ClassVar[str]
+    environment: Environment
+    losses: str = "convex"
+    integral: bool = False
+    _given: dict[str, Any]
+
+    def __new__(cls, **given: Any) -> Self:
+        """Keep the arguments as they were given: attributes of the same name may mean something else."""
+        problem = super().__new__(cls)
+        problem._given = given
+        return problem
+
+    def __repr__(self) -> str:
+        """Return the call that makes the problem, with all settings."""
+        defaults = {name: one.default for name, one in inspect.signature(type(self).__init__).parameters.items()}
+        del defaults["self"]
+        shown = (f"{name}={_plain(value)}" for name, value in {**defaults, **self._given}.items())
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    @property
+    def domain(self) -> Domain:
+        """The feasible set."""
+        return self.environment.domain
+
+    def settings(self) -> dict[str, Any]:
+        """Return what `PrivateBandit` needs to know of the problem, privacy and horizon apart."""
+        return {
+            "loss_range": self.environment.loss_range,
+            "lipschitz": self.environment.lipschitz,
+            "losses": self.losses,
+            "integral": self.integral,
+        }
+
+    def optimizer(
+        self,
+        *,
+        horizon: int,
+        privacy: Guarantee,
+        seed: int | None = None,
+        noise: NoiseSource | None = None,
+        **options: Unpack[OptimizerOptions],
+    ) -> PrivateBandit:
+        """Return a `PrivateBandit` for this problem; `options` go before its settings.
+
+        Parameters
+        ----------
+        horizon, privacy, seed, noise
+            As for `PrivateBandit`.
+        **options
+            As for `PrivateBandit`, in place of the problem's own.
+        """
+        arguments: Any = {**self.settings(), **options}
+        return PrivateBandit(self.domain, horizon=horizon, privacy=privacy, seed=seed, noise=noise, **arguments)
+
+    @abstractmethod
+    def draw(self, axes: "Axes", point: Vector) -> None:
+        """Draw a decision so that a person sees what is decided: on its network, as a slate, as a ranking.
+
+        Parameters
+        ----------
+        axes
+            Of matplotlib.
+        point
+            The decision.
+        """
+
+    @abstractmethod
+    def explain(self, point: Vector) -> list[tuple[str, str]]:
+        """Return a decision in words, most important part first: a few (what, how much) pairs.
+
+        Parameters
+        ----------
+        point
+            The decision.
+        """
+
+    @classmethod
+    @abstractmethod
+    def sized(cls, size: int, *, seed: int = 0) -> Self:
+        """Return an instance whose dimension grows with `size`, for measurements against dimension.
+
+        Parameters
+        ----------
+        size
+            About how many coordinates.
+        seed
+            Of the people.
+        """
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances, on which the shared tests of all problems run."""
+        return []
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def catalogue(members: Mapping[str, Any]) -> dict[str, type[DecisionProblem]]:
+    """Return the problems among what a module holds, by name; one that would not work everywhere is refused.
+
+    Examples
+    --------
+    >>> class Nameless(DecisionProblem):
+    ...     pass
+    >>> catalogue({"Nameless": Nameless})
+    Traceback (most recent call last):
+    TypeError: Nameless is no problem yet: it lacks draw, explain, name, sized, story, title
+    """
+    return by_name(members, DecisionProblem, "problems", _check)
+
+
+def _check(kind: type[Any]) -> None:
+    """Refuse what the command line, sweeps and reports could not use, and say why."""
+    if not issubclass(kind, DecisionProblem):
+        raise TypeError(f"{kind.__name__} is no problem: it must be a subclass of DecisionProblem")
+    lacking = {*kind.__abstractmethods__, *(one for one in ("name", "title", "story") if not hasattr(kind, one))}
+    if lacking:
+        raise TypeError(f"{kind.__name__} is no problem yet: it lacks {', '.join(sorted(lacking))}")
+    for name, one in inspect.signature(kind).parameters.items():
+        if one.kind is not one.KEYWORD_ONLY or one.default is one.empty:
+            raise TypeError(
+                f"{kind.__name__} must be built from keywords with defaults, so that {kind.name} alone names one; "
+                f"{name} is none"
+            )

@@ -1,0 +1,43 @@
+"""Problems by the names that people write, with their settings."""
+
+import inspect
+
+from sottovoce._written import Named, read
+from sottovoce.lab.problems import PROBLEMS, DecisionProblem
+
+__all__ = ["make_problem", "problem_name"]
+
+
+def problem_name(text: str) -> str:
+    """Return a problem as it is written everywhere, or say what is wrong with it."""
+    named = read(text)
+    _check_settings(named)
+    return str(named)
+
+
+def make_problem(text: str, *, seed: int) -> DecisionProblem:
+    """Build the problem that `text` names; a seed among its settings goes before `seed`."""
+    named = read(text)
+    kind = _check_settings(named)
+    settings = dict(named.settings)
+    if "seed" in _accepted(kind):
+        settings.setdefault("seed", seed)
+    try:
+        return kind(**settings)
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"problem {text!r}: {problem}") from problem
+
+
+def _check_settings(named: Named) -> type[DecisionProblem]:
+    if named.name not in PROBLEMS:
+        raise ValueError(f"problem must be one of {', '.join(sorted(PROBLEMS))}, got {named.name!r}")
+    kind = PROBLEMS[named.name]
+    known = _accepted(kind)
+    for key, _ in named.settings:
+        if key not in known:
+            raise ValueError(f"problem {named.name} has no setting {key!r}; it has {', '.join(known)}")
+    return kind
+
+
+def _accepted(kind: type[DecisionProblem]) -> list[str]:
+    return [name for name in inspect.signature(kind).parameters if name != "self"]

@@ -1,0 +1,141 @@
+"""Spanning tree: a backbone chosen on a real network, by noisy measured cost."""
+
+from typing import TYPE_CHECKING, ClassVar, Self
+
+import numpy as np
+
+from sottovoce._arrays import Vector
+from sottovoce._checks import number, vector, whole
+from sottovoce.domains import SpanningTrees
+from sottovoce.lab.problems._lists import listed
+from sottovoce.lab.problems._networks import load_network
+from sottovoce.lab.problems._pictures.maps import draw_map
+from sottovoce.lab.problems.base import DecisionProblem
+from sottovoce.lab.simulation import FiniteEnvironment
+from sottovoce.lab.simulation.loss_library import Kinds
+from sottovoce.lab.simulation.noisy_linear import scaled_linear
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["Backbone", "Disturbances"]
+
+KINDS = 1024  # different events: enough that the average noise is small
+CAP = 3.0  # a disturbance counts up to this many times its mean
+LINKS = 8  # that `explain` names
+
+
+class Disturbances(FiniteEnvironment):
+    """One customer after the other, each disturbed for some time by every link of the backbone.
+
+    The disturbance by a link is exponential, capped at three times its scale. Its scale is the length of the link times
+    a quality of the link's own, log-normal, that nobody knows beforehand. The loss of a tree is the sum over its links,
+    shifted and scaled to fill [0, 1]; it is linear, so its Lipschitz constant is the longest tangent part of a cost.
+    """
+
+    name: ClassVar[str] = "disturbances"
+
+    def __init__(self, backbone: "Backbone") -> None:
+        super().__init__(SpanningTrees(backbone.network.edges), backbone.seed)
+        self._backbone = repr(backbone)
+        if self.domain.affine_dimension < 1:
+            raise ValueError(f"network must have more than one spanning tree, and {backbone.network.name} has not")
+        rng = self._design_rng()
+        lengths = np.array(backbone.network.lengths)
+        quality = rng.lognormal(0.0, backbone.spread, len(lengths)) if backbone.spread else np.ones(len(lengths))
+        self.scales = lengths / lengths.mean() * quality
+        minutes = self.scales * np.minimum(rng.exponential(size=(KINDS, len(lengths))), CAP)
+        self.minutes = minutes.mean(axis=0)
+        self.library, self.lipschitz = scaled_linear(self.domain, minutes)
+        self.loss_range = (0.0, 1.0)
+
+    def schedule(self, start: int, size: int, rng: np.random.Generator) -> Kinds:
+        """Return the customer of each event, by lot."""
+        return rng.integers(0, KINDS, size=size, dtype=np.uint16).astype(np.intp)
+
+    def __repr__(self) -> str:
+        return f"{self._backbone}.environment"
+
+
+class Backbone(DecisionProblem):
+    """Choose the links of a backbone, a spanning tree of a real network, by what it costs the people who use it.
+
+    Losses are linear in the tree and lie in [0, 1]; every action is a tree. `Disturbances` states how they are made.
+
+    Parameters
+    ----------
+    network : str
+        `nobel-germany` (embedded), another network of SNDlib, or `grid-RxC`; see `networks.load_network`.
+    spread : float
+        How much links differ in quality (standard deviation of its logarithm), at most 2; 0 leaves only their lengths.
+    seed : int
+        Fixes the qualities, all costs and their order.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> problem = sv.lab.problems.Backbone()
+    >>> problem.domain
+    SpanningTrees(17 nodes, 26 edges)
+    >>> best = problem.environment.comparator(10_000).point
+    >>> problem.explain(best)[0]
+    ('16 links', '9.8 minutes')
+    """
+
+    name: ClassVar[str] = "spanning-tree"
+    title: ClassVar[str] = "Choose a backbone that joins all places"
+    story: ClassVar[str] = (
+        "An operator leases just enough links to join all cities: a spanning tree. How good a link is shows only in "
+        "use. Each customer reports one number, the minutes of disturbance, to which every link of the backbone adds; "
+        "that number says what the customer did and when."
+    )
+    losses: str = "linear"
+    integral: bool = True
+    environment: Disturbances
+
+    def __init__(self, *, network: str = "nobel-germany", spread: float = 0.6, seed: int = 0) -> None:
+        self.network = load_network(network)
+        self.spread = 0.0 if spread == 0 else number("spread", spread, above=0.0, at_most=2.0)
+        self.seed = whole("seed", seed, least=0)
+        self.environment = Disturbances(self)
+
+    def draw(self, axes: "Axes", point: Vector) -> None:
+        """Draw the tree over the faint network, with the mean minutes of each of its links.
+
+        A mixture of trees shows how often each link is in the tree by its width.
+        """
+        shares = np.clip(vector("point", point, self.domain.dimension), 0.0, 1.0)
+        minutes = self.environment.minutes
+        dear = [link for link in np.argsort(-minutes, kind="stable").tolist() if shares[link] >= 0.3]
+        notes = [(link, f"{minutes[link]:.1f}") for link in dear]
+        draw_map(axes, self.network, shares, notes=notes)
+
+    def explain(self, point: Vector) -> list[tuple[str, str]]:
+        """Return the total mean cost, then the dearest links, with how often they are in the tree if not always."""
+        shares = np.clip(vector("point", point, self.domain.dimension), 0.0, 1.0)
+        minutes = shares * self.environment.minutes
+        said = []
+        for link in np.argsort(-minutes, kind="stable").tolist():
+            if shares[link] < 0.005:
+                break
+            often = "" if shares[link] > 0.995 else f", in {shares[link]:.0%} of the trees"
+            said.append((" - ".join(self.network.edges[link]), f"{self.environment.minutes[link]:.1f} minutes{often}"))
+        total = f"{shares.sum():.0f} links", f"{minutes.sum():.1f} minutes"
+        return [total, *listed(said, "that disturb less", most=LINKS)]
+
+    @classmethod
+    def sized(cls, size: int, *, seed: int = 0) -> Self:
+        """Return a town of crossings, as square as can be, with at least `size` + 1 streets.
+
+        The affine dimension of its trees is the number of streets less 1: at least `size`.
+        """
+        size = whole("size", size)
+        rows, columns = 2, 2
+        while rows * (columns - 1) + columns * (rows - 1) <= size:
+            rows, columns = (rows, columns + 1) if columns == rows else (rows + 1, columns)
+        return cls(network=f"grid-{rows}x{columns}", seed=seed)
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return the default, a town, and one where only lengths matter."""
+        return [cls(), cls.sized(10, seed=1), cls(spread=0.0, seed=2)]

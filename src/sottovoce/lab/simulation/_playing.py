@@ -1,0 +1,272 @@
+"""Play an optimizer against an environment, and keep the score."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers, Vector
+from sottovoce._checks import whole
+from sottovoce._threads import single_threaded
+from sottovoce.domains import Domain
+from sottovoce.domains.naming import in_words
+from sottovoce.lab.simulation.environment import Environment
+from sottovoce.lab.simulation.run import Run, RunDetails
+from sottovoce.lab.simulation.segment_scores import SegmentScores
+from sottovoce.lab.simulation.segmented import SegmentedEnvironment
+from sottovoce.models import Segments
+from sottovoce.playing import play
+
+__all__ = ["Optimizer", "Progress", "decision_of", "simulate"]
+
+Progress = Callable[[int, int, int], None]
+"""Called with events done, events in all, rounds released."""
+
+_PAUSE = 0.05  # seconds between two calls of `progress`: often enough for an eye, too seldom to cost anything
+
+
+class Optimizer(Protocol):
+    """What `simulate` needs of an optimizer; `PrivateBandit` has it."""
+
+    @property
+    def domain(self) -> Domain:
+        """Return the feasible set."""
+
+    @property
+    def remaining(self) -> int | None:
+        """Return how many events are left, or None if the horizon is unknown."""
+
+    @property
+    def round(self) -> int:
+        """Return how many rounds were released."""
+
+    def ask_round(self, most: int | None = None) -> Any:
+        """Return actions, with `ids` and `x`, for the rest of the current round, or `most` of it."""
+
+    def tell(self, ids: Any, losses: Vector) -> None:
+        """Take the losses of actions."""
+
+
+class _Score(NamedTuple):
+    """Replaced as a whole, by one assignment: an interruption finds either the old one or the new one."""
+
+    events: int
+    loss: float
+    rounds: int
+    by_segment: Floats  # losses, of an environment that has segments
+
+
+def simulate(
+    optimizer: Optimizer,
+    environment: Environment,
+    *,
+    events: int | None = None,
+    progress: Progress | None = None,
+    record: int = 2000,
+) -> Run:
+    """Play `optimizer` against `environment` and return the regret curve.
+
+    In an environment with segments regret is against the best decision of each segment, and an optimizer with segments
+    is told whom each action is for; one without plays one decision for all.
+
+    A keyboard interrupt ends the simulation, not the program: the run of what was finished is returned.
+
+    Parameters
+    ----------
+    optimizer : PrivateBandit or alike
+    environment : Environment
+        On the same domain.
+    events : int, optional
+        How many to simulate; by default all that the optimizer has left.
+    progress : callable, optional
+        Called now and then with events done, events in all, rounds released.
+    record : int
+        Checkpoints to keep, at most.
+
+    Returns
+    -------
+    Run
+        `finished` is False if it was interrupted.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> environment = sv.lab.NoisyLinear(sv.domains.Simplex(4))
+    >>> optimizer = sv.PrivateBandit(
+    ...     environment.domain, horizon=1_000, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), seed=1
+    ... )
+    >>> run = sv.lab.simulate(optimizer, environment)
+    >>> run.events_finished, bool(abs(run.no_learning[-1]) > 0)
+    (1000, True)
+    """
+    _check_roles(optimizer, environment)
+    if environment.domain.dimension != optimizer.domain.dimension:
+        raise ValueError(
+            f"optimizer and environment must share a domain, got {optimizer.domain!r} and {environment.domain!r}"
+        )
+    _check_segments(optimizer, environment)
+    total = _events_to_play(optimizer, events)
+    marks = _marks(total, whole("record", record, least=2))
+    started = time.perf_counter()
+    with single_threaded():
+        scores = _play(optimizer, environment, total, marks, progress)
+    seconds = time.perf_counter() - started
+    return _run(optimizer, environment, scores, total, seconds)
+
+
+def _check_roles(optimizer: Any, environment: Any) -> None:
+    """Refuse what cannot be played before anything is: the message says what to call instead."""
+    if isinstance(optimizer, Environment) or hasattr(environment, "ask_round"):
+        raise TypeError("the order is simulate(optimizer, environment), got them swapped or one of them twice")
+    name = type(optimizer).__name__
+    if not hasattr(optimizer, "ask_round"):
+        if getattr(optimizer, "full_information", False) and hasattr(optimizer, "observe"):
+            raise TypeError(f"{name} needs gradients, not losses: use sv.lab.simulate_full_information")
+        raise TypeError(f"optimizer must have ask_round and tell, as PrivateBandit has; got {name}")
+    if not hasattr(environment, "events"):
+        raise TypeError(
+            f"environment must be an Environment, got {type(environment).__name__}; that of a problem is "
+            "problem.environment"
+        )
+
+
+def _check_segments(optimizer: Any, environment: Environment) -> None:
+    """Refuse segments that would be refused on the way, before anything is played."""
+    taken: Segments | None = getattr(optimizer, "segments", None)
+    if taken is None:
+        return
+    if environment.segments is None:
+        raise ValueError(f"the optimizer has segments, and {environment!r} does not say which one an event is of")
+    names = {taken.key(name) for name in environment.segments.names}
+    if len(names.union(taken.names)) > taken.most:
+        raise ValueError(f"the environment has {len(names):,} segments, and the optimizer takes {taken.most:,}")
+
+
+def _events_to_play(optimizer: Optimizer, events: int | None) -> int:
+    remaining = optimizer.remaining
+    if events is None:
+        if remaining is None:
+            raise ValueError("events must be given, because the optimizer has no horizon")
+        if remaining == 0:
+            raise ValueError("the optimizer has no events left: make a new one")
+        return remaining
+    return whole("events", events, most=remaining)
+
+
+def _marks(total: int, most: int) -> Integers:
+    """Return where to keep the score: evenly spaced, and on a logarithmic scale so that the start is seen too."""
+    even = np.linspace(total / (most - most // 4), total, most - most // 4)
+    early = np.geomspace(1, total, most // 4)
+    return np.unique(np.ceil(np.concatenate([even, early])).astype(np.int64).clip(1, total))
+
+
+def _play(
+    optimizer: Optimizer,
+    environment: Environment,
+    total: int,
+    marks: Integers,
+    progress: Progress | None,
+) -> list[_Score]:
+    """Keep the score of the loop at marks."""
+    ahead = iter(marks.tolist())
+    segments = 0 if environment.segments is None else len(environment.segments.names)
+    score, scores, mark, tick = _Score(0, 0.0, 0, np.zeros(segments)), [], next(ahead), 0.0
+    try:
+        for _, losses in play(optimizer, environment, total):
+            score = _scored(score, losses, optimizer, environment)
+            if score.events >= mark:
+                scores.append(score)
+                mark = next((later for later in ahead if later > score.events), math.inf)
+            if progress is not None and (time.perf_counter() > tick or score.events == total):
+                progress(score.events, total, score.rounds)
+                tick = time.perf_counter() + _PAUSE
+    except KeyboardInterrupt:
+        pass
+    if score.events and (not scores or scores[-1].events < score.events):
+        scores.append(score)
+    return scores
+
+
+def _scored(score: _Score, losses: Vector, optimizer: Optimizer, environment: Environment) -> _Score:
+    events, lost, _, by_segment = score
+    if isinstance(environment, SegmentedEnvironment):
+        places = environment.places(events, len(losses))
+        by_segment = by_segment + np.bincount(places, losses, minlength=len(by_segment))
+    return _Score(events + len(losses), lost + float(losses.sum()), optimizer.round, by_segment)
+
+
+def decision_of(optimizer: Any) -> Vector | None:
+    """Return the last decision of an optimizer; of one with segments, that for all of them.
+
+    Parameters
+    ----------
+    optimizer
+        `PrivateBandit` or alike.
+    """
+    if getattr(optimizer, "segments", None) is not None:
+        return np.asarray(optimizer.recommend().x, dtype=np.float64)
+    return getattr(optimizer, "point", None)
+
+
+def _in_words(optimizer: Any) -> str:
+    """Return the last decision in words, where the set has names."""
+    domain = optimizer.domain
+    point = None if domain.labels is None else decision_of(optimizer)
+    return "" if point is None else in_words(domain.chosen(point))
+
+
+def _best_loss(environment: Environment, events: Integers) -> tuple[Vector, float]:
+    """Return what the best fixed point has cost by each mark, and its certificate; that of each segment, if any."""
+    horizon = int(events[-1])
+    if isinstance(environment, SegmentedEnvironment):
+        certificates = [one.certificate for one in environment.comparators(horizon).values()]
+        return environment.cumulative_best_loss(horizon, events), max(certificates)
+    comparator = environment.comparator(horizon)
+    return environment.cumulative_loss(comparator.point, events), comparator.certificate
+
+
+def _segment_scores(environment: Environment, scores: list[_Score]) -> SegmentScores | None:
+    if not isinstance(environment, SegmentedEnvironment) or not scores:
+        return None
+    horizon = scores[-1].events
+    own, one_for_all = environment.losses_by_segment(horizon)
+    names, counts = environment.segments.names, environment.counts(horizon)
+    return SegmentScores(names, counts, scores[-1].by_segment, own, one_for_all)
+
+
+def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
+    events = np.array([score.events for score in scores], dtype=np.int64)
+    best, certificate = _best_loss(environment, events) if scores else (np.zeros(0), 0.0)
+    privacy, look = optimizer.privacy, getattr(optimizer, "misfit", None)
+    misfit = None if look is None else look()
+    return Run(
+        events=events,
+        rounds=np.array([score.rounds for score in scores], dtype=np.int64),
+        simulation_only_loss=np.array([score.loss for score in scores]),
+        simulation_only_best_loss=best,
+        simulation_only_center_loss=environment.cumulative_loss(environment.domain.middle, events),
+        details=RunDetails(
+            domain=repr(environment.domain),
+            environment=repr(environment),
+            plan=str(optimizer.plan),
+            privacy=str(privacy),
+            privacy_headline=str(privacy.headline),
+            simulated_noise=bool(privacy.simulated),
+            seed=getattr(optimizer, "seed", None),
+            rounds=int(optimizer.round),
+            oracle_calls=int(optimizer.oracle_calls),
+            seconds=seconds,
+            horizon=total,
+            certificate=certificate,
+            guarantee=getattr(privacy, "guarantee", None),
+            plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
+            privacy_rows=tuple(getattr(privacy, "rows", ())),
+            caution="" if misfit is None else misfit.caution,
+            plan_name=str(getattr(optimizer.plan, "name", "")),
+            setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
+            decision=_in_words(optimizer),
+        ),
+        segments=_segment_scores(environment, scores),
+    )

@@ -1,0 +1,155 @@
+"""What an environment is: a sequence of losses fixed in advance, and the best fixed point against it in hindsight."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+
+from sottovoce._arrays import Integers, Vector
+from sottovoce.domains import Domain
+from sottovoce.models import Segments
+from sottovoce.playing import BLOCK
+
+__all__ = ["Comparator", "Environment", "Events"]
+
+
+class Events(Protocol):
+    """A stretch of consecutive events: each holds one loss function."""
+
+    def losses(self, actions: Vector) -> Vector:
+        """Return the loss of each event: at its own row of `actions`, or all at one point of shape (n,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparator:
+    """The best fixed point in hindsight, with a certificate.
+
+    Parameters
+    ----------
+    point : array of shape (n,)
+        A feasible point.
+    certificate : float
+        Frank-Wolfe gap at the point: per event, no feasible point is better than this one by more.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> best = sv.lab.NoisyLinear(sv.domains.Simplex(4)).comparator(10_000)
+    >>> best.point.shape, best.certificate
+    ((4,), 0.0)
+    """
+
+    point: Vector
+    certificate: float
+
+
+class Environment(ABC):
+    """A sequence of convex losses over a domain, the same however it is cut into blocks.
+
+    The losses do not react to the actions: event number t holds the same loss function whatever was played before it.
+    Regret is then pathwise: the played actions and the comparator meet the same losses.
+
+    Attributes
+    ----------
+    domain : Domain
+        Where the losses are defined; they have values around it too, for optimizers that play there.
+    loss_range : tuple of float
+        Holds every loss at every point of the domain. Around it a loss may lie outside; the optimizer then clips it.
+    lipschitz : float
+        No loss changes faster than this along the affine hull of the domain.
+    name : str
+        As on the command line.
+    segments : Segments or None
+        Whom events are for, if that is known of each: see `SegmentedEnvironment`.
+
+    Examples
+    --------
+    Losses of a new kind need a stretch of events, and the best point against the first `horizon` of them.
+
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> class FirstCoordinate(sv.lab.Environment):
+    ...     name, loss_range, lipschitz = "first-coordinate", (-1.0, 1.0), 1.0
+    ...     domain = sv.domains.Ball(2)
+    ...
+    ...     def events(self, start, size):
+    ...         class Block:
+    ...             def losses(self, actions):
+    ...                 return np.broadcast_to(actions[..., 0], (size,))
+    ...
+    ...         return Block()
+    ...
+    ...     def comparator(self, horizon):
+    ...         return sv.lab.Comparator(np.array([-1.0, 0.0]), 0.0)
+    >>> FirstCoordinate().cumulative_loss(np.array([0.5, 0.0]), [10, 100])
+    array([ 5., 50.])
+    """
+
+    name: ClassVar[str]
+    domain: Domain
+    loss_range: tuple[float, float]
+    lipschitz: float
+    segments: Segments | None = None
+
+    def name_coordinates(self, labels: Any) -> None:
+        """Give the domain's coordinates names, which may follow from what the environment has drawn.
+
+        Parameters
+        ----------
+        labels
+            As `Domain.labelled` takes them.
+        """
+        self.domain = self.domain.labelled(labels)
+
+    @abstractmethod
+    def events(self, start: int, size: int) -> Events:
+        """Return events number `start` to `start + size - 1`, counted from 0.
+
+        Parameters
+        ----------
+        start
+            The first event, from 0.
+        size
+            How many.
+        """
+
+    def losses(self, start: int, actions: Vector) -> Vector:
+        """Return the losses of consecutive events.
+
+        Parameters
+        ----------
+        start
+            The first event, from 0.
+        actions
+            A row for each of them.
+        """
+        return self.events(start, len(actions)).losses(actions)
+
+    @abstractmethod
+    def comparator(self, horizon: int) -> Comparator:
+        """Return the fixed point that is best over the first `horizon` events.
+
+        Parameters
+        ----------
+        horizon
+            How many events, from the first.
+        """
+
+    def cumulative_loss(self, point: Vector, marks: Sequence[int] | Integers) -> Vector:
+        """Return what playing `point` for ever has cost after each number of events in `marks` (strictly ascending)."""
+        totals = np.empty(len(marks))
+        position, total = 0, 0.0
+        for i, mark in enumerate(marks):
+            while position < mark:
+                size = min(BLOCK, int(mark) - position)
+                total += float(self.events(position, size).losses(point).sum())
+                position += size
+            totals[i] = total
+        return totals
+
+    @classmethod
+    def examples(cls) -> list[Self]:
+        """Return a few small instances, on which the shared tests of all environments run."""
+        return []

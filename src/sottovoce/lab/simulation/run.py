@@ -1,0 +1,314 @@
+"""The record of one simulation: how much was lost, against whom, under which promise."""
+
+import json
+import os
+import tokenize
+import zipfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from sottovoce._arrays import Integers, Vector
+from sottovoce.lab.simulation.segment_scores import SegmentScores
+from sottovoce.privacy import Guarantee, guarantee_from_dict
+
+__all__ = ["Run", "RunDetails"]
+
+Rows = tuple[tuple[str, str], ...]
+"""Names and texts."""
+
+VERSION = 1  # of the file format
+_DAMAGE = (  # what reading a file that is none, or is damaged, may raise
+    zipfile.BadZipFile,
+    tokenize.TokenError,
+    NotImplementedError,
+    AttributeError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    KeyError,
+    EOFError,
+    OSError,
+)
+_ARRAYS = ("events", "rounds", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss")
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    """What was run: everything about a `Run` that is not a curve. All of it is public.
+
+    Parameters
+    ----------
+    domain, environment, plan, privacy, privacy_headline : str
+        As the objects print themselves.
+    simulated_noise : bool
+        Whether the noise came from a seeded generator, which is not private.
+    seed : int or None
+        Of the optimizer's public coins; None if they came from the operating system.
+    rounds, oracle_calls : int
+        Rounds released, and calls of the domain's linear oracle.
+    seconds : float
+        Spent in the loop of asking, evaluating and telling.
+    horizon : int
+        Events that were to be simulated.
+    certificate : float
+        Per event, no fixed point is better than the comparator by more than this.
+    guarantee : Guarantee or None
+        What is promised; None for a baseline that promises nothing.
+    plan_rows, privacy_rows : tuple of (str, str)
+        What the plan and the privacy statement say, as names and texts.
+    caution : str
+        What to mind if what was released did not fit the optimizer's model of the losses; otherwise empty.
+    plan_name : str
+        Such as "auto", "worst-case" or "paper", or the name of a baseline.
+    decision : str
+        The last decision in the names of the set's coordinates; empty if it has none.
+    setup_oracle_calls : int
+        How many of the calls were made before the first action: planning, and geometry that has no formula.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> optimizer = sv.PrivateBandit(sv.domains.Ball(3), horizon=400, loss_range=(0, 2), privacy=sv.NoPrivacy(), seed=1)
+    >>> sv.lab.simulate(optimizer, sv.lab.MovingTarget(optimizer.domain)).details.horizon
+    400
+    """
+
+    domain: str
+    environment: str
+    plan: str
+    privacy: str
+    privacy_headline: str
+    simulated_noise: bool
+    seed: int | None
+    rounds: int
+    oracle_calls: int
+    seconds: float
+    horizon: int
+    certificate: float
+    guarantee: Guarantee | None = None
+    plan_rows: Rows = ()
+    privacy_rows: Rows = ()
+    caution: str = ""
+    plan_name: str = ""
+    setup_oracle_calls: int = 0
+    decision: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the details as plain data, for JSON."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**plain, "guarantee": None if self.guarantee is None else self.guarantee.to_dict()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return the details that `to_dict` wrote down.
+
+        Parameters
+        ----------
+        stored
+            Plain data, as for JSON.
+        """
+        plain = {field.name: stored[field.name] for field in fields(cls)}
+        guarantee = plain["guarantee"]
+        rows = {name: _rows(plain[name]) for name in ("plan_rows", "privacy_rows")}
+        return cls(**{**plain, **rows, "guarantee": None if guarantee is None else guarantee_from_dict(guarantee)})
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Run:
+    """What a simulation found: regret against the best fixed point, and against never learning.
+
+    Every curve here is made of true losses, which nobody has in a live deployment: releasing them would break the
+    promise. The three stored curves say so by name. They have a bounded number of checkpoints, whatever the horizon.
+
+    Parameters
+    ----------
+    events : array of shape (m,)
+        Checkpoints: how many events had passed. The last one is the number of events finished.
+    rounds : array of shape (m,)
+        Rounds released by then.
+    simulation_only_loss : array of shape (m,)
+        True cumulative loss of the actions played.
+    simulation_only_best_loss : array of shape (m,)
+        Of the fixed point that is best over all finished events.
+    simulation_only_center_loss : array of shape (m,)
+        Of playing the centre of the domain for ever: never learning.
+    details : RunDetails
+        What was run.
+    segments : SegmentScores or None
+        What was lost in each segment, where the environment has any: then the best loss is that of the decision that
+        is best for each segment, not of one for all.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> environment = sv.lab.NoisyLinear(sv.domains.Simplex(4))
+    >>> optimizer = sv.PrivateBandit(
+    ...     environment.domain, horizon=2_000, loss_range=environment.loss_range, privacy=sv.NoPrivacy(), seed=1
+    ... )
+    >>> run = sv.lab.simulate(optimizer, environment)
+    >>> run.finished, int(run.events[-1])
+    (True, 2000)
+    >>> print(str(run).splitlines()[0])
+    NoisyLinear(Simplex(4), gap=0.3, seed=0): 2,000 events
+    """
+
+    events: Integers
+    rounds: Integers
+    simulation_only_loss: Vector
+    simulation_only_best_loss: Vector
+    simulation_only_center_loss: Vector
+    details: RunDetails
+    segments: SegmentScores | None = None
+
+    @property
+    def regret(self) -> Vector:
+        """Cumulative regret at each checkpoint, against the point that is best over the whole run; of each segment."""
+        return self.simulation_only_loss - self.simulation_only_best_loss
+
+    @property
+    def no_learning(self) -> Vector:
+        """Cumulative regret of playing the centre of the domain for ever."""
+        return self.simulation_only_center_loss - self.simulation_only_best_loss
+
+    @property
+    def events_finished(self) -> int:
+        """Events whose losses were told."""
+        return int(self.events[-1]) if len(self.events) else 0
+
+    @property
+    def finished(self) -> bool:
+        """Whether all events were simulated; False after an interruption."""
+        return self.events_finished >= self.details.horizon
+
+    @property
+    def final_regret(self) -> float:
+        """Regret at the end."""
+        return float(self.regret[-1]) if len(self.events) else 0.0
+
+    @property
+    def final_no_learning(self) -> float:
+        """Regret of never learning at the end."""
+        return float(self.no_learning[-1]) if len(self.events) else 0.0
+
+    @property
+    def regret_per_event(self) -> float:
+        """Final regret divided by the number of events."""
+        return self.final_regret / max(1, self.events_finished)
+
+    @property
+    def no_learning_per_event(self) -> float:
+        """Final regret of never learning divided by the number of events."""
+        return self.final_no_learning / max(1, self.events_finished)
+
+    @property
+    def simulation_only_mean_loss(self) -> Vector:
+        """True mean loss between each checkpoint and the one before it."""
+        return np.diff(self.simulation_only_loss, prepend=0.0) / np.diff(self.events, prepend=0)
+
+    @property
+    def learned(self) -> str:
+        """In words: which part of the regret of never learning was avoided."""
+        if not len(self.events):
+            return "nothing was simulated"
+        if self.no_learning_per_event <= 1e-9:
+            return "nothing to learn: the centre is as good as any fixed point"
+        share = 1.0 - self.final_regret / self.final_no_learning
+        if share < 0:
+            return f"nothing: {1 - share:.1f} times the regret of never learning"
+        best = "a fixed point" if self.segments is None else "the best decision of each segment"
+        return f"{share:.0%} of what {best} can gain over never learning"
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the run to one file (numpy's npz, no pickle) and return its path.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
+        path = Path(path)
+        facts = {"format": "sottovoce run", "version": VERSION, "details": self.details.to_dict()}
+        arrays: dict[str, Any] = {name: getattr(self, name) for name in _ARRAYS}
+        if self.segments is not None:
+            facts, arrays = {**facts, "segments": self.segments.names}, {**arrays, **self.segments.arrays()}
+        about = json.dumps(facts)
+        partial = path.with_name(path.name + ".partial")
+        with partial.open("wb") as file:
+            np.savez(file, about=np.array(about), **arrays)
+        partial.replace(path)  # a reader never sees half a file
+        return path
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a run that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            Of the file.
+        """
+        with Path(path).open("rb") as file:
+            try:
+                with np.load(file, allow_pickle=False) as stored:
+                    about = json.loads(str(stored["about"]))
+                    version = _version_of(about)
+                    if version == VERSION:
+                        curves = _checked({name: stored[name] for name in _ARRAYS})
+                        names = about.get("segments")
+                        scores = None if names is None else SegmentScores.stored(names, stored)
+                        return cls(**curves, details=RunDetails.from_dict(about["details"]), segments=scores)
+            except _DAMAGE as problem:
+                raise ValueError(
+                    f"{os.fspath(path)} is not a run saved by sottovoce, or is damaged: {problem}"
+                ) from problem
+        raise ValueError(
+            f"{os.fspath(path)} has format version {version}; this sottovoce reads {VERSION}: use the one that wrote it"
+        )
+
+    def __str__(self) -> str:
+        details = self.details
+        count = f"{self.events_finished:,} events"
+        if not self.finished:
+            count += f" of {details.horizon:,}, then interrupted"
+        setup = f", {details.setup_oracle_calls:,} of them to set up" if details.setup_oracle_calls else ""
+        return "\n".join(
+            [
+                f"{details.environment}: {count}",
+                f"  regret          {self.final_regret:,.1f} ({self.regret_per_event:.4f} per event)",
+                f"  never learning  {self.final_no_learning:,.1f} ({self.no_learning_per_event:.4f} per event)",
+                f"  learned         {self.learned}",
+                f"  privacy         {details.privacy_headline}",
+                f"  rounds          {details.rounds:,}",
+                f"  oracle calls    {details.oracle_calls:,}{setup}",
+                f"  time            {details.seconds:.2f} s",
+                *([] if self.segments is None else ["  by segment", *self.segments.lines()]),
+                *([f"  decision        {details.decision}"] if details.decision else []),
+                *([f"  caution         {details.caution}"] if details.caution else []),
+            ]
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.details.environment}, events={self.events_finished}, "
+            f"regret_per_event={self.regret_per_event:.4g}, no_learning_per_event={self.no_learning_per_event:.4g})"
+        )
+
+
+def _version_of(about: Any) -> int:
+    if about["format"] != "sottovoce run":
+        raise ValueError("another kind of file")
+    return int(about["version"])
+
+
+def _rows(stored: Iterable[Sequence[str]]) -> Rows:
+    return tuple((str(name), str(text)) for name, text in stored)
+
+
+def _checked(arrays: dict[str, Any]) -> dict[str, Any]:
+    if len({array.shape for array in arrays.values()}) != 1 or arrays["events"].ndim != 1:
+        raise ValueError("its curves differ in length")
+    return arrays

@@ -1,0 +1,186 @@
+"""Runs that differ in their seed alone, together: means, standard errors, and what privacy costs."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sottovoce._arrays import Floats
+from sottovoce._written import read
+from sottovoce.lab.algorithms import ALGORITHMS
+from sottovoce.lab.grouping import gather
+from sottovoce.lab.sweeps.cell import Cell, Result
+
+__all__ = ["Price", "Summary", "price_of", "standard_error", "summarise"]
+
+Key = tuple[str, str, float, int]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What runs with different seeds gave on average.
+
+    Attributes
+    ----------
+    problem, algorithm, epsilon, horizon
+        What they share.
+    results
+        All of them, the failed ones too.
+
+    Examples
+    --------
+    >>> results = [
+    ...     Result(Cell("ball", "default", 1.0, 100, seed), "done", regret=10.0 + seed, never_learning=40.0)
+    ...     for seed in range(3)
+    ... ]
+    >>> (summary,) = summarise(results)
+    >>> summary.regret, round(summary.regret_error, 5), round(summary.ratio, 5)
+    (0.11, 0.00577, 0.275)
+    """
+
+    problem: str
+    algorithm: str
+    epsilon: float
+    horizon: int
+    results: tuple[Result, ...]
+
+    @property
+    def key(self) -> Key:
+        """What they share, as one value."""
+        return self.problem, self.algorithm, self.epsilon, self.horizon
+
+    @cached_property
+    def done(self) -> tuple[Result, ...]:
+        """Those that were finished."""
+        return tuple(result for result in self.results if result.status == "done")
+
+    @property
+    def runs(self) -> int:
+        """How many were finished."""
+        return len(self.done)
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return len(self.results) - len(self.done)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Why they failed, each reason once."""
+        return tuple(dict.fromkeys(result.error for result in self.results if result.status != "done"))
+
+    @property
+    def dimension(self) -> int:
+        """Of the set's affine hull; 0 if all failed."""
+        return self.done[0].dimension if self.done else 0
+
+    @property
+    def privacy(self) -> str:
+        """As the runs say."""
+        return self.done[0].privacy if self.done else ""
+
+    @cached_property
+    def _regrets(self) -> Floats:
+        return np.array([result.regret_per_event for result in self.done])
+
+    @cached_property
+    def _never(self) -> Floats:
+        return np.array([result.never_learning_per_event for result in self.done])
+
+    @cached_property
+    def regret(self) -> float:
+        """Mean regret per event; NaN if all failed."""
+        return float(self._regrets.mean()) if self.done else math.nan
+
+    @cached_property
+    def regret_error(self) -> float:
+        """Standard error of the regret; NaN for fewer than two runs."""
+        return standard_error(self._regrets)
+
+    @cached_property
+    def never_learning(self) -> float:
+        """Mean regret per event of playing the centre for ever."""
+        return float(self._never.mean()) if self.done else math.nan
+
+    @cached_property
+    def predicted(self) -> float:
+        """The plan's bound per event, on average; NaN where there is none."""
+        if not self.done:
+            return math.nan
+        return float(np.mean([result.predicted for result in self.done])) / self.horizon
+
+    @property
+    def ratio(self) -> float:
+        """Regret in units of that of never learning; NaN if nothing can be learned."""
+        return self.regret / self.never_learning if self.never_learning > 0 else math.nan
+
+    @property
+    def ratio_error(self) -> float:
+        """The standard error of the ratio, by the delta method."""
+        if math.isnan(self.ratio):
+            return math.nan
+        return standard_error(self._regrets - self.ratio * self._never) / self.never_learning
+
+
+def summarise(results: Iterable[Result]) -> tuple[Summary, ...]:
+    """Return one summary for each problem, algorithm, epsilon and horizon, in the order in which they first occur."""
+    groups = gather(results, lambda result: _shared(result.cell))
+    return tuple(Summary(*key, tuple(members)) for key, members in groups.items())
+
+
+def standard_error(values: Floats) -> float:
+    """Return the standard error of the mean; NaN for fewer than two values."""
+    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def _shared(cell: Cell) -> Key:
+    return cell.problem, cell.algorithm, cell.epsilon, cell.horizon
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Regret with privacy relative to that without, its standard error, and the algorithm that it is relative to."""
+
+    ratio: float
+    error: float
+    relative_to: str
+
+
+def price_of(private: Summary, others: Iterable[Summary]) -> Price | None:
+    """Return what privacy costs, relative to the same algorithm without it; None where it cannot be told.
+
+    Equal seeds meet the same losses, so the two are compared seed by seed, over the seeds that both have: the error is
+    that of a ratio of means, by the delta method on pairs.
+    """
+    free = _counterpart(private, others)
+    if free is None or math.isinf(private.epsilon):
+        return None
+    costs = {result.cell.seed: result.regret_per_event for result in free.done}
+    shared = [result for result in private.done if result.cell.seed in costs]
+    if not shared:
+        return None
+    above = np.array([result.regret_per_event for result in shared])
+    below = np.array([costs[result.cell.seed] for result in shared])
+    if below.mean() <= 0:  # a ratio to nothing, or to a gain, means nothing
+        return None
+    ratio = float(above.mean() / below.mean())
+    error = standard_error(above - ratio * below) / float(below.mean())
+    return Price(ratio, error, free.algorithm)
+
+
+def _counterpart(one: Summary, others: Iterable[Summary]) -> Summary | None:
+    """Return the same algorithm, with the same settings, over the same horizon, without privacy."""
+    wanted = [(one.problem, name, math.inf, one.horizon) for name in (one.algorithm, _without_privacy(one.algorithm))]
+    return next((other for other in others if other.key in wanted), None)
+
+
+def _without_privacy(written: str) -> str:
+    """Return the name of an algorithm without privacy, its settings kept; an unknown one has no other name."""
+    try:
+        named = read(written, "algorithm")
+    except ValueError:  # a table may come from anywhere
+        return written
+    known = ALGORITHMS.get(named.name)
+    return str(replace(named, name=known.without_privacy)) if known and known.without_privacy else written

@@ -1,0 +1,113 @@
+"""What a sweep writes: one record per cell, one tidy table, and never half a file."""
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from sottovoce._disk import sync_folder
+from sottovoce.lab.sweeps.cell import Cell, Result
+
+__all__ = [
+    "COLUMNS",
+    "columns_of",
+    "read_record",
+    "result_of",
+    "row_of",
+    "write_atomically",
+    "write_record",
+    "write_table",
+]
+
+_CELL = {"problem": str, "algorithm": str, "epsilon": float, "horizon": int, "seed": int}
+_DERIVED = ("regret_per_event", "never_learning_per_event")
+COLUMNS: dict[str, type] = {
+    **_CELL,
+    "status": str,
+    "error": str,
+    "dimension": int,
+    "regret": float,
+    "regret_per_event": float,
+    "never_learning": float,
+    "never_learning_per_event": float,
+    "predicted": float,
+    "certificate": float,
+    "rounds": int,
+    "oracle_calls": int,
+    "seconds": float,
+    "privacy": str,
+}
+"""Of the table, in order, with what they hold."""
+
+_RESULT = {name: kind for name, kind in COLUMNS.items() if name not in (*_CELL, *_DERIVED)}
+
+assert {field.name for field in fields(Result)} == {"cell", *_RESULT}
+
+
+def row_of(result: Result) -> dict[str, str]:
+    """Return a result as text, by column; floats so that they read back the same, bit for bit.
+
+    Examples
+    --------
+    >>> result = Result(Cell("ball", "default", 0.1, 1_000, 0), "done", regret=1 / 3)
+    >>> row_of(result)["regret"], result_of(row_of(result)).regret == 1 / 3
+    ('0.3333333333333333', True)
+    """
+    return {name: text for name, (_, text) in columns_of(result).items()}
+
+
+def columns_of(result: Result) -> dict[str, tuple[Any, str]]:
+    """Return what a result has in each column, as a value and as text."""
+    values = {name: getattr(result.cell if name in _CELL else result, name) for name in COLUMNS}
+    return {name: (value, value if isinstance(value, str) else repr(value)) for name, value in values.items()}
+
+
+def result_of(row: dict[str, str]) -> Result:
+    """Return the result that `row_of` made a row of."""
+    cell = Cell(**{name: kind(row[name]) for name, kind in _CELL.items()})
+    return Result(cell, **{name: kind(row[name]) for name, kind in _RESULT.items()})
+
+
+def write_record(path: Path, result: Result) -> None:
+    """Write one cell's result."""
+    write_atomically(path, json.dumps(row_of(result), indent=1).encode())
+
+
+def read_record(path: Path) -> Result | None:
+    """Return what `write_record` wrote, or None if there is no such file."""
+    try:
+        text = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    try:
+        return result_of(json.loads(text))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise ValueError(
+            f"{path} is not a cell's record, or is damaged ({problem}): delete it to run it again"
+        ) from None
+
+
+def write_table(path: Path, results: Iterable[Result]) -> None:
+    """Write the tidy table."""
+    text = io.StringIO()
+    table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    table.writeheader()
+    table.writerows(row_of(result) for result in results)
+    write_atomically(path, text.getvalue().encode())
+
+
+def write_atomically(path: Path, content: bytes | Callable[[Path], Any]) -> None:
+    """Write bytes, or what a function writes to the path it is given: after a crash it is all there, or not at all."""
+    partial = path.with_name(f"{path.name}.partial")
+    if callable(content):
+        content(partial)
+    else:
+        partial.write_bytes(content)
+    with partial.open("r+b") as written:
+        os.fsync(written.fileno())
+    partial.replace(path)
+    sync_folder(path.parent)  # the new name, too, must outlive a crash

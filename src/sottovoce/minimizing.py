@@ -1,0 +1,169 @@
+"""Minimise a loss that is given as a function: the shortest way to a private answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Vector
+from sottovoce.domains import Domain
+from sottovoce.learning import PrivateBandit
+from sottovoce.plans.options import OptimizerOptions, spelled_out
+from sottovoce.playing import play
+from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
+
+__all__ = ["Minimized", "minimize"]
+
+
+@dataclass(frozen=True, slots=True)
+class Minimized:
+    """What `minimize` found.
+
+    Parameters
+    ----------
+    point : array of shape (n,)
+        The last point of the optimizer; feasible, and as private as everything it showed. With segments, the decision
+        for all of them: ``optimizer.recommend(segment=...)`` has that of each.
+    optimizer : PrivateBandit
+        With its plan; all of its events are used up.
+    privacy : PrivacyStatement
+        What is promised about the losses.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> found = sv.minimize(
+    ...     lambda x: x[0], sv.domains.Ball(2), horizon=500, loss_range=(-1, 1), privacy=sv.NoPrivacy(), seed=1
+    ... )
+    >>> bool(found.point[0] < -0.3)
+    True
+    """
+
+    point: Vector
+    optimizer: PrivateBandit
+    privacy: PrivacyStatement
+
+    @property
+    def chosen(self) -> Any:
+        """The point in the names of the set's coordinates: see `Domain.chosen`."""
+        return self.optimizer.domain.chosen(self.point)
+
+
+@spelled_out
+def minimize(
+    loss: Callable[..., Any],
+    domain: Domain,
+    *,
+    horizon: int,
+    loss_range: tuple[float, float],
+    privacy: Guarantee,
+    vectorized: bool = False,
+    segment_of: Callable[[int], Any] | None = None,
+    seed: int | None = None,
+    noise: NoiseSource | None = None,
+    patience: int | str | None = "auto",
+    ledger: Ledger | None = None,
+    name: str | None = None,
+    **options: Unpack[OptimizerOptions],
+) -> Minimized:
+    """Minimise a loss over a domain from its values alone, keeping each value private.
+
+    Parameters
+    ----------
+    loss : callable
+        From an action, an array of shape (n,), to a number. It may be noisy, and may differ from call to call.
+    domain : Domain
+    horizon : int
+        How often `loss` is evaluated.
+    loss_range : tuple of float
+        Losses are clipped to it.
+    privacy : Guarantee
+        Such as ``sottovoce.PureDP(epsilon=1.0)``. There is no default: whoever calls must choose.
+    vectorized : bool
+        If True, `loss` takes actions of shape (k, n) and returns k losses.
+    segment_of : callable, optional
+        From the number of an event, from 0, to the segment that it is of, for ``segments=``. Then `loss` takes the
+        segment as its second argument; a list of them, if it is vectorised.
+    seed, noise, patience, ledger, name, **options
+        As for `PrivateBandit`.
+
+    Returns
+    -------
+    Minimized
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import sottovoce as sv
+    >>> def distance(actions):
+    ...     return np.linalg.norm(actions - [0.5, 0.0], axis=1)
+    >>> found = sv.minimize(
+    ...     distance,
+    ...     sv.domains.Ball(2),
+    ...     horizon=10_000,
+    ...     loss_range=(0, 2),
+    ...     privacy=sv.NoPrivacy(),
+    ...     vectorized=True,
+    ...     seed=1,
+    ... )
+    >>> bool(np.linalg.norm(found.point - [0.5, 0.0]) < 0.3)
+    True
+
+    With segments, each has a decision of its own.
+
+    >>> def misses(x, segment):
+    ...     return x[0] if segment == "phone" else x[1]
+    >>> found = sv.minimize(
+    ...     misses,
+    ...     sv.domains.Simplex(["news", "sport"]),
+    ...     horizon=2_000,
+    ...     loss_range=(0, 1),
+    ...     privacy=sv.NoPrivacy(),
+    ...     losses="linear",
+    ...     segments=["phone", "desktop"],
+    ...     segment_of=lambda event: ("phone", "desktop")[event % 2],
+    ...     seed=1,
+    ... )
+    >>> [found.optimizer.recommend(segment=one).words for one in ("phone", "desktop")]
+    ['sport', 'news']
+    """
+    if not callable(loss):
+        raise TypeError(f"loss must be a function from an action to its loss, got {loss!r}")
+    if (options.get("segments") is None) != (segment_of is None):
+        raise TypeError("segments= and segment_of= go together: whom decisions are for, and whom each event is for")
+    optimizer = PrivateBandit(
+        domain,
+        horizon=horizon,
+        loss_range=loss_range,
+        privacy=privacy,
+        seed=seed,
+        noise=noise,
+        patience=patience,
+        ledger=ledger,
+        name=name,
+        **options,
+    )
+    for _ in play(optimizer, _Function(loss, segment_of, vectorized), horizon):
+        pass
+    point = optimizer.point if segment_of is None else np.asarray(optimizer.recommend().x)
+    return Minimized(point, optimizer, optimizer.privacy)
+
+
+class _Function:
+    """A world whose losses a function has; events are met in their order, each once."""
+
+    def __init__(self, loss: Callable[..., Any], segment_of: Callable[[int], Any] | None, vectorized: bool) -> None:
+        self._loss, self._segment_of, self._vectorized = loss, segment_of, vectorized
+        self._coming: list[Any] = []  # segments that were looked up, and not played
+
+    def segments_of(self, start: int, size: int) -> list[Any]:
+        assert self._segment_of is not None
+        found = [self._segment_of(event) for event in range(start, start + size)]
+        self._coming += found
+        return found
+
+    def losses(self, start: int, actions: Floats) -> Any:
+        whose = () if self._segment_of is None else (self._coming[: len(actions)],)
+        self._coming = self._coming[len(actions) :]
+        return self._loss(actions, *whose) if self._vectorized else [*map(self._loss, actions, *whose)]

@@ -1,0 +1,370 @@
+"""Bandits with arms: lists of vertices, arms that leave when they must and never before, means of the newest phase."""
+
+import itertools
+import math
+
+import dp_accounting
+import numpy as np
+import pytest
+from scipy import optimize
+from watching import watch_releases
+
+import sottovoce as sv
+from sottovoce.errors import DomainError
+from sottovoce.lab.baselines._phases import PrivatelyPhased
+from sottovoce.lab.baselines._vertices import few_vertices
+from sottovoce.lab.baselines.adap_ucb import DoublingUCB
+from sottovoce.lab.baselines.phased_elimination import DesignElimination
+from sottovoce.lab.baselines.successive_elimination import Elimination
+from sottovoce.privacy import LossGrid
+
+RANGE = (-1.0, 3.0)
+PHASED = [kind for kind in sv.lab.baselines.BASELINES.values() if issubclass(kind, PrivatelyPhased)]
+
+
+class Chosen:
+    """A source that hands out chosen numbers in the place of noise, and remembers its scale."""
+
+    simulated = True
+
+    def __init__(self, numbers):
+        self._numbers, self._drawn = numbers, 0
+
+    def sampler(self, noise):
+        self.noise = noise
+        return self
+
+    def draw(self, size):
+        self._drawn += size
+        return self._numbers[self._drawn - size : self._drawn].copy()
+
+
+def made(kind, domain, horizon=3_000, privacy=None, noise=None):
+    noise = sv.SimulatedNoise(2) if noise is None else noise
+    privacy = sv.PureDP(1.0) if privacy is None else privacy
+    return kind(domain, horizon=horizon, loss_range=RANGE, privacy=privacy, seed=1, noise=noise)
+
+
+# ---------------------------------------------------------------------- vertices
+
+
+def as_rows(rows):
+    return {tuple(row) for row in np.asarray(rows).tolist()}
+
+
+def test_vertices_of_known_sets_are_all_found():
+    np.testing.assert_array_equal(sorted(as_rows(few_vertices(sv.domains.Simplex(5)))), np.eye(5)[::-1])
+    chosen = [np.isin(np.arange(6), pair).astype(float) for pair in itertools.combinations(range(6), 2)]
+    assert as_rows(few_vertices(sv.domains.Hypersimplex(6, 2))) == as_rows(chosen)
+    permutations = [np.eye(4)[list(order)].ravel() for order in itertools.permutations(range(4))]
+    assert as_rows(few_vertices(sv.domains.Birkhoff(4))) == as_rows(permutations)
+    assert few_vertices(sv.domains.ConvexHull([[0.0, 0.5], [2.0, 0.0], [0.0, 3.0]])).shape == (3, 2)
+
+
+def test_vertices_are_listed_once_each_on_every_example_that_has_few():
+    listed = 0
+    for kind in vars(sv.domains).values():
+        for domain in kind.examples() if isinstance(kind, type) and issubclass(kind, sv.domains.Domain) else ():
+            found = few_vertices(domain, 60) if domain.dimension < 9 else None
+            if found is not None and not isinstance(domain, sv.domains.ConvexHull):
+                listed += 1
+                assert len(as_rows(found)) == len(found)
+                assert set(np.unique(found)) <= {0.0, 1.0}
+                coins = np.random.default_rng(0)
+                for cost in coins.standard_normal((50, domain.dimension)):  # no answer is missing
+                    assert tuple(np.rint(domain.extreme_point(cost)).tolist()) in as_rows(found)
+    assert listed > 10
+
+
+def test_sets_without_a_short_list_are_refused_with_the_reason():
+    assert few_vertices(sv.domains.Hypersimplex(20, 5)) is None
+    for kind in PHASED:
+        for domain in (sv.domains.Ball(3), sv.domains.Hypersimplex(20, 5), sv.domains.Permutahedron([1.0, 2.0, 3.0])):
+            with pytest.raises(DomainError, match=f"{kind.name} needs a list of at most 1,000 vertices, and"):
+                made(kind, domain)
+        for privacy in (sv.ApproxDP(1.0, 1e-6), sv.ZCDP(1.0)):
+            with pytest.raises(TypeError, match=f"privacy must be PureDP for {kind.name}"):
+                made(kind, sv.domains.Simplex(3), privacy=privacy)
+
+
+# ---------------------------------------------------------------------- phases, and their privacy
+
+
+@pytest.mark.parametrize("kind", PHASED)
+@pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.PureDP(2.0, contributions=3)])
+def test_the_scale_of_a_sum(kind, privacy):
+    """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
+    source = Chosen(np.zeros(10**5, dtype=np.int64))
+    learner = made(kind, sv.domains.Simplex(4), privacy=privacy, noise=source)
+    steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
+    assert source.noise == learner.privacy.noise
+    assert source.noise.family == "laplace"
+    accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
+    accountant.compose(dp_accounting.LaplaceDpEvent(source.noise.scale / (privacy.contributions * steps)))
+    assert accountant.get_epsilon(1e-10) == pytest.approx(privacy.epsilon, rel=2e-3)
+
+
+def transcript(kind, losses, numbers):
+    """All actions, and all that is released, for chosen losses and chosen noise."""
+    released = []
+    learner = made(kind, sv.domains.Hypersimplex(4, 2), horizon=len(losses), noise=Chosen(numbers))
+    watch_releases(learner, lambda _, values: released.append(values))
+    actions = []
+    while learner.remaining:
+        asked = learner.ask_round(most=5_000)
+        learner.tell(asked.ids, losses[asked.ids])
+        actions.append(asked.x)
+    return np.concatenate(actions), np.concatenate(released), learner
+
+
+@pytest.mark.parametrize("kind", PHASED)
+def test_one_loss_moves_one_number_by_no_more_than_its_range(kind):
+    """Executable proof: shifting one noise by at most `steps` undoes the change of a loss, in all that is ever seen."""
+    horizon = 100_000
+    coins = np.random.default_rng(5)
+    losses = coins.uniform(*RANGE, size=horizon)
+    numbers = coins.integers(-(2**12), 2**12, size=horizon)
+    actions, released, learner = transcript(kind, losses, numbers)
+    assert len(released) > 6
+    steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
+    seen = 0
+    for changed in (0, 7, 200, 5_000, horizon // 2):
+        other = losses.copy()
+        other[changed] = RANGE[1] if losses[changed] < 1.0 else RANGE[0]
+        quiet = transcript(kind, other, numbers)[1][: len(released)]
+        (moved,) = np.nonzero(quiet[: len(released)] != released[: len(quiet)])
+        if not len(moved):
+            continue  # in a phase that is never released
+        seen += 1
+        shift = int(quiet[moved[0]] - released[moved[0]])
+        assert 0 < abs(shift) <= steps
+        shifted = numbers.copy()
+        shifted[moved[0]] -= shift
+        again, same, _ = transcript(kind, other, shifted)
+        np.testing.assert_array_equal(again, actions)
+        np.testing.assert_array_equal(same, released)
+    assert seen >= 3
+
+
+@pytest.mark.parametrize("kind", PHASED)
+def test_what_is_asked_while_a_phase_waits_is_not_read_and_the_phase_goes_on(kind):
+    learner = made(kind, sv.domains.Simplex(3), horizon=60_000)
+    phase = learner.ask_round()
+    assert phase.wants_loss.all()
+    meanwhile = learner.ask(1_000)
+    assert not meanwhile.wants_loss.any()
+    assert as_rows(meanwhile.x) <= as_rows(np.eye(3))
+    learner.tell(phase.ids, np.where(phase.x[:, 0] > 0.5, RANGE[0], RANGE[1]))
+    rest = learner.ask_round()  # of the round that was begun meanwhile
+    assert not rest.wants_loss.any()
+    assert learner.round > 1
+    following = learner.ask_round()
+    if kind is sv.lab.baselines.SuccessiveElimination:  # whose first epoch was enough
+        np.testing.assert_array_equal(following.x, np.tile([1.0, 0.0, 0.0], (60_000 - len(phase) - 1_024, 1)))
+    else:
+        assert following.wants_loss.all()
+
+
+@pytest.mark.parametrize("kind", PHASED)
+def test_a_beginning_that_is_cut_short_is_begun_again(kind):
+    explorer = made(kind, sv.domains.Simplex(3))._policy.first.explorer
+    explorer._opened = -1, 0
+    coins = np.random.default_rng(0)
+    size = explorer.round_size(40)
+    explorer.begin(np.zeros(3), 40, size, coins)  # and here came an exception
+    assert explorer.round_size(40) == size
+    assert explorer.begin(np.zeros(3), 40, size, coins).draw(coins, 0, 2).wants_loss is None
+    assert explorer.begin(np.zeros(3), 40 + size, 5, coins).draw(coins, 0, 2).wants_loss is not None
+    before = explorer.knowledge()
+    explorer.learn(-1, np.zeros(3))  # a phase that is over
+    assert explorer.knowledge() is before
+
+
+def test_a_phase_has_exactly_its_events_however_many_blocks_it_is_drawn_in():
+    pulls = (
+        made(sv.lab.baselines.SuccessiveElimination, sv.domains.Simplex(4), horizon=200_000).ask_round().x.sum(axis=0)
+    )
+    assert pulls.sum() > 4_096
+    np.testing.assert_array_equal(pulls, pulls[0])
+
+
+# ---------------------------------------------------------------------- successive elimination
+
+
+@pytest.mark.parametrize("scale", [0.0, 4.0, 400.0])
+@pytest.mark.parametrize("arms", [2, 10])
+def test_epochs_are_long_enough_for_their_own_gap(scale, arms):
+    """An error of h + c at most: the best arm stays, whatever the errors; arms that are worse by 2^-e leave."""
+    algorithm = Elimination(np.eye(arms), 10**6, width=4.0, scale=scale)
+    for number in range(1, 12):
+        pulls, distance = algorithm.epoch(number, arms)
+        gap = 4.0 * 2.0**-number
+        assert distance <= gap / 2
+        # Hoeffding and Laplace, by their own formulas, at the distance's two parts.
+        share = 1 / (10**6 * 4 * arms * number**2)
+        h = 4.0 * math.sqrt(math.log(2 / share) / (2 * pulls))
+        c = scale * math.log(1 / share) / pulls
+        assert 2 * h + 2 * c == pytest.approx(distance)
+
+
+def test_arms_leave_when_their_means_say_so_and_the_last_is_played_unread():
+    algorithm = Elimination(np.eye(4), 10**5, width=1.0, scale=1.0)
+    belief = algorithm.start()
+    pulls, distance = algorithm.epoch(1, 4)
+    np.testing.assert_array_equal(belief.phase.counts, pulls)
+    means = np.array([0.3 + distance, 0.3, 0.31 + distance, 0.3 + 0.99 * distance])
+    belief = algorithm.learn(belief, (means - 1e-12 * (means > 0.3)) * pulls)
+    np.testing.assert_array_equal(belief.phase.actions, np.eye(4)[[0, 1, 3]])
+    pulls, distance = algorithm.epoch(2, 3)
+    belief = algorithm.learn(belief, pulls * np.array([0.9, 0.9, 0.1]))
+    np.testing.assert_array_equal(belief.phase.mean, np.eye(4)[3])
+    assert not belief.phase.reads
+    assert belief.phase.size == 10**5
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.05])
+def test_the_best_arm_is_left(epsilon):
+    """Gaps of 0.3 and 0.6 of the range; the probability of another end is below 1e-5 by the algorithm's own beta."""
+    for seed in range(3):
+        learner = sv.lab.baselines.SuccessiveElimination(
+            sv.domains.Simplex(4),
+            horizon=200_000,
+            loss_range=(0.0, 1.0),
+            privacy=sv.PureDP(epsilon),
+            seed=seed,
+            noise=sv.SimulatedNoise(seed),
+        )
+        coins, means = np.random.default_rng(seed), np.array([0.5, 0.2, 0.5, 0.8])
+        while learner.remaining:
+            actions = learner.ask_round()
+            learner.tell(actions.ids, (coins.random(len(actions)) < actions.x @ means).astype(float))
+        np.testing.assert_array_equal(learner.point, [0.0, 1.0, 0.0, 0.0])
+
+
+# ---------------------------------------------------------------------- AdaP-UCB
+
+
+def test_adap_ucb_event_by_event():
+    """Next to no noise: the arms are those of a literal run, and means are those of the newest phase alone."""
+    horizon, coins = 3_000, np.random.default_rng(3)
+    learner = sv.lab.baselines.AdaPUCB(
+        sv.domains.Simplex(3),
+        horizon=horizon,
+        loss_range=(0.0, 2.0),
+        privacy=sv.PureDP(1e9),
+        seed=1,
+        noise=sv.SimulatedNoise(1),
+    )
+    vertices = few_vertices(sv.domains.Simplex(3))
+    sums, newest, pulls = np.zeros(3), np.ones(3), np.ones(3)
+    first = learner.ask(3)
+    values = coins.uniform(0, 2, size=3)
+    learner.tell(first.ids, values)
+    played = np.argmax(first.x @ vertices.T, axis=1)
+    assert sorted(played) == [0, 1, 2]
+    sums[played] = values
+    t = 3
+    while t < horizon:
+        index = sums / newest - 2 * np.sqrt(3.1 * math.log(t + 1) / (2 * newest))
+        arm = int(np.argmin(index))
+        count = int(min(pulls[arm], horizon - t))
+        actions = learner.ask(count)
+        np.testing.assert_array_equal(actions.x, np.tile(vertices[arm], (count, 1)))
+        assert actions.wants_loss.all()
+        values = np.clip(coins.normal(0.4 + 0.5 * arm, 0.5, size=count), 0, 2)
+        learner.tell(actions.ids, values)
+        sums[arm], newest[arm], pulls[arm] = values.sum(), count, pulls[arm] + count
+        t += count
+    assert pulls.min() >= 2
+    assert np.argmax(pulls) == 0
+
+
+def test_privacy_makes_the_index_more_hopeful_by_its_noise():
+    quiet, noisy = (DoublingUCB(np.eye(3), width=1.0, scale=scale) for scale in (0.0, 5.0))
+    known = quiet.learn(quiet.start(), np.array([0.5, 0.1, 0.9])).known
+    more = quiet.index(known) - noisy.index(known)
+    np.testing.assert_allclose(more, 5.0 * 3.1 * math.log(4) / known.newest)
+
+
+# ---------------------------------------------------------------------- phased elimination
+
+
+def in_phase(algorithm, number):
+    """The belief before phase `number`, as long as nothing is dropped."""
+    return algorithm._belief(number, np.arange(len(algorithm.vertices)))
+
+
+@pytest.mark.parametrize("domain", [sv.domains.Simplex(5), sv.domains.Hypersimplex(6, 2), sv.domains.Birkhoff(3)])
+def test_no_vertex_is_seen_less_clearly_than_a_g_optimal_design_allows(domain):
+    """Kiefer and Wolfowitz: x' V^-1 x is at most r/q^i; r is the dimension of the features, by their rank."""
+    vertices = few_vertices(domain)
+    algorithm = DesignElimination(vertices, 10**5, middle=0.5, width=1.0, scale=1.0)
+    rank = np.linalg.matrix_rank(np.column_stack([np.ones(len(vertices)), vertices]))
+    for number in (5, 8):
+        phase, left = in_phase(algorithm, number)
+        played = np.column_stack([np.ones(len(phase.actions)), phase.actions])
+        every = np.column_stack([np.ones(len(vertices)), vertices])
+        inverse = np.linalg.pinv((played.T * phase.counts) @ played)
+        worst = np.einsum("ij,jk,ik->i", every, inverse, every).max()
+        assert worst <= 1.01 * rank / algorithm.growth**number
+        assert left.rows.shape == (len(vertices), rank)
+        assert phase.size <= algorithm.growth**number + rank * (rank + 1) / 2
+
+
+def test_estimates_are_least_squares_and_exact_without_errors():
+    vertices = few_vertices(sv.domains.Birkhoff(3))
+    algorithm = DesignElimination(vertices, 10**5, middle=0.5, width=1.0, scale=1.0)
+    coins = np.random.default_rng(0)
+    means = 0.3 + vertices @ coins.uniform(-0.05, 0.1, size=9)
+    phase, left = in_phase(algorithm, 7)
+    truth = dict(zip(map(tuple, vertices.tolist()), means, strict=True))
+    exact = np.array([truth[tuple(one)] for one in phase.actions.tolist()])
+    estimates, _ = algorithm.estimate(left, phase.counts, phase.counts * exact)
+    np.testing.assert_allclose(estimates, means - 0.5, atol=1e-9)
+    noisy = phase.counts * exact + coins.normal(0, 5, size=len(exact))
+    rows = np.column_stack([np.ones(len(exact)), phase.actions])
+    scaled = np.sqrt(phase.counts)
+    theta = np.linalg.lstsq(scaled[:, None] * rows, scaled * (noisy / phase.counts - 0.5), rcond=None)[0]
+    estimates, _ = algorithm.estimate(left, phase.counts, noisy)
+    np.testing.assert_allclose(estimates, np.column_stack([np.ones(6), vertices]) @ theta, atol=1e-9)
+
+
+def test_errors_bound_sums_of_laplace_noise():
+    """Against the moment generating function itself, minimised numerically: Chernoff's bound is never above e^-L."""
+    coins = np.random.default_rng(0)
+    for size in (1, 3, 12):
+        for logarithm in (0.5, 3.0, 25.0):
+            w = coins.standard_normal(size)
+            bound = max(np.linalg.norm(w) * math.sqrt(8 * logarithm), np.abs(w).max() * math.sqrt(8) * logarithm)
+
+            def exponent(s, w=w, bound=bound):
+                return -np.log1p(-((s * w) ** 2)).sum() - s * bound
+
+            least = optimize.minimize_scalar(exponent, bounds=(0, (1 - 1e-9) / np.abs(w).max()), method="bounded").fun
+            assert least <= -logarithm
+            assert least > -12 * logarithm - 4  # and it is not far too careful
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 0.1])
+def test_vertices_leave_and_the_best_one_stays(epsilon):
+    domain = sv.domains.Hypersimplex(5, 2)
+    cost, vertices = np.array([0.1, 0.4, 0.2, 0.6, 0.5]), few_vertices(domain)
+    for seed in range(3):
+        learner = sv.lab.baselines.PhasedElimination(
+            domain,
+            horizon=200_000,
+            loss_range=(0.0, 1.5),
+            privacy=sv.PureDP(epsilon),
+            seed=seed,
+            noise=sv.SimulatedNoise(seed),
+        )
+        coins, left = np.random.default_rng(seed), []
+        while learner.remaining:
+            actions = learner.ask_round()
+            active = learner._policy.first.explorer.knowledge().belief.known.active
+            left.append(len(active))
+            assert any((vertices[one] == [1, 0, 1, 0, 0]).all() for one in active)
+            learner.tell(actions.ids, (coins.random(len(actions)) < actions.x @ cost).astype(float))
+        assert left == sorted(left, reverse=True)
+        assert left[0] == 10
+        assert left[-1] <= (2 if epsilon == 1.0 else 6)

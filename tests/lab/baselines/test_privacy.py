@@ -1,0 +1,211 @@
+"""The private baselines carry the noise that they claim: its scale, where it goes, and what it adds up to."""
+
+import math
+import os
+
+import dp_accounting
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import ForkRefused
+from sottovoce.privacy import DirectionGrid, LossGrid, levels
+
+RANGE = (0.0, 2.0)
+
+
+class Chosen:
+    """A source that remembers what is asked of it, and hands out chosen numbers in the place of noise."""
+
+    simulated = True
+
+    def __init__(self, numbers=None):
+        self.noises, self.sizes = [], []
+        self._numbers = numbers
+
+    def sampler(self, noise):
+        self.noises.append(noise)
+        return self
+
+    def draw(self, size):
+        start = sum(self.sizes)
+        self.sizes.append(size)
+        if self._numbers is None:
+            return np.zeros(size, dtype=np.int64)
+        return self._numbers[start : start + size].copy()
+
+
+def smith_thakurta(privacy, horizon, noise, domain=None, seed=1):
+    return sv.lab.baselines.SmithThakurta(
+        domain or sv.domains.Ball(3), horizon=horizon, loss_range=RANGE, privacy=privacy, seed=seed, noise=noise
+    )
+
+
+def agarwal_singh(privacy, horizon, noise):
+    return sv.lab.baselines.AgarwalSingh(
+        sv.domains.Hypersimplex(6, 2), horizon=horizon, loss_range=RANGE, privacy=privacy, seed=1, noise=noise
+    )
+
+
+def sensitivities(learner):
+    """How far replacing one loss can move its event's integer vector, found by trying: l1 and l2."""
+    plan = learner.plan
+    grid, directions = LossGrid(*RANGE, bits=plan.bits), DirectionGrid(bits=plan.bits)
+    dimension = learner.domain.dimension
+    coins = np.random.default_rng(0)
+    units = np.vstack([coins.standard_normal((2_000, dimension)), np.ones((1, dimension)), np.eye(dimension)])
+    units /= np.linalg.norm(units, axis=1, keepdims=True)
+    moves = (grid.quantise(RANGE[1]) - grid.quantise(RANGE[0])) * directions.quantise(units)
+    return np.abs(moves).sum(axis=1).max(), np.linalg.norm(moves, axis=1).max()
+
+
+@pytest.mark.parametrize("horizon", [100, 1_000])
+def test_the_laplace_scale_of_smith_thakurta(horizon):
+    """Pure privacy: epsilon = levels x l1/scale; dp-accounting composes the nodes to the same epsilon."""
+    source = Chosen()
+    learner = smith_thakurta(sv.PureDP(0.7), horizon, source)
+    (noise,) = source.noises
+    l1, _ = sensitivities(learner)
+    reached = math.ceil(math.log2(horizon))
+    assert noise.family == "laplace"
+    assert noise == learner.privacy.noise == learner.plan.noise
+    assert 0.699 < reached * l1 / noise.scale <= 0.7
+    accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
+    accountant.compose(dp_accounting.LaplaceDpEvent(noise.scale / l1), reached)
+    assert accountant.get_epsilon(1e-10) == pytest.approx(0.7, rel=2e-3)
+
+
+def test_the_gaussian_scale_of_smith_thakurta():
+    source = Chosen()
+    learner = smith_thakurta(sv.ApproxDP(1.0, 1e-6), 1_000, source)
+    (noise,) = source.noises
+    _, l2 = sensitivities(learner)
+    accountant = dp_accounting.pld.PLDAccountant()
+    accountant.compose(dp_accounting.GaussianDpEvent(noise.scale / l2), levels(1_000))
+    assert noise.family == "gaussian"
+    assert accountant.get_epsilon(1e-6) == pytest.approx(1.0, rel=2e-3)
+
+
+@pytest.mark.parametrize("events", [1, 2, 3, 7, 8, 21, 39])
+def test_noise_enters_the_point_once_for_each_node(events):
+    horizon = 40
+    numbers = np.random.default_rng(3).integers(-(2**20), 2**20, size=3 * horizon)
+    quiet, noisy = Chosen(), Chosen(numbers)
+    learners = [smith_thakurta(sv.PureDP(1.0), horizon, source) for source in (quiet, noisy)]
+    plan = learners[0].plan
+    for learner in learners:
+        coins = np.random.default_rng(4)
+        for _ in range(events):
+            learner.tell(learner.ask().id, coins.uniform(*RANGE))
+        learner.ask()  # fixes the next point
+    unit = 3 / plan.radius * LossGrid(*RANGE, bits=plan.bits).step * DirectionGrid(bits=plan.bits).step
+    # A 1-bit of t stands for the node that ends where t is cut off after that bit; it was noised in that round.
+    ends = [events >> bit << bit for bit in range(events.bit_length()) if events >> bit & 1]
+    expected = -plan.step * unit * numbers.reshape(horizon, 3)[np.array(ends) - 1].sum(axis=0)
+    assert max(np.linalg.norm(learner.point) for learner in learners) < 1  # not projected
+    np.testing.assert_allclose(learners[1].point - learners[0].point, expected, rtol=1e-6, atol=1e-12)
+    assert [size for size in noisy.sizes if size] == [3] * events
+
+
+@pytest.mark.parametrize(
+    ("privacy", "deviation"),
+    [(sv.PureDP(1.0), math.sqrt(2)), (sv.ApproxDP(1.0, 1e-6), 1.0)],
+    ids=["laplace", "gaussian"],
+)
+def test_real_noise_has_the_claimed_size(privacy, deviation):
+    """Losses in the middle of the range estimate nothing, so the released sum is noise alone: here, of secure sources.
+
+    The mean square of 4000 numbers is within 7 standard errors of the claim. A false alarm has probability below 1e-6
+    (fourth moments of Laplace noise included, at which a standard error is sqrt(5/4000)).
+    """
+    values = []
+    for seed in range(40):
+        learner = smith_thakurta(privacy, 128, None, sv.domains.Ball(100), seed=seed)
+        assert learner.privacy.private
+        learner.tell(learner.ask().id, 1.0)
+        plan = learner.plan
+        unit = 100 / plan.radius * LossGrid(*RANGE, bits=plan.bits).step * DirectionGrid(bits=plan.bits).step
+        learner._catch_up()
+        values.append(learner._policy.first.learner.released_sum / unit / plan.noise.scale)
+    squares = np.concatenate(values) ** 2
+    kurtosis = 5 if deviation > 1 else 2
+    assert squares.mean() / deviation**2 == pytest.approx(1.0, abs=7 * math.sqrt(kurtosis / squares.size))
+
+
+@pytest.mark.parametrize("privacy", [sv.PureDP(0.5), sv.PureDP(2.0), sv.PureDP(1.0, contributions=3)])
+def test_the_scale_of_agarwal_singh(privacy):
+    """One loss, one number, one noise: epsilon = contributions x B/scale, as dp-accounting says as well."""
+    source = Chosen()
+    learner = agarwal_singh(privacy, 500, source)
+    (noise,) = source.noises
+    steps = LossGrid(*RANGE, bits=learner.plan.bits).steps
+    assert noise.family == "laplace"
+    assert noise.scale == pytest.approx(privacy.contributions * steps / privacy.epsilon, rel=1e-9)
+    assert learner.plan.noise_in_loss_units == pytest.approx(privacy.contributions * 2.0 / privacy.epsilon)
+    accountant = dp_accounting.pld.PLDAccountant(value_discretization_interval=1e-4)
+    accountant.compose(dp_accounting.LaplaceDpEvent(noise.scale / (privacy.contributions * steps)))
+    assert accountant.get_epsilon(1e-10) == pytest.approx(privacy.epsilon, rel=2e-3)
+
+
+def test_agarwal_singh_adds_a_noise_of_its_own_to_every_loss_that_it_reads():
+    """A noise of k steps does exactly what k steps of loss would have done: so it is added to the loss, one for one."""
+    horizon = 600
+    numbers = np.random.default_rng(5).integers(-(2**8), 2**8, size=horizon)
+    quiet, noisy = Chosen(), Chosen(numbers)
+    one, two = agarwal_singh(sv.PureDP(1.0), horizon, quiet), agarwal_singh(sv.PureDP(1.0), horizon, noisy)
+    step = LossGrid(*RANGE, bits=one.plan.bits).step
+    read, reads = 0, []
+    while two.remaining:
+        left, right = one.ask_round(), two.ask_round()
+        np.testing.assert_array_equal(left.x, right.x)
+        wanted = np.flatnonzero(right.wants_loss)
+        reads.append(len(wanted))
+        losses = np.round(np.sin(right.ids) / step) * step / 4 + 1.0  # on the grid, and far from its ends
+        losses = np.round(losses / step) * step
+        two.tell(right.ids, losses)
+        shifted = losses.copy()
+        shifted[wanted] += step * numbers[read : read + len(wanted)]
+        one.tell(left.ids, shifted)
+        read += len(wanted)
+    assert set(reads) == {1}
+    assert noisy.sizes == [1] * (two.round - 1)  # the last round shapes no action, and is never released
+    assert sum(reads) / horizon == pytest.approx(two.plan.rate, rel=0.1)
+
+
+def test_a_loss_that_is_not_read_changes_nothing():
+    def play(unread):
+        learner, points = agarwal_singh(sv.PureDP(1.0), 300, sv.SimulatedNoise(1)), []
+        while learner.remaining:
+            actions = learner.ask_round()
+            losses = np.where(actions.wants_loss, 0.7, unread)
+            learner.tell(actions.ids, losses)
+            points.append(actions.x)
+        return np.concatenate(points)
+
+    np.testing.assert_array_equal(play(0.0), play(2.0))
+
+
+@pytest.mark.parametrize("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
+def test_real_noise_refuses_a_fork(kind):
+    learner = kind(sv.domains.Ball(2), horizon=50, loss_range=RANGE, privacy=sv.PureDP(1.0))
+    child = os.fork()
+    if child == 0:
+        try:
+            learner.ask()
+        except ForkRefused:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+
+
+@pytest.mark.parametrize("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
+def test_the_statement_shows_how_epsilon_adds_up(kind):
+    learner = kind(sv.domains.Ball(2), horizon=1_000, loss_range=RANGE, privacy=sv.PureDP(0.5))
+    text = " ".join(str(learner.privacy).split())
+    assert learner.privacy.private
+    assert "= 0.5." in text
+    simulated = kind(
+        sv.domains.Ball(2), horizon=1_000, loss_range=RANGE, privacy=sv.PureDP(0.5), noise=sv.SimulatedNoise(1)
+    )
+    assert not simulated.privacy.private
+    assert "NOT PRIVATE" in str(simulated.privacy)

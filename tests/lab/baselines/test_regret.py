@@ -1,0 +1,148 @@
+"""Each baseline's regret grows no faster than its own guarantee says, and stays below its own bound.
+
+The mean regret is taken at a short and at a long horizon, over several seeds (of the environment, the coins and the
+noise alike; more of them at the short one, where they cost little). The slope between the two, of log regret against
+log T, has a one-sided 95% confidence limit (delta method; Student at the smaller number of seeds), which must be below
+the exponent of the guarantee plus 0.1 (0.15 for SCRiBLe, whose logarithm grows faster at first). The tolerance is for
+horizons that are finite: at the short one, regret is near what never learning costs, and so the slope is too steep. All
+seeds are fixed, so a test never fails by chance.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sottovoce as sv
+
+
+@dataclass(frozen=True)
+class Case:
+    """A baseline, a problem where it applies, and the exponent of its guarantee."""
+
+    name: str
+    domain: sv.domains.Domain
+    exponent: float
+    horizons: tuple[int, int] = (1_000, 16_000)
+    seeds: tuple[int, int] = (12, 4)
+    privacy: sv.PureDP | sv.ApproxDP | None = None
+    linear: bool = False
+    tolerance: float = 0.1
+    first_seed: int = 0
+    gap: float = 0.5  # of linear losses; at a half they have no noise of their own
+
+    def __str__(self) -> str:
+        return f"{self.name}-{self.domain}"
+
+
+ARMS = sv.domains.Simplex(4)
+BALL, DISC, SUBSETS = sv.domains.Ball(3), sv.domains.Ball(2), sv.domains.Hypersimplex(6, 2)
+ROOT = 1 / 2 + math.log(math.log(2_000) / math.log(250)) / (2 * math.log(8))  # of sqrt(T log T), between the two
+TIMES_LOG = 1 / 2 + math.log(math.log(300_000) / math.log(3_000)) / math.log(100)  # of sqrt(T) log T, likewise
+CASES = [
+    Case("fkm", BALL, 3 / 4),
+    Case("chen-zhang-karbasi", BALL, 4 / 5),
+    Case("garber-kretzu", BALL, 3 / 4, (1_000, 400_000)),
+    Case("garber-kretzu", SUBSETS, 3 / 4, (1_000, 400_000)),
+    Case("smith-thakurta", DISC, 3 / 4, (250, 2_000), (8, 4), privacy=sv.PureDP(10.0)),
+    # Seeds that nothing was chosen on.
+    Case("agarwal-singh", DISC, ROOT, (250, 2_000), (16, 6), sv.PureDP(10.0), True, tolerance=0.15, first_seed=100),
+    Case("agarwal-singh", SUBSETS, 2 / 3, (500, 6_000), (6, 3), privacy=sv.PureDP(10.0), linear=True),
+    Case(
+        "successive-elimination", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1
+    ),
+    Case("adap-ucb", ARMS, 1 / 2, (10_000, 300_000), (8, 4), privacy=sv.PureDP(1.0), linear=True, gap=0.1),
+    Case("phased-elimination", SUBSETS, 1 / 2, (60_000, 900_000), (4, 3), privacy=sv.PureDP(1.0), linear=True, gap=0.3),
+    Case("private-linucb", ARMS, TIMES_LOG, (10_000, 1_000_000), (6, 3), sv.ApproxDP(10.0, 1e-6), linear=True, gap=0.2),
+    Case("linucb", SUBSETS, TIMES_LOG, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
+    Case("thompson-sampling", SUBSETS, 1 / 2, (3_000, 300_000), (8, 4), linear=True, gap=0.1),
+    Case("agarwal-singh-full", BALL, 1 / 2, (500, 5_000), (8, 4), sv.PureDP(10.0), linear=True, gap=0.1),
+    Case("online-frank-wolfe", SUBSETS, 3 / 4, (1_000, 10_000), (6, 3)),
+]
+
+
+def run_of(case, horizon, seed):
+    if case.linear:
+        environment = sv.lab.NoisyLinear(case.domain, gap=case.gap, seed=seed)
+    else:
+        environment = sv.lab.MovingTarget(case.domain, drift=0.0, seed=seed)
+    kind = sv.lab.baselines.BASELINES[case.name]
+    options = {"privacy": case.privacy, "noise": sv.SimulatedNoise(seed)} if kind.private else {}
+    learner = kind(
+        case.domain,
+        horizon=horizon,
+        loss_range=environment.loss_range,
+        lipschitz=environment.lipschitz,
+        seed=seed,
+        **options,
+    )
+    play = sv.lab.simulate_full_information if kind.full_information else sv.lab.simulate
+    return play(learner, environment), learner
+
+
+def slope_with_limit(horizons, regrets):
+    """Slope between the means at two horizons, and its upper 95% confidence limit."""
+    (low, low_error), (high, high_error) = [
+        (np.mean(values), np.std(values, ddof=1) / math.sqrt(len(values))) for values in regrets
+    ]
+    run = math.log(horizons[1] / horizons[0])
+    error = math.hypot(low_error / low, high_error / high) / run
+    slope = math.log(high / low) / run
+    return slope, slope + stats.t.ppf(0.95, min(map(len, regrets)) - 1) * error
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_regret_grows_as_guaranteed(case):
+    regrets = []
+    for horizon, seeds in zip(case.horizons, case.seeds, strict=True):
+        runs = [run_of(case, horizon, seed) for seed in range(case.first_seed, case.first_seed + seeds)]
+        regrets.append([run.final_regret for run, _ in runs])
+        for run, learner in runs:
+            assert not run.final_regret > learner.plan.bound  # which is NaN where there is none
+    for run, _ in runs:
+        assert run.final_regret < run.final_no_learning
+    slope, limit = slope_with_limit(case.horizons, regrets)
+    print(f"{case}: {slope:.3f}, at most {limit:.3f}, guaranteed {case.exponent:.3f}")
+    assert limit < case.exponent + case.tolerance
+
+
+def test_only_an_algorithm_without_a_stated_constant_has_no_bound():
+    without = set()
+    for name, kind in sv.lab.baselines.BASELINES.items():
+        if any(math.isnan(learner.plan.bound) for learner in kind.examples()):
+            without.add(name)
+    assert without == {"best-fixed", "thompson-sampling"}
+
+
+def test_garber_kretzu_needs_no_more_oracle_calls_than_events():
+    for domain in (BALL, SUBSETS):
+        run, learner = run_of(Case("garber-kretzu", domain, 3 / 4), 40_000, 0)
+        assert 0 < run.details.oracle_calls <= learner.horizon
+
+
+def test_who_never_learns_pays_for_every_event():
+    for horizon in (2_000, 20_000):
+        run, _ = run_of(Case("uniform-random", BALL, 1.0), horizon, 0)
+        assert run.regret_per_event > run.no_learning_per_event > 0.3
+
+
+def test_the_best_fixed_point_has_no_regret_and_others_have():
+    environment = sv.lab.NoisyLinear(SUBSETS, seed=2)
+    best = environment.comparator(5_000).point
+    for point, regret in ((best, 0.0), (SUBSETS.center, None)):
+        learner = sv.lab.baselines.BestFixed(SUBSETS, horizon=5_000, loss_range=(0.0, 1.0), point=point)
+        run = sv.lab.simulate(learner, environment)
+        expected = run.final_no_learning if regret is None else regret
+        assert run.final_regret == pytest.approx(expected, abs=1e-6)
+        assert run.final_no_learning > 100
+
+
+def test_projections_and_more_calls_buy_what_the_guarantees_say():
+    """At one horizon: gradients beat losses, projections beat one Frank-Wolfe step, learning beats random play."""
+    order = ["online-frank-wolfe", "fkm", "chen-zhang-karbasi", "uniform-random"]
+    regrets = [
+        np.mean([run_of(Case(name, BALL, 1.0), 6_000, seed)[0].final_regret for seed in range(2)]) for name in order
+    ]
+    assert regrets == sorted(regrets)

@@ -1,0 +1,143 @@
+"""Every algorithm runs on a problem that fits it, says what it promises, and learns no faster than it may."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sottovoce.lab import Cell, run_cell
+from sottovoce.lab.algorithms import ALGORITHMS, DELTA
+from sottovoce.lab.baselines import BASELINES
+from sottovoce.lab.problems.naming import make_problem
+from sottovoce.lab.seeding import streams
+
+HEADLINES = {
+    "default": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "worst-case": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "paper-laplace": "epsilon = 2, pure differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "local": "epsilon = 2, local differential privacy (SIMULATED NOISE: NOT PRIVATE)",
+    "no-privacy": "no privacy: NOT PRIVATE",
+    "paper-no-noise": "no privacy: NOT PRIVATE",
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_every_algorithm_runs_and_says_what_it_promises(name):
+    linear = name in BASELINES and BASELINES[name].linear_only
+    problem = "slate:items=8,slots=2,categories=2" if linear else "toy"
+    if name.startswith("one-"):
+        problem = "editions:items=6,slots=2,segments=3"
+    cell = Cell(problem, name, 2.0 if ALGORITHMS[name].private else math.inf, 400, 0)
+    outcome = run_cell(cell)
+    result = outcome.result
+    assert (result.status, result.cell) == ("done", cell)
+    assert math.isfinite(result.regret)
+    assert result.privacy == HEADLINES.get(name, result.privacy)
+    assert "NOT PRIVATE" in result.privacy
+    assert ("epsilon = 2" in result.privacy) == ALGORITHMS[name].private
+    assert outcome.point.ndim == 1
+    assert outcome.run.finished
+
+
+def test_approximate_privacy_says_its_delta():
+    assert f"delta = {DELTA:g}" in run_cell(Cell("toy", "paper-gaussian", 1.0, 200, 0)).result.privacy
+    assert "delta = 0.001" in run_cell(Cell("toy", "default:delta=0.001", 1.0, 200, 0)).result.privacy
+
+
+def test_the_best_fixed_point_has_no_regret_and_never_learning_has_its_own():
+    result = run_cell(Cell("toy", "best-fixed", math.inf, 3_000, 0)).result
+    assert abs(result.regret_per_event) < 1e-6
+    assert result.never_learning_per_event > 0.1
+
+
+def test_the_default_and_the_worst_case_are_two_algorithms():
+    ways = {name: run_cell(Cell("toy", name, 1.0, 400, 0)).run.details.plan for name in ("default", "worst-case")}
+    assert "posterior" in ways["default"]
+    assert "posterior" not in ways["worst-case"]
+    assert "Plan: worst-case" in ways["worst-case"]
+
+
+def test_settings_reach_the_plan():
+    for name in ("worst-case:batch_size=50", "default:exploration=frames,batch_size=50"):
+        assert run_cell(Cell("toy", name, 1.0, 1_000, 0)).result.rounds == 20
+    assert run_cell(Cell("toy", "default:probes=2,least_events=25", 1.0, 1_000, 0)).result.rounds == 20
+
+
+@pytest.mark.parametrize(
+    ("problem", "name", "words"),
+    [
+        ("toy", "agarwal-singh", "agarwal-singh is for linear losses, and those of toy are convex"),
+        ("toy", "fkm:colour=3", "fkm has no setting colour"),
+        ("toy", "default:plan=best", "plan must be one of"),
+    ],
+)
+def test_what_does_not_fit_says_why(problem, name, words):
+    with pytest.raises(ValueError, match=words):
+        run_cell(Cell(problem, name, 1.0, 100, 0))
+
+
+def test_reports_are_all_that_a_local_optimizer_is_told():
+    """With a budget near zero reports are coins: other losses, equal points."""
+    one = run_cell(Cell("toy:drift=0.1,seed=1", "local", 1e-9, 400, 0))
+    two = run_cell(Cell("toy:drift=0.1,seed=2", "local", 1e-9, 400, 0))
+    assert one.point == pytest.approx(two.point, rel=1e-6)
+    assert one.result.regret != two.result.regret
+
+
+class TestExploringAlone:
+    """The best fixed point at another algorithm's radius."""
+
+    HERE = "ball:dimension=4,play=around"
+
+    def result(self, algorithm, horizon=4_000):
+        return run_cell(Cell(self.HERE, algorithm, math.inf, horizon, 1)).result
+
+    def test_its_regret_is_the_mean_cost_of_a_step_of_the_radius(self):
+        """Against the definition: losses at x* + zeta u, minus those at x*, with directions of our own."""
+        result = self.result("exploring-alone:of=paper-no-noise")
+        environment = make_problem(self.HERE, seed=streams(1).environment).environment
+        best, rng = environment.comparator(4_000).point, np.random.default_rng(0)
+        directions = rng.standard_normal((4_000, 4))
+        directions /= np.linalg.norm(directions, axis=1)[:, None]
+        zeta = 2 * math.sqrt(4) / 4_000**0.25
+        events = environment.events(0, 4_000)
+        cost = events.losses(best + zeta * directions).sum() - events.losses(np.tile(best, (4_000, 1))).sum()
+        assert result.regret == pytest.approx(cost, rel=0.05)
+        assert result.regret < result.predicted == pytest.approx(4_000 * zeta)
+
+    def test_baselines_explore_inside(self):
+        inside = self.result("exploring-alone:of=garber-kretzu")
+        assert 0 < inside.regret < inside.predicted
+
+    @pytest.mark.parametrize(
+        ("algorithm", "words"),
+        [
+            ("exploring-alone:of=default", "default needs epsilon"),
+            ("exploring-alone:of=no-privacy,epsilon=1", "no-privacy has no epsilon"),
+            ("exploring-alone:of=uniform-random", "does not explore on a sphere"),
+            ("exploring-alone:of=nobody", "algorithm must be one of"),
+            ("exploring-alone:radius=1", "has the settings of and epsilon, not radius"),
+            ("paper-needed-laplace:radius=1", "have no setting radius"),
+            ("garber-kretzu:horizon=5", "garber-kretzu has no setting horizon"),
+            ("garber-kretzu:radius_factor=-1", "radius_factor must be greater than 0"),
+            ("best-fixed:radius_factor=2", "best-fixed has no setting radius_factor"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused(self, algorithm, words):
+        epsilon = 1.0 if "needed" in algorithm else math.inf
+        with pytest.raises(ValueError, match=words):
+            run_cell(Cell(self.HERE, algorithm, epsilon, 100, 0))
+
+    def test_posterior_probes_have_no_radius(self):
+        with pytest.raises(ValueError, match="does not explore on a sphere"):
+            run_cell(Cell("ball:dimension=4", "exploring-alone:of=default,epsilon=1", math.inf, 100, 0))
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "privacy"), [("paper-needed-laplace", "pure"), ("paper-needed-gaussian", "approximate")]
+)
+def test_needed_noise_keeps_its_promise_and_is_less(algorithm, privacy):
+    needed = run_cell(Cell("ball:dimension=4,play=around", algorithm, 1.0, 900, 0))
+    assert privacy in needed.result.privacy
+    usual = run_cell(Cell("ball:dimension=4,play=around", algorithm.replace("needed-", ""), 1.0, 900, 0))
+    assert needed.result.predicted < 0.2 * usual.result.predicted

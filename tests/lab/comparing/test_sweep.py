@@ -1,0 +1,339 @@
+"""Sweeps: resumed equals uninterrupted; what is finished is not run again; nothing takes the others down."""
+
+import csv
+import json
+import math
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import standins
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce import lab
+from sottovoce.lab import Cell, Result, Sweep, grid, run_cell
+from sottovoce.lab.sweeps._queue import CellQueue
+from sottovoce.lab.sweeps.records import COLUMNS, result_of, row_of, write_atomically
+
+SMALL = tuple(
+    Cell("toy", algorithm, epsilon, 500, seed)
+    for algorithm, epsilon in (("default", 1.0), ("no-privacy", math.inf))
+    for seed in range(2)
+)
+
+
+def sweep(folder, cells=SMALL, **options):
+    options = {"command": "redo", "jobs": 1, "task": standins.run_toy, **options}
+    return lab.sweep(folder, cells, **options)
+
+
+def table_without_seconds(folder):
+    with open(folder / "results.csv", newline="") as file:
+        rows = list(csv.reader(file))
+    place = rows[0].index("seconds")
+    return [row[:place] + row[place + 1 :] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return sweep(tmp_path_factory.mktemp("finished"))
+
+
+# ---------------------------------------------------------------------- what is on disk
+
+
+class TestFolder:
+    def test_everything_that_was_run_reads_back(self, finished):
+        loaded = Sweep.load(finished.folder)
+        assert loaded == finished
+        assert loaded.cells == SMALL
+        assert loaded.command == "redo"
+        assert [result.cell for result in loaded.results] == list(SMALL)
+        for result in loaded.results:
+            run, point = loaded.run_of(result.cell), loaded.point_of(result.cell)
+            assert result.status == "done"
+            assert (result.regret, result.never_learning) == (run.final_regret, run.final_no_learning)
+            assert result.regret_per_event == run.regret_per_event
+            assert (result.rounds, result.oracle_calls) == (run.details.rounds, run.details.oracle_calls)
+            assert point.shape == (3,)
+            assert np.linalg.norm(point) <= 1 + 1e-9
+            assert result.dimension == 3
+
+    def test_the_table_has_one_row_per_cell_and_says_what_is_not_private(self, finished):
+        with open(finished.folder / "results.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert tuple(rows[0]) == tuple(COLUMNS)
+        assert [result_of(row) for row in rows] == list(finished.results)
+        assert all("NOT PRIVATE" in row["privacy"] for row in rows)
+        assert [float(row["epsilon"]) for row in rows] == [1.0, 1.0, math.inf, math.inf]
+        assert float(rows[0]["predicted"]) > 0
+
+    def test_what_was_asked_for_is_written_down(self, finished):
+        about = json.loads((finished.folder / "sweep.json").read_text())
+        assert (about["what"], about["version"], about["command"]) == ("sottovoce sweep", 1, "redo")
+        assert about["environment"]["numpy"] == np.__version__
+        assert not list(finished.folder.rglob("*.partial"))
+
+    def test_a_folder_that_holds_no_sweep_says_so(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="holds no sweep"):
+            Sweep.load(tmp_path)
+        (tmp_path / "sweep.json").write_text('{"what": "else"}')
+        with pytest.raises(ValueError, match="does not describe a sweep"):
+            Sweep.load(tmp_path)
+        (tmp_path / "sweep.json").write_text('{"what": "sottovoce sweep", "version": 99}')
+        with pytest.raises(ValueError, match="format version 99"):
+            Sweep.load(tmp_path)
+
+    def test_a_damaged_record_names_its_file(self, finished, tmp_path):
+        copy = Sweep.create(tmp_path, SMALL, command="redo")
+        copy.record_path(SMALL[0]).write_text("{}")
+        with pytest.raises(ValueError, match="delete it to run it again"):
+            _ = copy.results
+
+    def test_a_cell_that_was_not_run_has_no_curves(self, tmp_path):
+        with pytest.raises(LookupError, match="no finished run"):
+            Sweep.create(tmp_path, SMALL, command="").run_of(SMALL[0])
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "record"
+    write_atomically(path, b"old")
+
+    def half(place):
+        place.write_bytes(b"ne")
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        write_atomically(path, half)
+    assert path.read_bytes() == b"old"
+    write_atomically(path, lambda place: place.write_bytes(b"new"))
+    assert path.read_bytes() == b"new"
+
+
+words = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=12)
+cells = st.builds(Cell, words, words, st.floats(min_value=0), st.integers(1, 10**12), st.integers(0, 2**40))
+
+
+@given(
+    st.builds(
+        Result,
+        cells,
+        st.sampled_from(["done", "failed"]),
+        error=words,
+        regret=st.floats(allow_nan=False),
+        seconds=st.floats(allow_nan=False),
+        predicted=st.floats(allow_nan=False),
+        never_learning=st.floats(allow_nan=False),
+        certificate=st.floats(allow_nan=False),
+        privacy=words,
+    )
+)
+def test_rows_round_trip_bit_for_bit(result):
+    assert result_of(row_of(result)) == result
+
+
+@given(st.sets(cells, min_size=2, max_size=5))
+def test_cells_that_differ_have_files_that_differ(some):
+    assert len({cell.key for cell in some}) == len(some)
+    assert all(len(cell.key) < 200 and "/" not in cell.key for cell in some)
+
+
+# ---------------------------------------------------------------------- equal seeds, equal outcomes
+
+
+class TestSeeds:
+    def test_a_cell_gives_the_same_bits_wherever_it_runs(self, finished):
+        cell = SMALL[0]
+        here, there = run_cell(cell), finished.run_of(cell)
+        for name in ("events", "simulation_only_loss", "simulation_only_best_loss", "simulation_only_center_loss"):
+            assert getattr(here.run, name).tobytes() == getattr(there, name).tobytes()
+        assert here.point.tobytes() == finished.point_of(cell).tobytes()
+
+    def test_what_ran_before_leaves_no_trace(self):
+        """Workers take cells in any order, and a resumed sweep takes them in another."""
+        cells = [Cell("slate:items=8,slots=2,categories=2", "default", 1.0, horizon, 0) for horizon in (300, 500)]
+        forwards = {cell: run_cell(cell) for cell in cells}
+        backwards = {cell: run_cell(cell) for cell in reversed(cells)}
+        for cell in cells:
+            one, two = forwards[cell], backwards[cell]
+            assert one.run.simulation_only_loss.tobytes() == two.run.simulation_only_loss.tobytes()
+            assert one.point.tobytes() == two.point.tobytes()
+
+    def test_all_algorithms_meet_the_same_losses_and_other_seeds_meet_others(self, finished):
+        default, other_seed, no_privacy, _ = finished.results
+        assert default.never_learning == pytest.approx(no_privacy.never_learning, rel=1e-12)  # summed in another order
+        assert default.never_learning != pytest.approx(other_seed.never_learning, rel=1e-4)
+        assert default.regret != no_privacy.regret
+
+
+# ---------------------------------------------------------------------- resuming
+
+
+@pytest.mark.usefixtures("inline")
+class TestResuming:
+    def test_what_is_finished_is_not_run_again(self, tmp_path):
+        first = sweep(tmp_path, SMALL[:2])
+        before = {cell: first.record_path(cell).stat().st_mtime_ns for cell in first.cells}
+        second = sweep(tmp_path, SMALL)
+        assert {cell: second.record_path(cell).stat().st_mtime_ns for cell in before} == before
+        assert len(second.results) == len(SMALL)
+        assert (tmp_path / "results.csv").read_text().count("\n") == 1 + len(SMALL)
+
+    def test_another_grid_is_refused_and_nothing_changes(self, tmp_path, finished):
+        sweep(tmp_path, SMALL[:2])
+        before = (tmp_path / "sweep.json").read_bytes()
+        with pytest.raises(ValueError, match=r"1 of its cells are not in this grid.*seed 0.*--fresh"):
+            sweep(tmp_path, SMALL[1:])
+        assert (tmp_path / "sweep.json").read_bytes() == before
+        assert len(Sweep.load(tmp_path).results) == 2
+
+    def test_fresh_starts_anew(self, tmp_path):
+        first = sweep(tmp_path, SMALL[:1])
+        old = first.record_path(SMALL[0]).stat().st_mtime_ns
+        second = sweep(tmp_path, SMALL[:1], fresh=True)
+        assert second.record_path(SMALL[0]).stat().st_mtime_ns > old
+        third = sweep(tmp_path, SMALL[1:2], fresh=True)
+        assert {path.name.split(".")[0] for path in (tmp_path / "cells").iterdir()} == {SMALL[1].key.split(".")[0]}
+        assert third.cells == SMALL[1:2]
+
+    def test_a_sweep_by_another_version_is_refused(self, tmp_path):
+        made = Sweep.create(tmp_path, SMALL, command="")
+        text = (made.folder / "sweep.json").read_text()
+        (made.folder / "sweep.json").write_text(text.replace('"sottovoce": "', '"sottovoce": "0.0.0-old-'))
+        with pytest.raises(ValueError, match=r"by sottovoce 0\.0\.0-old-.*--fresh"):
+            sweep(tmp_path)
+
+    def test_cells_of_unknown_origin_are_not_taken_for_finished(self, tmp_path):
+        Sweep.create(tmp_path, SMALL, command="")
+        (tmp_path / "cells" / f"{SMALL[0].key}.json").write_text("{}")
+        (tmp_path / "sweep.json").unlink()
+        with pytest.raises(ValueError, match=r"no sweep\.json beside it"):
+            sweep(tmp_path)
+
+    def test_what_a_kill_left_half_written_is_cleared_away(self, tmp_path):
+        made = Sweep.create(tmp_path, SMALL[:1], command="redo")
+        half = made.run_path(SMALL[0]).with_name("half.npz.partial")
+        half.write_bytes(b"half")
+        sweep(tmp_path, SMALL[:1])
+        assert not half.exists()
+
+    def test_two_sweeps_in_one_folder_are_refused(self, tmp_path):
+        def second(standing):
+            with pytest.raises(ValueError, match="another sweep is running"):
+                sweep(tmp_path)
+            seen.append(standing)
+
+        seen = []
+        sweep(tmp_path, SMALL[:1], progress=second)
+        assert seen
+
+    def test_killed_at_any_moment_and_resumed_it_equals_the_uninterrupted_one(self, tmp_path):
+        """Each child is killed after some news from it and a random wait: early, late, and in between."""
+        cells = grid(["toy"], ["default", "no-privacy"], epsilons=[1.0], horizons=[10_000], seeds=range(4))
+        whole = sweep(tmp_path / "whole", cells)
+        again = tmp_path / "killed"
+        rng, endings = random.Random(0), []
+        for jobs, news in ((2, 6), (1, 4)):
+            child = start_child(again, seeds=4, horizon=10_000, jobs=jobs)
+            for _ in range(news):
+                child.stdout.readline()
+            time.sleep(rng.random() * 0.3)
+            child.send_signal(signal.SIGKILL)
+            endings.append(child.wait())
+            child.stdout.close()
+        assert -signal.SIGKILL in endings[:2]
+        assert Sweep.load(again).results  # something was finished, and is not run again below
+        resumed = sweep(again, cells)
+        assert resumed.cells == whole.cells
+        assert table_without_seconds(again) == table_without_seconds(tmp_path / "whole")
+        assert (again / "sweep.json").read_bytes() == (tmp_path / "whole" / "sweep.json").read_bytes()
+        for cell in cells:
+            assert resumed.point_path(cell).read_bytes() == whole.point_path(cell).read_bytes()
+            one, two = resumed.run_of(cell), whole.run_of(cell)
+            assert np.array_equal(one.regret, two.regret)
+            assert np.array_equal(one.events, two.events)
+        assert not list(again.rglob("*.partial"))
+
+
+def start_child(folder, *, seeds, horizon, jobs):
+    script = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import standins; standins.register()\n"
+        "from sottovoce.lab import grid, sweep\n"
+        "cells = grid(['toy'], ['default', 'no-privacy'], epsilons=[1.0],\n"
+        f"    horizons=[{horizon}], seeds=range({seeds}))\n"
+        "if __name__ == '__main__':\n"
+        f"    sweep(sys.argv[2], cells, command='redo', jobs={jobs}, task=standins.run_toy,\n"
+        "        progress=lambda standing: print(standing.done, flush=True))\n"
+    )
+    path = folder.parent / f"{folder.name}-child.py"
+    path.write_text(script)
+    here = os.path.dirname(standins.__file__)
+    return subprocess.Popen(
+        [sys.executable, path, here, folder], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+# ---------------------------------------------------------------------- failing
+
+
+@pytest.mark.usefixtures("inline")
+class TestFailing:
+    def test_a_cell_that_fails_is_reported_and_the_others_finish(self, tmp_path):
+        cells = grid(["toy", "toy:drift=0.9"], ["default"], epsilons=[1.0], horizons=[500], seeds=[0])
+        swept = sweep(tmp_path, cells)
+        done, failed = swept.results
+        assert (done.status, failed.status) == ("done", "failed")
+        assert "drift + jitter must be less than 1" in failed.error
+        assert "\n" not in failed.error
+        assert math.isnan(failed.regret)
+        assert table_without_seconds(tmp_path)[2][5] == "failed"
+
+    def test_a_failed_cell_is_tried_again(self, tmp_path):
+        cells = SMALL[:1]
+        failed = sweep(tmp_path, cells, task=standins.fail)
+        assert [result.error for result in failed.results] == ["MemoryError: today"]
+        assert [result.status for result in sweep(tmp_path, cells).results] == ["done"]
+
+    def test_the_standing_counts_done_failed_and_events(self, tmp_path):
+        cells = grid(["toy", "toy:drift=0.9"], ["default"], epsilons=[1.0], horizons=[500], seeds=[0, 1])
+        seen = []
+        sweep(tmp_path, cells, progress=lambda standing: seen.append((standing.done, standing.failed)))
+        assert seen[0] == (0, 0)
+        assert seen[-1] == (2, 2)
+        assert seen == sorted(seen)
+
+
+# ---------------------------------------------------------------------- order
+
+
+class TestSchedule:
+    def test_longest_first_by_what_others_took(self):
+        quick, slow = Cell("toy", "quick", 1.0, 10_000, 0), Cell("toy", "slow", 1.0, 1_000, 0)
+        schedule = CellQueue([quick, slow])
+        schedule.learn(quick, 0.1)
+        schedule.learn(slow, 10.0)
+        assert schedule.pick() == slow
+
+    def test_what_was_never_tried_counts_as_slow(self):
+        known, unknown = Cell("toy", "known", 1.0, 1_000, 0), Cell("toy", "unknown", 1.0, 1_000, 0)
+        slow = Cell("toy", "slow", 1.0, 10, 0)
+        schedule = CellQueue([known, unknown])
+        schedule.learn(known, 0.1)
+        schedule.learn(slow, 5.0)
+        assert schedule.pick() == unknown
+
+    @given(st.lists(st.integers(1, 100), min_size=1, max_size=20))
+    def test_every_cell_is_handed_out_once(self, horizons):
+        cells = [Cell("toy", "default", 1.0, horizon, seed) for seed, horizon in enumerate(horizons)]
+        schedule = CellQueue(cells)
+        picked = [schedule.pick() for _ in cells]
+        assert sorted(picked) == sorted(cells)
+        assert schedule.pick() is None
+        assert [cell.horizon for cell in picked] == sorted(horizons, reverse=True)

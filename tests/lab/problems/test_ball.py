@@ -1,0 +1,95 @@
+"""The paper's own setting: distances to a moving target in the unit ball."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import sottovoce as sv
+from sottovoce.lab.problems import BallTracking
+
+
+def test_the_loss_is_the_distance_to_a_target_in_the_unit_ball():
+    problem = BallTracking(dimension=3, seed=2)
+    targets = problem.environment.library.targets[problem.environment.kinds(0, 200)]
+    assert np.linalg.norm(targets, axis=1).max() <= 1 + 1e-12
+    rng = np.random.default_rng(0)
+    actions = rng.standard_normal((200, 3))
+    expected = [
+        sum((a - b) ** 2 for a, b in zip(x, y, strict=True)) ** 0.5 for x, y in zip(actions, targets, strict=True)
+    ]
+    np.testing.assert_allclose(problem.environment.events(0, 200).losses(actions), expected, atol=1e-12)
+    assert (problem.domain.outer_radius, problem.environment.loss_range, problem.environment.lipschitz) == (
+        1.0,
+        (0.0, 2.0),
+        1.0,
+    )
+
+
+def test_the_best_point_is_the_geometric_median_of_a_period():
+    problem = BallTracking(dimension=2, drift=0.4, jitter=0.3, period=2000, seed=1)
+    grid = np.stack(np.meshgrid(np.linspace(-1, 1, 201), np.linspace(-1, 1, 201)), axis=-1).reshape(-1, 2)
+    targets, counts = np.unique(
+        problem.environment.library.targets[problem.environment.kinds(0, 2000)], axis=0, return_counts=True
+    )
+    totals = sum(count * np.linalg.norm(grid - target, axis=1) for count, target in zip(counts, targets, strict=True))
+    assert np.linalg.norm(problem.best - grid[totals.argmin()]) < 0.02
+
+
+@pytest.mark.parametrize("play", ["around", "inside"])
+def test_actions_are_taken_around_the_ball_or_inside(play):
+    problem = BallTracking(dimension=3, drift=0.0, jitter=0.0, play=play)  # the best point is on the boundary
+    optimizer = problem.optimizer(horizon=20_000, privacy=sv.NoPrivacy(), seed=1)
+    farthest = 0.0
+    for start in range(0, 20_000, 500):
+        actions = optimizer.ask(size=500)
+        farthest = max(farthest, float(np.linalg.norm(actions.x, axis=1).max()))
+        optimizer.tell(actions.ids, problem.environment.events(start, 500).losses(actions.x))
+    assert (farthest > 1 + 1e-9) == (play == "around")
+
+
+def test_the_papers_algorithm_fits():
+    problem = BallTracking(dimension=4, play="around")
+    optimizer = problem.optimizer(horizon=10_000, privacy=sv.PureDP(1.0), seed=1, plan="paper")
+    assert (optimizer.plan.name, optimizer.plan.rounds, optimizer.plan.batch_size) == ("paper", 100, 100)
+    assert optimizer.plan.radius == pytest.approx(2 * 4**0.5 / 10_000**0.25)  # diameter, dimension, horizon
+
+
+def test_the_default_instance_is_learned_in_private():
+    problem = BallTracking()
+    optimizer = problem.optimizer(horizon=200_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
+    run = sv.lab.simulate(optimizer, problem.environment, record=2)
+    assert run.final_regret < 0.4 * run.final_no_learning
+
+
+def test_a_decision_is_drawn_against_the_best():
+    problem = BallTracking(dimension=4)
+    x = np.array([0.5, -0.25, 0.0, 0.1])
+    axes = Figure(figsize=(5, 3)).subplots()
+    problem.draw(axes, x)
+    rings, dots = axes.collections[-2:]
+    np.testing.assert_allclose(rings.get_offsets()[:, 1], problem.best)
+    np.testing.assert_allclose(dots.get_offsets()[:, 1], x)
+    low, high = axes.get_ylim()
+    assert low < min(x.min(), problem.best.min())
+    assert high > max(x.max(), problem.best.max())
+    assert f"distance {np.linalg.norm(x - problem.best):.2f}" in axes.get_title(loc="left")
+
+
+def test_a_decision_is_explained_by_its_distance_and_largest_coordinates():
+    problem = BallTracking(dimension=3)
+    told = dict(problem.explain(np.array([0.1, -0.6, 0.0])))
+    assert told["distance from the centre"] == "0.608 of 1"
+    assert list(told)[2:] == ["coordinate 2", "coordinate 1", "coordinate 3"]
+    assert told["coordinate 2"].startswith("-0.600, best ")
+
+
+def test_a_larger_instance_has_more_dimensions():
+    assert [BallTracking.sized(size).domain.dimension for size in (1, 7, 40)] == [1, 7, 40]
+
+
+@pytest.mark.parametrize(
+    "settings", [{"dimension": 0}, {"drift": 0.6, "jitter": 0.5}, {"play": "outside"}, {"period": 0}]
+)
+def test_bad_settings_are_refused_by_name(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        BallTracking(**settings)

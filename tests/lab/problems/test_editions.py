@@ -1,0 +1,93 @@
+"""Editions: the best page of each segment, how much segments differ, and what is known of them."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from sottovoce.lab.problems import Editions
+
+SMALL = {"items": 7, "slots": 3, "segments": 5}
+HORIZON = 6000
+
+
+def of_segment(world, name, horizon):
+    """Which events are of a segment, asked of the environment event by event."""
+    return np.array([one == name for one in world.segments_of(0, horizon)])
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_best_page_of_a_segment_is_the_best_of_all_pages_and_of_a_linear_program(seed):
+    problem = Editions(**SMALL, differ=0.6, seed=seed)
+    world = problem.environment
+    pages = [np.isin(np.arange(7), chosen).astype(float) for chosen in itertools.combinations(range(7), 3)]
+    best = world.comparators(HORIZON)
+    assert list(best) == list(world.segments.names)
+    for name, one in best.items():
+        mine = of_segment(world, name, HORIZON)
+        each = [world.events(0, HORIZON).losses(page)[mine].mean() for page in pages]
+        reached = world.events(0, HORIZON).losses(one.point)[mine].mean()
+        assert reached == pytest.approx(min(each), abs=1e-12)
+        costs = world.library.costs[world.kinds(0, HORIZON)[mine]].mean(axis=0)
+        solved = linprog(costs, A_eq=np.ones((1, 7)), b_eq=[3], bounds=(0, 1))
+        assert reached == pytest.approx(solved.fun + 1.0, abs=1e-9)
+        assert one.certificate == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_segment_without_events_has_no_best_page():
+    world = Editions(segments=40, power=3.0).environment
+    met = set(world.segments_of(0, 50))
+    assert set(world.comparators(50)) == met
+    assert len(met) < 40
+
+
+def test_identical_segments_are_the_same_to_the_last_person_and_others_are_not():
+    same, moderate, unrelated = (Editions(differ=one, seed=3).environment for one in (0.0, 0.2, 1.0))
+    people = same.library.costs.reshape(20, same.people, -1)
+    assert (people == people[0]).all()
+    apart = [np.corrcoef(np.log(one.click_rates / (1 - one.click_rates))) for one in (same, moderate, unrelated)]
+    likeness = [one[np.triu_indices(20, 1)].mean() for one in apart]
+    assert likeness[0] == pytest.approx(1.0)
+    assert 0.6 < likeness[1] < 0.95
+    assert abs(likeness[2]) < 0.15
+
+
+def test_segments_that_share_a_level_or_an_hour_are_more_alike():
+    world = Editions(by="factors", differ=1.0, items=200, slots=5, seed=1).environment
+    logits = np.log(world.click_rates / (1 - world.click_rates))
+    alike = np.corrcoef(logits)
+    names = world.segments.names
+    pairs = list(itertools.combinations(range(len(names)), 2))
+    shared = [sum(a == b for a, b in zip(names[i], names[j], strict=True)) for i, j in pairs]
+    by_shared = [
+        np.mean([alike[pair] for pair, count in zip(pairs, shared, strict=True) if count == n]) for n in (0, 1)
+    ]
+    assert by_shared[1] > by_shared[0] + 0.2
+    hours = Editions(by="hour", segments=24, differ=1.0, items=200, slots=5, seed=1).environment
+    alike = np.corrcoef(np.log(hours.click_rates / (1 - hours.click_rates)))
+    assert alike[0, 23] > alike[0, 12] + 0.5  # midnight is next to eleven
+
+
+def test_sizes_follow_a_power_law_and_every_event_is_of_the_segment_of_its_loss():
+    world = Editions(segments=8, seed=2).environment
+    counts = world.counts(40_000)
+    assert counts.sum() == 40_000
+    expected = 40_000 / np.arange(1, 9) / (1 / np.arange(1, 9)).sum()
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()  # false alarms: one in 10^5
+    np.testing.assert_array_equal(world.places(500, 9000), world.kinds(500, 9000) // world.people)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"by": "weather"}, "by must be one of"),
+        ({"differ": 1.5}, "differ must be"),
+        ({"segments": 0}, "segments must be"),
+        ({"segments": 1441, "by": "hour"}, "at most 1440"),
+        ({"slots": 20}, "slots must be"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Editions(**wrong)

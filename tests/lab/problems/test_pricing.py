@@ -1,0 +1,162 @@
+"""Pricing: revenue by hand, gradients by differences, and the best prices by another way."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+import sottovoce as sv
+from sottovoce.domains.matrices.nuclear_ball import nearest_in_nuclear_ball
+from sottovoce.lab.problems import Pricing
+from sottovoce.lab.problems._people.customers import Baskets
+
+
+def highest_prices(library):
+    return library.slopes / library.volume + 2.0
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=20)
+def test_revenue_is_price_times_demand(seed):
+    problem = Pricing(segments=3, products=4, seed=seed % 5)
+    library = problem.environment.library
+    rng = np.random.default_rng(seed)
+    changes = nearest_in_nuclear_ball(0.3 * rng.standard_normal((3, 4)), problem.radius)
+    kinds = rng.integers(0, len(library), 20)
+    prices = 1 + changes[library.segments[kinds]]
+    demand = library.volume * (highest_prices(library)[kinds] - prices)
+    assert (demand >= -1e-12).all()
+    by_hand = (prices * demand).sum(axis=1)
+    np.testing.assert_allclose(library.revenues(changes.ravel(), kinds), by_hand)
+    usual = np.array([(library.volume * (highest_prices(library) - 1))[library.segments == s].sum() for s in range(3)])
+    usual /= np.bincount(library.segments)
+    rows = library.losses(np.tile(changes.ravel(), (20, 1)), kinds)
+    np.testing.assert_allclose(library.most - library.scale * rows, by_hand - usual[library.segments[kinds]])
+
+
+def test_demand_is_never_negative_even_at_the_highest_price_of_the_ball():
+    for problem in Pricing.examples():
+        assert highest_prices(problem.environment.library).min() >= 1 + problem.radius - 1e-12
+
+
+@pytest.mark.parametrize("problem", Pricing.examples(), ids=repr)
+def test_the_gradient_is_that_of_differences(problem):
+    library = problem.environment.library
+    rng = np.random.default_rng(0)
+    weights = rng.dirichlet(np.ones(len(library)))
+    shape = problem.segments, problem.products
+    x = nearest_in_nuclear_ball(rng.standard_normal(shape), 0.9 * problem.radius).ravel()
+    everyone = np.arange(len(library))
+    steps = 1e-5 * np.eye(len(x))
+    differences = [weights @ (library.losses(x + h, everyone) - library.losses(x - h, everyone)) / 2e-5 for h in steps]
+    np.testing.assert_allclose(library.gradient(x, weights), differences, atol=1e-8)
+
+
+@pytest.mark.parametrize("preference", [0.1, 0.3])
+def test_a_single_segments_best_prices_solve_the_secular_equation(preference):
+    """For one row the ball is Euclidean: x = c / (2 volume + multiplier), the multiplier by bisection."""
+    problem = Pricing(segments=1, products=5, radius=0.3, preference=preference, seed=4)
+    library = problem.environment.library
+    weights = np.random.default_rng(1).dirichlet(np.ones(len(library)))
+    slopes = weights @ library.slopes
+    row = lambda multiplier: slopes / (2 * library.volume + multiplier)  # noqa: E731
+    binding = np.linalg.norm(row(0.0)) > 0.3
+    multiplier = brentq(lambda m: np.linalg.norm(row(m)) - 0.3, 0.0, 1e3, xtol=1e-14) if binding else 0.0
+    assert binding == (preference == 0.3)
+    np.testing.assert_allclose(library.best(problem.domain, weights), row(multiplier), atol=1e-4)
+
+
+@given(seed=st.integers(0, 2**32 - 1), rows=st.integers(1, 5), columns=st.integers(1, 5))
+@settings(max_examples=30)
+def test_projecting_on_the_nuclear_ball_is_what_the_oracle_finds(seed, rows, columns):
+    rng = np.random.default_rng(seed)
+    matrix = rng.standard_normal((rows, columns))
+    domain = sv.domains.NuclearBall(rows, columns, 0.7)
+    nearest = nearest_in_nuclear_ball(matrix, 0.7).ravel()
+    assert domain.contains(nearest, 1e-9)
+    away = nearest - matrix.ravel()
+    assert away @ (nearest - domain.extreme_point(away)) <= 1e-9
+
+
+def test_the_square_goes_on_along_its_tangent_outside():
+    """Far outside, losses grow linearly, no faster than the stated constant: the worst way is against the slope."""
+    library = Pricing().environment.library
+    for kind in range(8):
+        way = -library.slopes[kind] / np.linalg.norm(library.slopes[kind])
+        row = slice(6 * library.segments[kind], 6 * library.segments[kind] + 6)
+        values = []
+        for step in (10.0, 20.0, 30.0):
+            point = np.zeros(24)
+            point[row] = step * way
+            values.append(library.losses(point, np.array([kind]))[0])
+        bend = library.volume.max() * 0.4**2
+        slope = np.linalg.norm(library.slopes[kind]) + 2 * np.sqrt(bend * (library.volume * way**2).sum())
+        assert np.diff(values) / 10 == pytest.approx([slope / library.scale] * 2)
+        assert slope / library.scale <= library.lipschitz
+
+
+def test_the_range_is_reached_by_a_customer_whose_best_row_is_in_the_ball():
+    ball = sv.domains.NuclearBall(1, 1, 0.5)
+    library = Baskets(ball, np.array([0]), np.array([[2.4]]), np.array([1.0]))
+    assert library.losses(np.array([0.2]), np.array([0])) == pytest.approx([0.0], abs=1e-12)
+    assert library.losses(np.array([-0.5]), np.array([0])) == pytest.approx([1.0])
+
+
+def test_the_ideal_has_rank_two_and_the_best_prices_follow_it():
+    problem = Pricing()
+    ideal = problem.environment.ideal
+    assert np.linalg.matrix_rank(ideal) == 2
+    assert np.abs(ideal).max() == pytest.approx(problem.preference)
+    best = problem.environment.comparator(50_000).point.reshape(ideal.shape)
+    assert np.linalg.norm(best, "nuc") == pytest.approx(problem.radius)
+    strong = np.abs(best) > 0.02
+    assert (np.sign(best) == np.sign(ideal))[strong].mean() > 0.9
+
+
+def test_prices_are_said_largest_first():
+    problem = Pricing()
+    point = np.zeros(24)
+    point[7], point[3] = -0.2, 0.1
+    said = problem.explain(point)
+    assert said[1] == ("tea for families", "-20%")
+    assert said[2] == ("cake for students", "+10%")
+    assert said[3][1] == "0%"
+    assert "+0.0% against list prices (simulated)" in problem.explain(np.zeros(24))[0][1]
+    assert Pricing(segments=8, products=10).segment_names[-1] == "segment 8"
+
+
+def test_a_problem_is_its_settings():
+    for problem in Pricing.examples():
+        again = eval(repr(problem))
+        np.testing.assert_array_equal(
+            again.environment.events(0, 100).losses(problem.domain.center),
+            problem.environment.events(0, 100).losses(problem.domain.center),
+        )
+        assert repr(problem) in repr(problem.environment)
+
+
+def test_the_default_is_learned_in_private():
+    """Deterministic; over seeds 101 to 106 the ratio was between 0.68 and 0.84."""
+    problem = Pricing()
+    optimizer = problem.optimizer(horizon=60_000, privacy=sv.PureDP(1.0), seed=101, noise=sv.SimulatedNoise(101))
+    run = sv.lab.simulate(optimizer, problem.environment, record=4)
+    assert run.final_regret < 0.85 * run.final_no_learning
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"segments": 0},
+        {"products": 0},
+        {"radius": 0.0},
+        {"radius": 0.9},
+        {"preference": 0.0},
+        {"preference": 2.0},
+        {"scatter": -0.1},
+        {"scatter": 1.5},
+    ],
+)
+def test_bad_settings_are_refused_by_name(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Pricing(**wrong)

@@ -1,0 +1,236 @@
+"""Rankings: the loss by hand, the best order by enumeration, the public, and what is played."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch, Rectangle
+
+import sottovoce as sv
+from sottovoce.lab.problems import Ranking
+from sottovoce.lab.problems._people.readers import PEOPLE, Readers, discounts
+
+BOTH = pytest.mark.parametrize("set_name", ["permutahedron", "birkhoff"])
+
+
+def as_point(problem, order):
+    """The point of an order, `order[place]` being an item."""
+    if problem.matrices:
+        table = np.zeros((problem.items, problem.items))
+        table[list(order), range(problem.items)] = 1.0
+        return table.ravel()
+    x = np.empty(problem.items)
+    x[list(order)] = [1 / math.log2(2 + place) for place in range(problem.items)]
+    return x
+
+
+def loss_by_hand(worth, powers, order):
+    """1 - DCG/ideal DCG, in plain Python; `powers` is how impatient the reader is."""
+
+    def gain(listed):
+        return sum(worth[item] / math.log2(2 + place) ** powers for place, item in enumerate(listed))
+
+    return 1 - gain(order) / gain(sorted(range(len(worth)), key=lambda item: -worth[item]))
+
+
+def powers_of(environment):
+    """How impatient each person is, from what attention they pay to the second place."""
+    return np.log(environment.attention[:, 1]) / math.log(1 / math.log2(3))
+
+
+@BOTH
+def test_the_loss_is_one_minus_normalised_discounted_cumulative_gain(set_name):
+    problem = Ranking(items=5, set=set_name, seed=3)
+    environment = problem.environment
+    powers, rng = powers_of(environment), np.random.default_rng(0)
+    for event in range(60):
+        person = int(environment.kinds(event, 1)[0])
+        order = rng.permutation(5).tolist()
+        expected = loss_by_hand(environment.worth[person], powers[person], order)
+        assert environment.events(event, 1).losses(as_point(problem, order))[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_discounts_are_those_of_discounted_cumulative_gain():
+    np.testing.assert_allclose(discounts(7), [1 / math.log2(1 + place) for place in range(1, 8)], rtol=1e-14)
+
+
+@BOTH
+@pytest.mark.parametrize("horizon", [1, 40, 9000])
+def test_the_best_order_is_the_best_of_all_orders(set_name, horizon):
+    for seed in range(3):
+        problem = Ranking(items=4, set=set_name, types=3, seed=seed)
+        best = problem.environment.comparator(horizon)
+        events = problem.environment.events(0, horizon)
+        losses = [events.losses(as_point(problem, order)).mean() for order in itertools.permutations(range(4))]
+        assert events.losses(best.point).mean() == pytest.approx(min(losses), abs=1e-12)
+        assert best.certificate == pytest.approx(0.0, abs=1e-12)
+
+
+@BOTH
+def test_a_mixture_of_orders_costs_the_mean_of_their_losses(set_name):
+    problem = Ranking(items=4, set=set_name)
+    orders = np.array([as_point(problem, order) for order in itertools.permutations(range(4))])
+    weights = np.random.default_rng(1).dirichlet(np.ones(24))
+    events = problem.environment.events(0, 500)
+    each = np.array([events.losses(order) for order in orders])
+    np.testing.assert_allclose(events.losses(weights @ orders), weights @ each, atol=1e-12)
+
+
+@BOTH
+def test_the_range_holds_for_any_reader_and_is_nearly_reached(set_name):
+    """Not only for those of the simulation: the range is public, so it must not depend on who comes."""
+    problem = Ranking(items=4, set=set_name)
+    low, high = problem.environment.loss_range
+    rng, worst = np.random.default_rng(2), 0.0
+    most = powers_of(problem.environment).max()
+    for _ in range(400):
+        worth = rng.pareto(0.3, size=4)
+        ranked = np.argsort(worth).tolist()  # the worst order
+        worst = max(worst, loss_by_hand(worth, most, ranked))
+    assert low == 0.0
+    assert 0.99 * high < worst <= high + 1e-12
+    for order in itertools.permutations(range(4)):
+        losses = problem.environment.library.losses(as_point(problem, order), np.arange(PEOPLE))
+        assert losses.min() >= -1e-12
+        assert losses.max() <= high
+
+
+@BOTH
+def test_losses_are_as_steep_as_stated_and_no_steeper(set_name):
+    problem = Ranking(items=5, set=set_name)
+    everybody, center, library = np.arange(PEOPLE), problem.domain.center, problem.environment.library
+    slopes = problem.domain.tangent(library.costs)
+    steps = 0.01 * slopes / np.linalg.norm(slopes, axis=1, keepdims=True)
+    at_center = library.losses(center, everybody)
+    steepness = [np.abs(library.losses(center + step, everybody) - at_center).max() / 0.01 for step in steps]
+    assert max(steepness) == pytest.approx(problem.environment.lipschitz, rel=1e-9)
+
+
+def test_types_differ_in_patience_on_matrices_and_not_on_the_permutahedron():
+    patience = powers_of(Ranking(items=4, set="birkhoff", types=3).environment)
+    np.testing.assert_allclose(np.unique(patience.round(9)), [0.5, 1.0, 2.0])
+    np.testing.assert_allclose(powers_of(Ranking(items=4, types=3).environment), 1.0)
+
+
+def test_types_come_in_falling_numbers():
+    environment = Ranking(items=4, types=4).environment
+    expected = np.array([1, 1 / 2, 1 / 3, 1 / 4])
+    np.testing.assert_allclose(np.bincount(environment.type_of) / PEOPLE, expected / expected.sum(), atol=1 / PEOPLE)
+    visits = np.bincount(environment.type_of[environment.kinds(0, 200_000)]) / 200_000
+    # Hoeffding: 0.0071 for four shares at 1e-8 in all, and the shares themselves are rounded.
+    np.testing.assert_allclose(visits, expected / expected.sum(), atol=0.009)
+
+
+def test_what_items_are_worth_is_heavy_tailed():
+    """The ratio of two Pareto factors of index 2 exceeds 3 with probability 1/18.
+
+    Of 1024 people that is 57, deviation 7.3; six deviations and the error of the median allow for [11, 103], false
+    alarm below 1e-6. Log-normal factors with the same middle half would give fewer than 10.
+    """
+    worth = Ranking(items=2, types=1, seed=5).environment.worth
+    ratio = worth[:, 0] / worth[:, 1]
+    assert 11 < (ratio > 3 * np.median(ratio)).sum() < 103
+    assert (worth.max(axis=1) == 1.0).all()
+
+
+def test_tastes_of_types_differ_and_agree_in_part():
+    environment = Ranking(items=10, types=4, seed=1).environment
+    means = np.array([np.log(environment.worth[environment.type_of == kind]).mean(axis=0) for kind in range(4)])
+    correlation = np.corrcoef(means)[np.triu_indices(4, 1)]
+    assert correlation.max() < 0.99
+    assert correlation.mean() > 0.3
+
+
+@BOTH
+def test_every_action_is_an_order(set_name):
+    problem = Ranking(items=4, set=set_name)
+    optimizer = problem.optimizer(horizon=1000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
+    orders = {as_point(problem, order).round(9).tobytes() for order in itertools.permutations(range(4))}
+    for _ in range(4):
+        actions = optimizer.ask(size=250)
+        assert {(row.round(9) + 0.0).tobytes() for row in actions.x} <= orders
+        optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 250).losses(actions.x))
+
+
+@pytest.mark.parametrize(("settings", "share"), [({}, 0.2), ({"set": "birkhoff", "items": 6}, 0.5)])
+def test_the_default_instance_is_learned_in_private(settings, share):
+    problem = Ranking(**settings)
+    optimizer = problem.optimizer(horizon=60_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
+    run = sv.lab.simulate(optimizer, problem.environment, record=2)
+    assert run.final_regret < share * run.final_no_learning
+
+
+def test_a_ranking_is_drawn_as_bars_in_falling_order_of_attention():
+    problem = Ranking(items=6)
+    x = problem.environment.comparator(1000).point
+    axes = Figure(figsize=(6, 4)).subplots()
+    problem.draw(axes, x)
+    widths = [bar.get_width() for bar in axes.patches if isinstance(bar, Rectangle)]
+    np.testing.assert_allclose(widths, np.sort(x)[::-1])
+    names = [text.get_text() for text in axes.texts]
+    assert names == [problem.item_name(item) for item in np.argsort(-x)]
+
+
+def test_a_mixture_of_orders_is_drawn_as_chances_of_places():
+    problem = Ranking(items=3, set="birkhoff")
+    table = np.array([[0.0, 0.25, 0.75], [1.0, 0.0, 0.0], [0.0, 0.75, 0.25]])
+    axes = Figure(figsize=(6, 4)).subplots()
+    problem.draw(axes, table.ravel())
+    words = [text.get_text() for text in axes.texts]
+    shown = [word for word in words if "item" not in word]
+    assert shown == ["100%", "", "", "", "75%", "25%", "", "25%", "75%"]  # item 1 first, then by attention
+    assert sum(isinstance(patch, FancyBboxPatch) for patch in axes.patches) == 9
+    assert [word for word in words if "item" in word] == [problem.item_name(item) for item in (1, 2, 0)]
+
+
+@BOTH
+def test_an_order_is_explained_from_the_top(set_name):
+    problem = Ranking(items=4, set=set_name)
+    told = problem.explain(as_point(problem, [2, 0, 3, 1]))
+    assert [what for what, _ in told[:4]] == [problem.item_name(item) for item in (2, 0, 3, 1)]
+    for place, (_, where) in enumerate(told[:4], start=1):
+        assert where.startswith(f"place {place}")
+    losses = problem.environment.library.losses(as_point(problem, [2, 0, 3, 1]), np.arange(PEOPLE))
+    assert told[-1][1].startswith(f"{1 - losses.mean():.0%} on average")
+
+
+def test_attention_is_the_mean_discount():
+    problem = Ranking(items=3, set="birkhoff")
+    np.testing.assert_allclose(problem.attention(as_point(problem, [2, 0, 1])), discounts(3)[[1, 2, 0]])
+    np.testing.assert_allclose(problem.attention(problem.domain.center), discounts(3).mean())
+
+
+def test_items_are_named_by_what_they_are_worth():
+    problem = Ranking(items=6, seed=2)
+    worth = problem.environment.worth.mean(axis=0)
+    assert [problem.item_name(item) for item in np.argsort(-worth)] == [f"item {number}" for number in range(1, 7)]
+
+
+def test_a_larger_instance_has_more_dimensions():
+    assert [Ranking.sized(size).domain.dimension for size in (2, 5, 30)] == [2, 5, 30]
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Ranking(items=1), "items"),
+        (lambda: Ranking(set="simplex"), "set must be one of"),
+        (lambda: Ranking(types=0), "types"),
+        (lambda: Readers(sv.domains.Permutahedron(4)), "orders"),
+        (lambda: discounts(0), "places"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
+@pytest.mark.parametrize(("items", "named", "more"), [(10, 10, None), (20, 12, "and 8 more")])
+def test_a_list_of_items_is_whole_or_says_how_many_more_there_are(items, named, more):
+    problem = Ranking(items=items)
+    said = [what for what, _ in problem.explain(problem.environment.comparator(1_000).point)]
+    assert set(said[:named]) <= {f"item {i + 1}" for i in range(items)}
+    assert len(set(said[:named])) == named
+    assert said[named:-1] == ([] if more is None else [more])

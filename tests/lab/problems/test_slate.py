@@ -1,0 +1,266 @@
+"""Slates: the click model, both losses, the best slate, and what is played."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
+from scipy import stats
+from scipy.optimize import linprog
+
+import sottovoce as sv
+from sottovoce.lab.problems import Slate
+from sottovoce.lab.problems._people import clicks
+from sottovoce.lab.problems._people.clicks import PEOPLE, SEASONS, Clicks, Shortfall
+
+SMALL = {"items": 8, "slots": 3, "categories": 2, "per_category": 2, "year": 4000, "drift": 1.0}
+
+
+def all_slates(problem):
+    """Every slate that the rules allow, by enumeration."""
+    allowed = []
+    for chosen in itertools.combinations(range(problem.domain.dimension), problem.slots):
+        if np.bincount(problem.labels[list(chosen)]).max() <= problem.per_category:
+            slate = np.zeros(problem.domain.dimension)
+            slate[list(chosen)] = 1.0
+            allowed.append(slate)
+    return np.array(allowed)
+
+
+def mean_loss(problem, point, horizon):
+    return problem.environment.events(0, horizon).losses(point).mean()
+
+
+def points(problem, count, seed=0):
+    """Random mixtures of three slates."""
+    slates, rng = all_slates(problem), np.random.default_rng(seed)
+    picks = slates[rng.integers(0, len(slates), size=(count, 3))]
+    return np.einsum("ij,ijk->ik", rng.dirichlet(np.ones(3), size=count), picks)
+
+
+@pytest.mark.parametrize(("seed", "horizon"), [(0, 1), (1, 57), (2, 9000), (3, 9000)])
+def test_the_best_slate_is_the_best_of_all_slates(seed, horizon):
+    problem = Slate(**SMALL, seed=seed)
+    best = problem.environment.comparator(horizon)
+    assert best.certificate == pytest.approx(0.0, abs=1e-12)
+    losses = [mean_loss(problem, slate, horizon) for slate in all_slates(problem)]
+    assert mean_loss(problem, best.point, horizon) == pytest.approx(min(losses), abs=1e-12)
+
+
+@pytest.mark.parametrize(("seed", "horizon"), [(0, 1), (1, 57), (2, 9000)])
+def test_the_best_point_for_the_hinge_is_the_best_mixture_of_all_slates(seed, horizon):
+    """The comparator solves a program over inequalities; here is one over all slates instead."""
+    problem = Slate(**SMALL, loss="hinge", seed=seed)
+    best = problem.environment.comparator(horizon)
+    kinds, counts = np.unique(problem.environment.kinds(0, horizon), return_counts=True)
+    likes = problem.environment.library.clicks[kinds] @ all_slates(problem).T / problem.environment.wanted
+    people, slates = likes.shape
+    solved = linprog(
+        np.concatenate([np.zeros(slates), counts / horizon]),
+        A_ub=np.hstack([-likes, -np.eye(people)]),
+        b_ub=-np.ones(people),
+        A_eq=np.concatenate([np.ones(slates), np.zeros(people)])[None],
+        b_eq=[1.0],
+    )
+    assert problem.domain.contains(best.point, 1e-7)
+    assert 0.0 <= best.certificate < 1e-8
+    assert mean_loss(problem, best.point, horizon) == pytest.approx(solved.fun, abs=1e-7)
+
+
+def test_the_certificate_of_a_poor_solver_covers_what_it_misses(monkeypatch):
+    problem = Slate(**SMALL, loss="hinge")
+    good, center = problem.environment.comparator(9000), problem.domain.center
+
+    def poor(*arguments, **options):
+        solved = linprog(*arguments, **options)
+        solved.x[:8] = center
+        solved.ineqlin.marginals[:] = -np.linspace(-1.0, 1.0, len(solved.ineqlin.marginals))  # wrong in every way
+        return solved
+
+    monkeypatch.setattr(clicks.scipy.optimize, "linprog", poor)
+    bad = problem.environment.comparator(9000)
+    missed = mean_loss(problem, bad.point, 9000) - mean_loss(problem, good.point, 9000)
+    assert bad.certificate >= missed > 0.05
+
+
+def test_both_losses_are_what_they_are_said_to_be():
+    linear, hinge = Slate(**SMALL), Slate(**SMALL, loss="hinge", wanted=1.5)
+    likes = hinge.environment.library.clicks
+    for x in points(linear, 5):
+        for event, person in enumerate(linear.environment.kinds(0, 40)):
+            clicked = sum(x[i] for i in range(8) if likes[person, i] == 1.0)
+            assert linear.environment.events(event, 1).losses(x)[0] == pytest.approx((3 - clicked) / 3)
+            assert hinge.environment.events(event, 1).losses(x)[0] == pytest.approx(max(0.0, 1.5 - clicked) / 1.5)
+
+
+@pytest.mark.parametrize("loss", ["linear", "hinge"])
+def test_losses_are_convex_and_as_steep_as_stated_and_no_steeper(loss):
+    problem = Slate(**SMALL, loss=loss)
+    events, steepness = problem.environment.events(0, 3000), problem.environment.lipschitz
+    for x, y, share in zip(points(problem, 60, 1), points(problem, 60, 2), np.linspace(0.05, 0.95, 60), strict=True):
+        at_x, at_y = events.losses(x), events.losses(y)
+        assert (events.losses((1 - share) * x + share * y) <= (1 - share) * at_x + share * at_y + 1e-12).all()
+        assert np.abs(at_x - at_y).max() <= steepness * np.linalg.norm(x - y) + 1e-12
+    # Reached: by the person with the longest slope, near a point where the hinge is not yet flat.
+    everybody = np.arange(SEASONS * PEOPLE)
+    library = problem.environment.library
+    likes = library.clicks if loss == "hinge" else -library.costs
+    slopes = problem.domain.tangent(likes)
+    steepest = int(np.linalg.norm(slopes, axis=1).argmax())
+    step = 1e-4 * slopes[steepest] / np.linalg.norm(slopes[steepest])
+    base = problem.domain.extreme_point(likes[steepest])
+    change = library.losses(base, everybody)[steepest] - library.losses(base + step, everybody)[steepest]
+    assert change == pytest.approx(1e-4 * steepness, rel=1e-6)
+
+
+def test_slates_drawn_by_lot_cost_more_than_their_mean_under_a_hinge_and_as_much_under_a_linear_loss():
+    """Why a hinge is played with fractions. The mean of 20 000 draws varies by 0.002: five of these, or 1e-6."""
+    for loss, least, most in (("linear", -0.01, 0.01), ("hinge", 0.03, 1.0)):
+        problem = Slate(**SMALL, loss=loss)
+        x = problem.domain.center
+        drawn = problem.domain.round(x, np.random.default_rng(0), size=20_000)
+        extra = problem.environment.events(0, 20_000).losses(drawn).mean() - mean_loss(problem, x, 20_000)
+        assert least < extra < most
+        assert problem.integral == (loss == "linear")
+
+
+def test_people_click_at_the_rates_of_the_model():
+    """False alarms: 1e-6 for the squares, and 1e-6 for all items by Hoeffding's inequality."""
+    public = Slate(drift=0.7, loss="hinge", seed=3).environment
+    drawn = public.library.clicks.reshape(SEASONS, PEOPLE, 24)
+    assert set(np.unique(drawn)) == {0.0, 1.0}
+    rates = public.click_rates
+    squares = (drawn.sum(axis=1) - PEOPLE * rates) ** 2 / (PEOPLE * rates * (1 - rates))
+    assert stats.chi2.isf(1 - 1e-6, rates.size) < squares.sum() < stats.chi2.isf(1e-6, rates.size)
+    most = math.sqrt(math.log(2 * 24 / 1e-6) / (2 * SEASONS * PEOPLE))
+    assert np.abs(drawn.mean(axis=(0, 1)) - rates.mean(axis=0)).max() < most
+
+
+def test_attraction_is_heavy_tailed():
+    rates = Slate(drift=0.0).environment.click_rates
+    odds = np.sort(rates[0] / (1 - rates[0]))[::-1]
+    np.testing.assert_allclose(odds, 4.0 * np.arange(1, 25) ** -1.2, rtol=1e-12)
+
+
+def test_popularity_drifts_over_the_year_and_comes_round():
+    steady, moving = Slate(drift=0.0), Slate(drift=1.5, year=3200)
+    assert np.ptp(steady.environment.click_rates, axis=0).max() == 0.0
+    odds = moving.environment.click_rates / (1 - moving.environment.click_rates)
+    swing = np.log(odds.max(axis=0) / odds.min(axis=0))  # the cosine of 16 seasons misses its ends by little
+    assert (swing <= 3.0 + 1e-9).all()
+    assert (swing >= 3.0 * math.cos(math.pi / 16) - 1e-9).all()
+    seasons = moving.environment.season_of(0, 6400)
+    np.testing.assert_array_equal(np.bincount(seasons), np.full(16, 400))
+    np.testing.assert_array_equal(seasons[:3200], seasons[3200:])
+    favourites = {tuple(moving.domain.extreme_point(-rates)) for rates in moving.environment.click_rates}
+    assert len(favourites) > 3
+
+
+def test_events_follow_the_season():
+    """A season's events are visits of its own people: what is clicked moves with the model's rates."""
+    problem = Slate(drift=2.0, year=16_000, seed=1)
+    low, high = (problem.environment.click_rates[:, 0].argmin(), problem.environment.click_rates[:, 0].argmax())
+    first_item = np.eye(24)[0]
+    seen = [
+        6 * (1 - problem.environment.events(1000 * season, 1000).losses(first_item)).mean() for season in (low, high)
+    ]
+    expected = problem.environment.click_rates[[low, high], 0]
+    np.testing.assert_allclose(seen, expected, atol=0.26)  # Hoeffding over 128 people and 1000 visits: 1e-6 in all
+
+
+@pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.NoPrivacy()])
+def test_every_slate_that_is_played_keeps_the_limits(privacy):
+    problem = Slate(**SMALL)
+    optimizer = problem.optimizer(horizon=3000, privacy=privacy, seed=1, noise=sv.SimulatedNoise(1))
+    for _ in range(6):
+        actions = optimizer.ask(size=500)
+        assert set(np.unique(actions.x)) <= {0.0, 1.0}
+        assert (actions.x.sum(axis=1) == 3).all()
+        for category in range(2):
+            assert actions.x[:, problem.labels == category].sum(axis=1).max() <= 2
+        optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 500).losses(actions.x))
+
+
+def test_fractions_that_are_played_under_a_hinge_keep_the_limits():
+    problem = Slate(**SMALL, loss="hinge")
+    optimizer = problem.optimizer(horizon=3000, privacy=sv.PureDP(1.0), seed=1, noise=sv.SimulatedNoise(1))
+    actions = optimizer.ask(size=3000)
+    assert np.abs(actions.x.sum(axis=1) - 3).max() < 1e-9
+    assert actions.x.min() > -1e-9
+    assert actions.x.max() < 1 + 1e-9
+    assert max(actions.x[:, problem.labels == category].sum(axis=1).max() for category in range(2)) < 2 + 1e-9
+    assert ((actions.x > 0.1) & (actions.x < 0.9)).any()
+
+
+@pytest.mark.parametrize(("loss", "share"), [("linear", 0.35), ("hinge", 0.6)])
+def test_the_default_instance_is_learned_in_private(loss, share):
+    problem = Slate(loss=loss)
+    optimizer = problem.optimizer(horizon=200_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
+    run = sv.lab.simulate(optimizer, problem.environment, record=2)
+    assert run.final_regret < share * run.final_no_learning
+
+
+def test_a_slate_is_drawn_with_a_tile_for_each_item_darker_the_more_it_is_shown():
+    problem = Slate()
+    x = problem.environment.comparator(1000).point
+    axes = Figure(figsize=(6, 4)).subplots()
+    problem.draw(axes, x)
+    tiles = [patch for patch in axes.patches if isinstance(patch, FancyBboxPatch)]
+    words = [text.get_text() for text in axes.texts]
+    assert len(tiles) == 24
+    assert sum(sum(tile.get_facecolor()[:3]) < 1.5 for tile in tiles) == words.count("100%") == 6
+    for category, topic in enumerate(["news", "sport", "music", "film"]):
+        assert words[words.index(topic) + 1] == f"{x[problem.labels == category].sum():.1f} of 2"
+
+
+def test_items_are_drawn_and_named_by_attraction():
+    problem = Slate()
+    first = [item for item in range(24) if problem.item_name(item).endswith(" 1")]
+    assert len(first) == 4
+    for item in first:
+        mates = problem.attraction[problem.labels == problem.labels[item]]
+        assert problem.attraction[item] == mates.max()
+    x = np.full(24, 2 / 20)
+    x[first] = 1.0
+    told = problem.explain(x)
+    assert {what for what, _ in told[:4]} == {problem.item_name(item) for item in first}
+    assert told[0][1].startswith("always shown")
+    assert told[-1] == ("clicks on a slate", f"{x @ problem.attraction:.2f} of 6, on average")
+
+
+def test_a_larger_instance_has_more_dimensions():
+    assert [Slate.sized(size).domain.dimension for size in (4, 6, 13, 48)] == [4, 6, 13, 48]
+    assert Slate.sized(24).environment.domain.matroid.rank() == Slate().slots
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"slots": 9}, "slots must be at most 8"),
+        ({"slots": 24, "per_category": 6}, "slots"),
+        ({"categories": 25}, "categories"),
+        ({"per_category": 0}, "per_category"),
+        ({"loss": "squared"}, "loss must be one of 'linear', 'hinge'"),
+        ({"drift": -0.1}, "drift"),
+        ({"wanted": 0.0}, "wanted"),
+        ({"year": 3}, "year"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(settings, words):
+    with pytest.raises(ValueError, match=words):
+        Slate(**settings)
+
+
+def test_the_gradient_of_the_hinge_is_a_subgradient():
+    problem = Slate(**SMALL, loss="hinge")
+    library, weights = problem.environment.library, np.random.default_rng(0).dirichlet(np.ones(SEASONS * PEOPLE))
+    assert isinstance(library, Shortfall)
+    everybody = np.arange(len(library))
+    for x, y in zip(points(problem, 30, 3), points(problem, 30, 4), strict=True):
+        slope = library.gradient(x, weights)
+        rise = weights @ (library.losses(y, everybody) - library.losses(x, everybody))
+        assert rise >= slope @ (y - x) - 1e-12
+    assert Clicks.examples()

@@ -1,0 +1,192 @@
+"""Simulations with segments: whose regret is counted, and by what."""
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.lab import Cell, run_cell
+from sottovoce.lab.problems import Editions
+from sottovoce.lab.segment_rivals import one_each, one_for_all
+
+SMALL = {"items": 7, "slots": 2, "segments": 4, "differ": 0.6}
+ONE = {"privacy": sv.PureDP(1.0), "seed": 1}
+
+
+def segmented(problem, horizon, seed=1):
+    return problem.optimizer(horizon=horizon, privacy=sv.PureDP(1.0), seed=seed, noise=sv.SimulatedNoise(seed))
+
+
+def test_regret_is_against_the_best_decision_of_each_segment():
+    problem = Editions(**SMALL)
+    world, horizon = problem.environment, 3000
+    run = sv.lab.simulate(segmented(problem, horizon), world)
+    best = world.comparators(horizon)
+    segments, events = world.segments_of(0, horizon), world.events(0, horizon)
+    each = {name: events.losses(one.point) for name, one in best.items()}
+    least = np.array([each[name][event] for event, name in enumerate(segments)])
+    assert run.simulation_only_best_loss[-1] == pytest.approx(least.sum())
+    np.testing.assert_allclose(run.simulation_only_best_loss, np.cumsum(least)[run.events - 1])
+    scores = run.segments
+    assert scores.regret.sum() == pytest.approx(run.final_regret)
+    assert (scores.one_for_all >= -1e-9).all()
+    for place, name in enumerate(scores.names):
+        mine = np.array([one == name for one in segments])
+        assert scores.events[place] == mine.sum()
+        assert scores.simulation_only_best_loss[place] == pytest.approx(least[mine].sum())
+        one_point = events.losses(world.comparator(horizon).point)[mine].sum()
+        assert scores.simulation_only_one_for_all_loss[place] == pytest.approx(one_point)
+    assert "by segment" in str(run)
+
+
+def test_a_run_with_segments_is_kept_and_read_back(tmp_path):
+    problem = Editions(items=6, slots=2, segments=4, by="factors")
+    run = sv.lab.simulate(segmented(problem, 500), problem.environment)
+    again = sv.lab.Run.load(run.save(tmp_path / "run.npz"))
+    assert again.segments.names == run.segments.names == problem.segments.names
+    np.testing.assert_array_equal(again.segments.regret, run.segments.regret)
+    assert "phone, it" in str(again)
+    other = sv.lab.simulate(
+        sv.lab.problems.Slate(items=8, slots=3, categories=2).optimizer(
+            horizon=100, **ONE | {"privacy": sv.NoPrivacy()}
+        ),
+        sv.lab.problems.Slate(items=8, slots=3, categories=2).environment,
+    )
+    assert sv.lab.Run.load(other.save(tmp_path / "other.npz")).segments is None
+
+
+def test_an_optimizer_without_segments_plays_one_for_all_and_is_measured_alike():
+    problem = Editions(**SMALL)
+    world, horizon = problem.environment, 2000
+    both = [
+        one_for_all(problem, horizon=horizon, noise_seed=1, **ONE),
+        one_each(problem, horizon=horizon, **ONE),
+        segmented(problem, horizon),
+    ]
+    runs = [sv.lab.simulate(one, world) for one in both]
+    for run in runs:
+        assert run.events_finished == horizon
+        np.testing.assert_array_equal(run.segments.events, world.counts(horizon))
+        assert run.simulation_only_best_loss[-1] == pytest.approx(runs[0].simulation_only_best_loss[-1])
+    assert len({float(run.final_regret) for run in runs}) == 3
+
+
+def test_one_each_learns_each_segment_from_its_own_events_alone():
+    problem = Editions(items=6, slots=2, segments=3, differ=1.0, power=0.0)
+    world, horizon = problem.environment, 6000
+    apart = one_each(problem, horizon=horizon, privacy=sv.NoPrivacy(), seed=1)
+    sv.lab.simulate(apart, world)
+    assert all(apart.of(name).remaining == 0 for name in world.segments.names)
+    # The same events of one segment, by themselves, teach its optimizer the same.
+    alone = one_each(problem, horizon=horizon, privacy=sv.NoPrivacy(), seed=1).of("de")
+    mine = np.flatnonzero([one == "de" for one in world.segments_of(0, horizon)])
+    done = 0
+    while alone.remaining:
+        actions = alone.ask_round()
+        where = mine[done : done + len(actions.ids)]
+        kinds = world.kinds(0, horizon)[where]
+        alone.tell(actions.ids, world.library.losses(np.asarray(actions.x), kinds))
+        done += len(where)
+    np.testing.assert_array_equal(alone.posterior().slopes, apart.of("de").posterior().slopes)
+
+
+def test_rivals_are_for_problems_with_segments():
+    with pytest.raises(ValueError, match="slate has no segments"):
+        one_each(sv.lab.problems.Slate(), horizon=100, **ONE)
+    with pytest.raises(ValueError, match="slate has no segments"):
+        one_for_all(sv.lab.problems.Slate(), horizon=100, **ONE)
+
+
+def test_an_optimizer_with_segments_needs_events_that_have_them():
+    world = sv.lab.NoisyLinear(sv.domains.Hypersimplex(6, 2))
+    optimizer = sv.PrivateBandit(
+        world.domain, horizon=100, loss_range=(0, 1), segments=["a", "b"], losses="linear", **ONE
+    )
+    with pytest.raises(ValueError, match="does not say which one an event is of"):
+        sv.lab.simulate(optimizer, world)
+    assert optimizer.remaining == 100
+
+
+@pytest.mark.parametrize(
+    ("segments", "message"),
+    [(["it", "de"], "'fr'"), (sv.Segments(limit=3), "has 4 segments, and the optimizer takes 3")],
+)
+def test_segments_that_would_be_refused_on_the_way_are_refused_before(segments, message):
+    problem = Editions(**SMALL)
+    optimizer = problem.optimizer(horizon=100, segments=segments, **ONE)
+    with pytest.raises((ValueError, sv.errors.UnknownSegment), match=message):
+        sv.lab.simulate(optimizer, problem.environment)
+    assert optimizer.remaining == 100
+    opened = problem.optimizer(horizon=100, segments=sv.Segments(limit=4), **ONE)
+    assert sv.lab.simulate(opened, problem.environment).events_finished == 100
+
+
+def test_an_interrupted_run_has_scores_of_what_was_finished():
+    problem = Editions(**SMALL)
+    optimizer, calls = segmented(problem, 3000), []
+
+    def stop(events, total, rounds):
+        calls.append(events)
+        if events > 500:
+            raise KeyboardInterrupt
+
+    run = sv.lab.simulate(optimizer, problem.environment, progress=stop)
+    assert 0 < run.events_finished < 3000
+    assert run.segments.events.sum() == run.events_finished
+    assert run.segments.regret.sum() == pytest.approx(run.final_regret)
+
+
+def test_a_horizon_that_is_not_known_is_played_as_far_as_one_likes():
+    problem = Editions(**SMALL)
+    run = sv.lab.simulate(segmented(problem, None), problem.environment, events=700)
+    assert run.segments.events.sum() == run.events_finished == 700
+
+
+def test_shares_and_names_are_checked():
+    class Bare(sv.lab.SegmentedEnvironment):
+        name = "bare"
+
+        def __repr__(self):
+            return "Bare()"
+
+    ball = sv.domains.Ball(2)
+    with pytest.raises(ValueError, match="shares must be 2 numbers"):
+        Bare(ball, sv.Segments(["a", "b"]), [1.0, -1.0], 4, 0)
+    with pytest.raises(ValueError, match="shares must be 2 numbers"):
+        Bare(ball, sv.Segments(["a", "b"]), [1.0, float("nan")], 4, 0)
+    with pytest.raises(ValueError, match="must be named"):
+        Bare(ball, sv.Segments(limit=3), [], 4, 0)
+
+
+def test_minimising_with_segments_asks_each_event_for_its_segment_once_and_in_order():
+    asked, told = [], []
+
+    def segment_of(event):
+        asked.append(event)
+        return ("a", "b", "b")[event % 3]
+
+    def loss(x, segment):
+        told.append(segment)
+        return float(x[0]) if segment == "a" else float(x[1])
+
+    options = {"horizon": 300, "loss_range": (0, 1), "privacy": sv.NoPrivacy(), "losses": "linear", "seed": 1}
+    simplex = sv.domains.Simplex(3)
+    found = sv.minimize(loss, simplex, segments=["a", "b"], segment_of=segment_of, **options)
+    assert asked == list(range(300))
+    assert told == [("a", "b", "b")[event % 3] for event in range(300)]
+    assert found.optimizer.sizes == {"a": 100, "b": 200}
+    assert found.optimizer.recommend(segment="a").x[0] == 0.0
+    assert found.optimizer.recommend(segment="b").x[1] == 0.0
+    with pytest.raises(TypeError, match="go together"):
+        sv.minimize(loss, simplex, segments=["a", "b"], **options)
+    with pytest.raises(TypeError, match="go together"):
+        sv.minimize(loss, simplex, segment_of=segment_of, **options)
+
+
+def test_whoever_plays_the_best_decision_for_all_loses_in_each_segment_what_that_loses():
+    outcome = run_cell(Cell("editions:items=6,slots=2,segments=5,differ=0.6", "best-fixed", math.inf, 3000, 0))
+    scores = outcome.run.segments
+    np.testing.assert_allclose(scores.simulation_only_loss, scores.simulation_only_one_for_all_loss)
+    np.testing.assert_allclose(scores.regret, scores.one_for_all)
+    assert scores.one_for_all.sum() > 0

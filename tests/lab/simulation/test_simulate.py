@@ -1,0 +1,246 @@
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.domains import Ball, Hypersimplex
+from sottovoce.lab.simulation import MovingTarget, NoisyLinear, Switching, simulate
+from sottovoce.minimizing import minimize
+
+
+@pytest.fixture(scope="module")
+def environment():
+    return MovingTarget(Ball(3), seed=5)
+
+
+def private_bandit(environment, horizon, privacy, **options):
+    return sv.PrivateBandit(
+        environment.domain,
+        horizon=horizon,
+        loss_range=environment.loss_range,
+        lipschitz=environment.lipschitz,
+        privacy=privacy,
+        **options,
+    )
+
+
+def test_the_best_fixed_point_has_no_regret_and_the_centre_has_that_of_never_learning(environment, steadfast):
+    best = environment.comparator(10_000).point
+    run = simulate(steadfast(environment.domain, best, 10_000, 130), environment)
+    np.testing.assert_allclose(run.regret, 0.0, atol=1e-8)
+    run = simulate(steadfast(environment.domain, environment.domain.center, 10_000, 130), environment)
+    np.testing.assert_allclose(run.regret, run.no_learning, atol=1e-8)
+    assert run.final_no_learning > 1000
+
+
+def test_regret_is_that_of_the_losses_one_by_one(environment, steadfast):
+    point = np.array([0.3, -0.2, 0.1])
+    run = simulate(steadfast(environment.domain, point, 5000, 70), environment)
+    best = environment.comparator(5000).point
+    events = environment.events(0, 5000)
+    difference = np.cumsum(events.losses(point) - events.losses(best))
+    np.testing.assert_allclose(run.regret, difference[run.events - 1], rtol=1e-9)
+
+
+@pytest.mark.parametrize("batch", [1, 17, 4000, 10_000])
+def test_the_size_of_rounds_does_not_change_the_score(environment, steadfast, batch):
+    point = [0.1, 0.2, 0.3]
+    run = simulate(steadfast(environment.domain, point, 10_000, batch), environment)
+    expected = simulate(steadfast(environment.domain, point, 10_000, 100), environment)
+    assert run.final_regret == pytest.approx(expected.final_regret, rel=1e-10)
+    assert run.events_finished == 10_000
+    assert run.details.rounds >= -(-10_000 // batch)
+
+
+@pytest.mark.parametrize("record", [2, 50, 2000])
+def test_checkpoints_are_bounded_ascending_and_reach_from_start_to_end(environment, steadfast, record):
+    run = simulate(steadfast(environment.domain, environment.domain.center, 30_000, 1), environment, record=record)
+    assert len(run.events) <= record
+    assert run.events[-1] == 30_000
+    assert (np.diff(run.events) > 0).all()
+    if record >= 50:
+        assert run.events[0] == 1
+        assert np.diff(run.events).max() <= 30_000 / (record * 0.7) + 1
+
+
+def test_memory_does_not_grow_with_the_horizon(environment, steadfast):
+    def peak(horizon):
+        optimizer = steadfast(environment.domain, environment.domain.center, horizon, 500)
+        tracemalloc.start()
+        simulate(optimizer, environment, record=100)
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(1000)  # imports and caches
+    assert peak(400_000) < 1.2 * peak(50_000) + 100_000
+
+
+@pytest.mark.parametrize("where", ["ask_round", "tell", "losses"])
+def test_an_interruption_returns_what_was_finished(environment, steadfast, monkeypatch, where):
+    optimizer = steadfast(environment.domain, [0.2, 0.0, 0.0], 10_000, 100)
+    calls = iter(range(100))
+    place = environment.library if where == "losses" else optimizer
+    original = getattr(place, where)
+
+    def interrupted(*arguments, **options):
+        if next(calls) == 7:
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(place, where, interrupted)
+    run = simulate(optimizer, environment, record=10)  # so few that no checkpoint falls on the last round
+    expected = simulate(steadfast(environment.domain, [0.2, 0.0, 0.0], 700, 100), environment)
+    assert not run.finished
+    assert run.events_finished == 700
+    assert run.details.horizon == 10_000
+    np.testing.assert_allclose(run.regret[-1], expected.regret[-1])  # the best point is that of the 700, not of all
+    assert "then interrupted" in str(run)
+
+
+def test_an_interruption_before_the_first_round_is_an_empty_run(environment, steadfast, monkeypatch):
+    optimizer = steadfast(environment.domain, environment.domain.center, 1000, 100)
+
+    def interrupted(most=None):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(optimizer, "ask_round", interrupted)
+    run = simulate(optimizer, environment)
+    assert (run.events_finished, run.finished, run.final_regret) == (0, False, 0.0)
+    assert "0 events of 1,000" in str(run)
+
+
+def test_progress_is_told_the_end(environment, steadfast):
+    seen = []
+    optimizer = steadfast(environment.domain, environment.domain.center, 5000, 100)
+    simulate(optimizer, environment, progress=lambda *numbers: seen.append(numbers))
+    assert seen[0][1] == 5000
+    assert seen[-1] == (5000, 5000, 50)
+    assert seen == sorted(seen)
+
+
+def test_a_simulation_may_end_before_the_optimizer_does(environment, steadfast):
+    optimizer = steadfast(environment.domain, environment.domain.center, None, 64)
+    run = simulate(optimizer, environment, events=100)
+    assert run.finished
+    assert (run.events_finished, optimizer.told, optimizer.asked) == (100, 100, 100)
+
+
+def test_an_unknown_horizon_is_simulated_for_as_long_as_asked(environment):
+    optimizer = private_bandit(environment, None, sv.NoPrivacy(), seed=1)
+    assert simulate(optimizer, environment, events=3000).events_finished == 3000
+    assert len(optimizer.outstanding()) == 0
+
+
+def test_what_cannot_be_simulated_is_refused(environment, steadfast):
+    with pytest.raises(ValueError, match="events must be given"):
+        simulate(steadfast(environment.domain, environment.domain.center, None, 10), environment)
+    with pytest.raises(ValueError, match="events"):
+        simulate(steadfast(environment.domain, environment.domain.center, 100, 10), environment, events=101)
+    with pytest.raises(ValueError, match="share a domain"):
+        simulate(steadfast(Ball(4), np.zeros(4), 100, 10), environment)
+    with pytest.raises(ValueError, match="record"):
+        simulate(steadfast(environment.domain, environment.domain.center, 100, 10), environment, record=1)
+    done = steadfast(environment.domain, environment.domain.center, 100, 10)
+    simulate(done, environment)
+    with pytest.raises(ValueError, match="no events left"):
+        simulate(done, environment)
+
+
+def test_what_cannot_be_played_is_refused_with_what_to_call(environment, steadfast):
+    optimizer = steadfast(environment.domain, environment.domain.center, 100, 10)
+    for swapped in ((environment, optimizer), (environment, environment), (optimizer, optimizer)):
+        with pytest.raises(TypeError, match=r"simulate\(optimizer, environment\)"):
+            simulate(*swapped)
+    with pytest.raises(TypeError, match=r"ask_round.*got Ball"):
+        simulate(Ball(3), environment)
+    learner = sv.lab.baselines.OnlineFrankWolfe(environment.domain, horizon=100, loss_range=environment.loss_range)
+    with pytest.raises(TypeError, match=r"OnlineFrankWolfe needs gradients, not losses: use .*full_information"):
+        simulate(learner, environment)
+    with pytest.raises(TypeError, match=r"got BallTracking; that of a problem is problem\.environment"):
+        simulate(optimizer, sv.lab.problems.BallTracking(dimension=3))
+    assert optimizer.asked == 0
+
+
+@pytest.mark.parametrize(
+    "environment", [MovingTarget(Ball(3)), NoisyLinear(Hypersimplex(6, 2)), Switching(Hypersimplex(6, 2), every=3000)]
+)
+def test_without_privacy_learning_beats_never_learning(environment):
+    optimizer = private_bandit(environment, 100_000, sv.NoPrivacy(), seed=1)
+    run = simulate(optimizer, environment)
+    assert run.finished
+    assert run.final_regret < 0.6 * run.final_no_learning
+
+
+def test_a_simulated_run_repeats_under_its_seeds_and_says_that_it_is_not_private(environment):
+    runs = [
+        simulate(private_bandit(environment, 2000, sv.PureDP(1.0), seed=3, noise=sv.SimulatedNoise(3)), environment)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(runs[0].regret, runs[1].regret)
+    assert runs[0].details.simulated_noise
+    assert "NOT PRIVATE" in str(runs[0])
+
+
+def test_real_noise_is_not_called_simulated(environment):
+    run = simulate(private_bandit(environment, 500, sv.PureDP(1.0), seed=3), environment)
+    assert not run.details.simulated_noise
+    assert "NOT PRIVATE" not in str(run)
+
+
+@pytest.mark.parametrize("vectorized", [False, True])
+def test_minimize_finds_the_cheap_end_and_keeps_its_promise_readable(vectorized):
+    def loss(x):
+        assert x.ndim == (2 if vectorized else 1)
+        return x[..., 0]
+
+    found = minimize(
+        loss,
+        Ball(2),
+        horizon=3000,
+        loss_range=(-1, 1),
+        privacy=sv.NoPrivacy(),
+        vectorized=vectorized,
+        seed=1,
+    )
+    assert found.point[0] < -0.7
+    assert found.optimizer.remaining == 0
+    assert found.privacy == found.optimizer.privacy
+
+
+def test_minimize_hands_each_action_over_once():
+    seen = []
+    minimize(
+        lambda x: seen.append(x) or 0.0,
+        Ball(2),
+        horizon=321,
+        loss_range=(-1, 1),
+        privacy=sv.PureDP(1.0),
+        noise=sv.SimulatedNoise(1),
+    )
+    assert np.shape(seen) == (321, 2)
+
+
+@pytest.mark.parametrize(
+    ("plan", "short", "long"), [("auto", 200_000, 800_000), ("worst-case", 50_000, 400_000), ("paper", 50_000, 400_000)]
+)
+def test_memory_of_the_real_optimizer_grows_with_its_rounds_alone(environment, plan, short, long):
+    """An event of an open round has eight bytes, and as many in a few copies; a closed one has none.
+
+    The planner may choose few, long rounds, a fiftieth of all events at most: they are held in blocks, which short runs
+    do not fill.
+    """
+
+    def peak(horizon):
+        optimizer = private_bandit(environment, horizon, sv.PureDP(0.1), plan=plan, noise=sv.SimulatedNoise(1))
+        tracemalloc.start()
+        simulate(optimizer, environment, record=100)
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(1000)  # imports and caches
+    events = (long - short) // 50
+    assert peak(long) < 1.2 * peak(short) + 100_000 + 5 * 8 * events
