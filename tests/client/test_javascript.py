@@ -278,7 +278,7 @@ def test_a_page_that_is_left_sends_what_waits(page, browser, stand_in, local, ke
     source = """
     const actions = await study.ask({ size: 5 });
     for (const one of actions) study.tell(one.id, 0.5).catch(() => undefined);
-    location.href = "/elsewhere";
+    setTimeout(() => { location.href = "/elsewhere"; });
     """
     page(CONNECT + source, {"key": key, "options": LOCALLY})
     arrived = stand_in.all_told(5)

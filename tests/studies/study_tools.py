@@ -61,6 +61,9 @@ class Look:
 
     def __init__(self, url, name="study"):
         with connected(url) as connection:
+            file = isinstance(connection, sqlite3.Connection)
+            # All of one moment: somebody may be at work.
+            connection.execute("BEGIN" if file else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
             (self.head,) = rows(connection, "SELECT * FROM sottovoce_books WHERE name = ?", name)
             for table, order in (
                 ("streams", "stream"),

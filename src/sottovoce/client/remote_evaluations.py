@@ -1,5 +1,6 @@
 """Evaluations behind a service: the same calls as `PrivateEvaluations`, over HTTP."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, overload
 
@@ -118,13 +119,24 @@ class RemoteEvaluations(Remote):
     def _stands(self, number: int) -> Facts:
         return self._call("GET", f"evaluation?number={number}")
 
+    def _assigned(self, number: int, size: int) -> list[str]:
+        return [one["id"] for one in self._once("assign", {"number": number, "size": size}).assigned]
+
+    def _send(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> None:
+        """Send losses, for ids or for the next places, which are taken first."""
+        if ids is None:
+            assert number is not None
+            self._checked(("",) * losses.size, losses)  # before anybody is assigned
+            ids = self._assigned(number, losses.size) if losses.size else ()
+        self._tell(checked_ids(ids), losses, late)
+
     @cached_property
     def _handles(self) -> dict[int, Evaluation]:
         return {}
 
     @cached_property
     def _keeper(self) -> "_Keeper":
-        return _Keeper(self)
+        return _Keeper(self, self._brought)
 
     def _handle(self, number: int) -> Evaluation:
         """Return an evaluation: always the same object."""
@@ -146,21 +158,17 @@ class RemoteEvaluations(Remote):
 class _Keeper:
     """What evaluations need of whoever keeps them: a service."""
 
-    def __init__(self, remote: RemoteEvaluations) -> None:
+    def __init__(self, remote: RemoteEvaluations, told: Callable[[Any, Any], Any]) -> None:
         self._remote, self._released = remote, dict[int, ReleasedMean]()
-        self.told = remote._brought  # from losses or reports to what a call has brought
+        self.told = told  # from losses or reports to what a call has brought
 
     def assign_to(self, number: int, size: int) -> list[str]:
         """Hand out the next ids."""
-        return [one["id"] for one in self._remote._once("assign", {"number": number, "size": size}).assigned]
+        return self._remote._assigned(number, size)
 
     def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> None:
-        """Send losses, for ids or for the next places, which are taken first."""
-        if ids is None:
-            assert number is not None
-            self._remote._checked(("",) * losses.size, losses)  # before anybody is assigned
-            ids = self.assign_to(number, losses.size) if losses.size else ()
-        self._remote._tell(checked_ids(ids), losses, late)
+        """Send losses, for ids or for the next places."""
+        self._remote._send(number, ids, losses, late)
 
     def forget_ids(self, number: int | None, ids: Any) -> int:
         """Close places without their losses; return how many."""

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce._checks import number, whole
+from sottovoce._checks import choice, number, whole
 from sottovoce.models import LinearBelief, RadialBelief
 from sottovoce.models.belief import Belief
 from sottovoce.models.history import Numbers, from_sparse_record, sparse_record
@@ -200,6 +200,9 @@ class PosteriorOptions(Options, exploration="posterior"):
     temper: float = 1.0
     sentinel: bool = False
     steps: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        choice("model", self.model, ("linear", "radial"))
 
     @property
     def begins_with(self) -> tuple[str, ...]:

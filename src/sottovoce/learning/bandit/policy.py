@@ -377,7 +377,7 @@ class BanditPolicy:
     def ready(self, lease: Lease) -> Sequence[Any]:
         """Return the decisions of a lease."""
         actions = lease.draw.actions
-        return actions.shared() if isinstance(actions, Decisions) else actions
+        return actions.shared() if isinstance(actions, Decisions) else list(actions)
 
 
 def coins_of(entropy: int, stream: int, number: int, chunk: int) -> np.random.Generator:

@@ -186,8 +186,9 @@ class SegmentPolicy(BanditPolicy):
         A copy leans on them: what is played and learned does not depend on who has looked.
         """
         explorer: Any = (self.informed(stream) or self.current(stream)).explorer
+        said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief: Belief = copy.copy(explorer.belief)
-        belief.lean_on(*explorer.ask_others())
+        belief.lean_on(*said)
         return belief
 
     def unseen_belief(self, segment: Segment) -> Belief:

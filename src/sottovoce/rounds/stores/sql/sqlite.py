@@ -197,7 +197,7 @@ class SqliteFile(Database):
 
     def check(self) -> None:
         """Look for damage to the structure of the file; what is in the rows has checksums of its own."""
-        found = self.transaction(lambda: self.run("PRAGMA quick_check(1)"))
+        found = self.transaction(lambda: self.run("PRAGMA integrity_check(1)"))
         if found != [("ok",)]:
             raise StudyDamaged(
                 f"{self.name} is damaged ({found[0][0]}): restore a backup, and open it with restored=True"
