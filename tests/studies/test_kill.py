@@ -72,7 +72,7 @@ def test_nothing_is_lost_or_counted_twice_whenever_a_process_is_killed(kind, way
     assert len(history.closed) > 2
     if way != "time":  # how far one gets in a given time is the machine's business
         assert sum(deaths.values()) > kills // 4  # the others came to the end of their work
-        assert len(history.closed) > kills // 2  # and work it was
+        assert len(history.closed) > kills // 4  # and work it was
 
 
 @pytest.mark.timeout(900)
