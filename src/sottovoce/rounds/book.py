@@ -593,9 +593,9 @@ _living: "weakref.WeakSet[Book]" = weakref.WeakSet()
 
 
 def _unlock_in_child() -> None:
-    """Give books other locks in a forked child: a thread that held one is not there to let go of it. Look around."""
+    """Give books new locks, and no calls that wait, in a forked child: the threads of both are not there."""
     for book in list(_living):
-        book._lock, book._left = threading.RLock(), 0
+        book._lock, book._queue, book._left = threading.RLock(), [], 0  # and let asking look around
 
 
 _fork.in_child(_unlock_in_child)
