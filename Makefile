@@ -38,8 +38,8 @@ docs: $(READY)  ## build the documentation as a site (site/index.html)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
-reproduce: $(READY)  ## measure the paper's claims, and write docs/reproduction.md anew (half an hour of one core)
-	$(BIN)/sottovoce reproduce --large --page docs/reproduction.md
+reproduce: $(READY)  ## measure the paper's claims, and write docs/reference/reproduction.md anew (half an hour of one core)
+	$(BIN)/sottovoce reproduce --large --page docs/reference/reproduction.md
 
 system:  ## Debian packages that the tests with a browser, PostgreSQL and nginx need (as root)
 	@command -v chromium chromedriver nginx openssl >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \

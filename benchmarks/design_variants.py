@@ -1,4 +1,4 @@
-"""Variants of designs, each changing one choice of the default: the table in docs/concepts.md."""
+"""Variants of designs, each changing one choice of the default: the table in benchmarks/README.md."""
 
 import statistics
 

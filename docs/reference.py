@@ -21,7 +21,7 @@ import sottovoce
 
 TABLES = "<!-- public names -->"
 MARK = re.compile(r"<!-- names of ([\w.]+)(?:: ([\w\s]+?))? -->")
-PAGES = Path(__file__).parent / "reference"
+PAGES = Path(__file__).parent / "reference" / "python"
 FIRST = ("sottovoce", "sottovoce.domains", "sottovoce.domains.matroids", "sottovoce.domains.set_functions")
 LAST = ("sottovoce.errors",)
 INNER = ("sottovoce.cli", "sottovoce.service.")  # programs, described on pages of their own
@@ -91,7 +91,7 @@ def _definition(module: ModuleType, name: str, value: Any) -> str:
 def stands_at() -> dict[tuple[str, str], list[Name]]:
     """Return the names at each mark of each page; each thing stands at one, as the shortest of its names."""
     pages = sorted(PAGES.glob("*.md"))
-    marks = {(f"reference/{page.name}", mark[0]): mark.groups() for page in pages for mark in _marks(page)}
+    marks = {(f"reference/python/{page.name}", mark[0]): mark.groups() for page in pages for mark in _marks(page)}
     places: dict[tuple[str, str], list[Name]] = {}
     taken: set[str] = set()
     for place, (module, chosen) in sorted(marks.items(), key=lambda one: one[1][1] is None):

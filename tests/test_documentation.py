@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import runpy
 import shlex
 from pathlib import Path
 
@@ -16,7 +17,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LIVE = {
-    "docs/service.md"
+    "docs/how-to/service.md"
 }  # needs a service that runs: tests/service/test_service_page.py runs it, from its top to its end
 SHOWN = 'title="prints"'  # ```text title="prints" holds exactly what the Python block before it prints
 
@@ -86,6 +87,12 @@ def test_python_blocks_run_and_print_what_is_shown(page, stretch, capsys, monkey
     """Each that is complete begins anew, with nothing of what stands before it on the page, nor its files."""
     monkeypatch.chdir(tmp_path)
     run(page, stretch, capsys)
+
+
+@pytest.mark.parametrize("example", sorted((ROOT / "examples").glob("*.py")), ids=name_of)
+def test_examples_run(example, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(example), run_name="__main__")
 
 
 def test_there_are_blocks_to_run_and_all_of_them_are_found():

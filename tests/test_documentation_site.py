@@ -1,5 +1,6 @@
 """The documentation as a site: complete, linked, and loading nothing from any network."""
 
+import asyncio
 import importlib.util
 import itertools
 import json
@@ -10,7 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-import typer
 import yaml
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -18,7 +18,9 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from sottovoce.cli.app import app
+from sottovoce.service.app import create_app
+from sottovoce.service.problem_documents import KINDS
+from sottovoce.service.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -113,7 +115,7 @@ def browser(system_program, tmp_path):
 
 
 def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site, browser):
-    browser.get((site / "tutorial.html").as_uri())
+    browser.get((site / "tutorials" / "five-minutes.html").as_uri())
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("Five minutes")
     field = browser.find_element(By.CSS_SELECTOR, "input.md-search__input")
     field.click()
@@ -125,7 +127,7 @@ def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site,
     assert not browser.get_log("browser")  # no error on the console
     events = [json.loads(entry["message"])["message"].get("params", {}) for entry in browser.get_log("performance")]
     asked = {event["request"]["url"] for event in events if "url" in event.get("request", {})}
-    assert any(url.endswith("tutorial.html") for url in asked)
+    assert any(url.endswith("five-minutes.html") for url in asked)
     assert not {url for url in asked if url.startswith("http")}
 
 
@@ -138,8 +140,8 @@ def reference():
 
 
 def test_every_public_name_is_in_the_tables_and_has_one_entry(site, reference):
-    tables = (site / "reference" / "index.html").read_text(encoding="utf-8")
-    pages = [page.read_text(encoding="utf-8") for page in (site / "reference").glob("*.html")]
+    tables = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
+    pages = [page.read_text(encoding="utf-8") for page in (site / "reference" / "python").glob("*.html")]
     entries = Counter(itertools.chain.from_iterable(re.findall(r' id="(sottovoce[\w.]+)"', page) for page in pages))
     modules = reference.public_modules()
     assert {"sottovoce", "sottovoce.privacy", "sottovoce.errors"} <= {one.__name__ for one in modules}
@@ -149,11 +151,11 @@ def test_every_public_name_is_in_the_tables_and_has_one_entry(site, reference):
         missing = [name for name in module.__all__ if f"<code>{name}</code>" not in part]
         assert not missing, f"{module.__name__}: {missing}"
         homeless = [name.name for name in reference.names_of(module.__name__) if entries[name.definition] != 1]
-        assert not homeless, f"give {module.__name__} a mark on a page of docs/reference: {homeless}"
+        assert not homeless, f"give {module.__name__} a mark on a page of docs/reference/python: {homeless}"
 
 
 def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site):
-    page = (site / "reference" / "optimizer.html").read_text(encoding="utf-8")
+    page = (site / "reference" / "python" / "optimizer.html").read_text(encoding="utf-8")
     entry = page[page.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit"') :]
     entry = entry[: entry.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit.ask"')]
     signature = unescape(re.sub(r"<[^>]+>", "", entry[: entry.index("<p>")]))
@@ -161,40 +163,45 @@ def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site
     assert re.search(r'losses:\s*str\s*=\s*"convex",', signature)  # one that the source takes as **options
     for words in ("losses are clipped to it, silently", "Parameters:", "Examples:", "optimizer.remaining"):
         assert words in re.sub(r"<[^>]+>", "", entry), words
-    sets = (site / "reference" / "domains.html").read_text(encoding="utf-8")
+    sets = (site / "reference" / "python" / "domains.html").read_text(encoding="utf-8")
     assert "that minimises &lt;cost, x&gt;." in sets  # docstrings are plain words, not HTML
-    for page in (site / "reference").glob("*.html"):
+    for page in (site / "reference" / "python").glob("*.html"):
         text = re.sub(r"<[^>]+>", "", page.read_text(encoding="utf-8"))
         assert not re.search(r"^ *(Parameters|Returns|Attributes|Notes|Raises|Examples)\n? *-{3,}", text, re.MULTILINE)
 
 
-def leaves(command, words):
-    """Yield every command that can be typed, with the words that name it."""
-    if not hasattr(command, "commands"):
-        yield " ".join(words), command
-        return
-    if len(words) > 1 and command.invoke_without_command:  # `sottovoce serve` is one, and has others below it
-        yield " ".join(words), command
-    for name in command.list_commands(None):
-        yield from leaves(command.get_command(None, name), (*words, name))
+@pytest.fixture(scope="module")
+def typed():
+    spec = importlib.util.spec_from_file_location("commands", DOCS / "commands.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-COMMANDS = dict(leaves(typer.main.get_command(app), ("sottovoce",)))
+def test_every_command_has_its_section_with_all_its_options_and_no_other_is_there(site, typed):
+    page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")
+    sections = dict(re.findall(r"<h2 id=[^>]*>(sottovoce [\w -]+)<a(.*?)(?=<h2 |\Z)", page, re.DOTALL))
+    assert set(sections) == set(typed.commands())
+    for words, command in typed.commands().items():
+        table = "".join(re.findall(r"<table>.*?</table>", sections[words], re.DOTALL))
+        options = {option for one in command.params for option in (*one.opts, *one.secondary_opts)} - {"--help"}
+        assert {option for option in options if option.startswith("--")} == set(re.findall("<code>(--[a-z-]+)", table))
 
 
-@pytest.mark.parametrize("words", COMMANDS)
-def test_every_command_and_option_is_on_the_page_of_the_command_line(words):
-    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^## (sottovoce [\w -]+)\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE))
-    assert words in sections, f"docs/command-line.md has no section `## {words}`"
-    options = {option for one in COMMANDS[words].params for option in (*one.opts, *one.secondary_opts)}
-    options = {option for option in options if option.startswith("--")} - {"--help"}
-    rows = re.findall(r"^\| (`--[^|]*) \|", sections[words], re.MULTILINE)
-    named = {option for row in rows for option in re.findall(r"`(--[\w-]+)`", row)}
-    assert not options - named, f"docs/command-line.md, {words}: add a row for {sorted(options - named)}"
-    assert not named - options, f"docs/command-line.md, {words}: there is no option {sorted(named - options)}"
+def test_every_call_and_problem_of_the_service_is_on_its_page(site, tmp_path):
+    page = (site / "reference" / "http.html").read_text(encoding="utf-8")
+    app = create_app(Settings(storage=f"sqlite:///{tmp_path}/a.db"))
+    there = {f"{method.upper()} {path}" for path, ways in app.openapi()["paths"].items() for method in ways}
+    asyncio.run(app.state.context.close())
+    shown = set(re.findall(r"<td><code>((?:GET|POST) [^<]+)</code></td>", page))
+    assert shown == {*(one.replace(":path}", "}") for one in there), "GET /sottovoce.js"}
+    rows = re.findall(r"<td><code>([a-z-]+)</code></td>\s*<td>(\d+)</td>", page)
+    assert sorted(rows) == sorted((kind.name, str(kind.status)) for kind in KINDS.values())
 
 
-def test_the_page_of_the_command_line_names_no_command_that_is_gone():
-    page = (DOCS / "command-line.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^## (sottovoce [\w -]+)$", page, re.MULTILINE)) <= set(COMMANDS)
+def test_shared_options_are_described_once(site, typed):
+    page = (site / "reference" / "command-line.html").read_text(encoding="utf-8")
+    for group in typed.SHARED:
+        table = re.search(rf"<h3 [^>]*>{group}<.*?(<table>.*?</table>)", page, re.DOTALL)[1]
+        assert "<td></td>" not in table, group
+    assert len(re.findall(r"<td><code>--epsilon</code></td>", page)) == 3  # shared, and those of audit and compare

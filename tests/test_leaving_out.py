@@ -1,4 +1,4 @@
-"""A server that asks and tells does without what docs/dependencies.md says can be left out."""
+"""A server that asks and tells does without what docs/reference/dependencies.md says can be left out."""
 
 import os
 import re
@@ -39,7 +39,7 @@ except ModuleNotFoundError:
 
 
 def test_asking_and_telling_do_without_what_can_be_left_out(tmp_path):
-    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "dependencies.md").read_text(encoding="utf-8")
     named = re.search(r"pip uninstall --yes ([\w ]+)\n", page)[1].split()
     assert "matplotlib" in named
     left_out = {*(MODULES.get(name, name) for name in named), "typer", "rich", "jinja2"}

@@ -21,7 +21,7 @@ def test_the_tests_run_on_a_version_that_is_supported():
     )
 
 
-@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/tutorial.md"])
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "docs/tutorials/five-minutes.md"])
 def test_pages_name_the_versions_that_are_supported(page):
     said = re.search(r"Python (3\.\d+(?:, 3\.\d+)* (?:or|and) 3\.\d+)", (ROOT / page).read_text(encoding="utf-8"))
     assert re.findall(r"3\.\d+", said[1]) == SUPPORTED

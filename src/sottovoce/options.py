@@ -1,7 +1,7 @@
 """What people may write of an optimizer, declared once; commands are made from it, the HTTP body is held against it.
 
 What an argument may be is said where the constructor checks it (`sottovoce.plans.options`); here it gets words. A new
-argument that can be written is one more line of `OPTIONS`, and a row in docs/command-line.md.
+argument that can be written is one more line of `OPTIONS`.
 """
 
 from typing import NamedTuple

@@ -70,11 +70,11 @@ def test_claims_are_printed_and_written_and_nothing_is_run_twice(command, tmp_pa
     page = tmp_path / "results" / "reproduction" / "reproduction.md"
     assert "Made by `sottovoce reproduce` with" in page.read_text()
     before = {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells}
-    code, _, _ = command("--page", "docs/reproduction.md")
+    code, _, _ = command("--page", "docs/reference/reproduction.md")
     assert code == 0
     assert {cell: sweep.record_path(cell).stat().st_mtime_ns for cell in sweep.cells} == before
-    assert (tmp_path / "docs" / "figures" / "reproduction-horizon.png").exists()
-    assert (tmp_path / "docs" / "reproduction.md").read_text() == page.read_text()
+    assert (tmp_path / "docs" / "reference" / "figures" / "reproduction-horizon.png").exists()
+    assert (tmp_path / "docs" / "reference" / "reproduction.md").read_text() == page.read_text()
 
 
 def test_the_two_sizes_do_not_share_a_folder(command, tmp_path, monkeypatch):

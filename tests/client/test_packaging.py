@@ -44,10 +44,10 @@ def test_the_script_needs_and_keeps_nothing(static):
 
 
 def test_pages_that_name_the_bytes_of_the_script_name_those_that_are_shipped(static):
-    """After a change of sottovoce.js they need its new hash: the command stands in docs/service.md."""
+    """After a change of sottovoce.js they need its new hash: the command stands in docs/how-to/service.md."""
     digest = hashlib.sha384((static / "sottovoce.js").read_bytes()).digest()
     root = Path(__file__).parents[2]
-    for page, times in (("examples/page/index.html", 1), ("docs/service.md", 2)):
+    for page, times in (("examples/page/index.html", 1), ("docs/how-to/service.md", 2)):
         found = re.findall(r"sha384-([A-Za-z0-9+/=]{64})", (root / page).read_text())
         assert found == [base64.b64encode(digest).decode()] * times, page
 

@@ -1,4 +1,4 @@
-"""What a hostile client can do to learning, as docs/threat-model.md says it: how much, and no more.
+"""What a hostile client can do to learning, as docs/explanation/threat-model.md says it: how much, and no more.
 
 B is the width of the loss range, n the events behind a released number, f the share of events that lie.
 """

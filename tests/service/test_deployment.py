@@ -1,4 +1,4 @@
-"""The files in deploy/: nginx and systemd take them; requests pass through nginx as docs/service-deployment.md says."""
+"""The files in deploy/: nginx and systemd take them; requests pass through nginx as service-deployment.md says."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from sottovoce.service.store import ServiceStore
 ROOT = Path(__file__).parents[2]
 UNIT = ROOT / "deploy" / "sottovoce.service"
 NGINX = ROOT / "deploy" / "nginx.conf"
-PAGE = ROOT / "docs" / "service-deployment.md"
+PAGE = ROOT / "docs" / "how-to" / "service-deployment.md"
 LOSS = "0.7318250649"  # planted: it must be in no file of nginx's
 
 

@@ -1,6 +1,5 @@
-"""What docs/service.md shows: every command and Python block runs, in order, against a live service, and answers so."""
+"""What docs/how-to/service.md shows: every command and Python block runs against a live service, and answers so."""
 
-import asyncio
 import json
 import os
 import re
@@ -16,12 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.service.app import create_app
-from sottovoce.service.problem_documents import KINDS
-from sottovoce.service.settings import Settings
-
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "service.md"
+PAGE = ROOT / "docs" / "how-to" / "service.md"
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 ADDRESS = "127.0.0.1:8420"
 EXACT = ("type", "title", "status")  # of problem documents: these are compared as they are, all else in its shape
@@ -140,7 +135,7 @@ def test_the_page_is_true_from_its_top_to_its_end(reader, tmp_path, monkeypatch)
     monkeypatch.chdir(tmp_path)
     space, printed, seen = {}, "", []
     for line, header, content in blocks():
-        where = f"docs/service.md:{line}"
+        where = f"docs/how-to/service.md:{line}"
         if header == "sh":
             printed = reader.run(content)
         elif header.startswith("python"):
@@ -174,31 +169,3 @@ def test_answers_of_another_shape_are_noticed(tmp_path):
     ):
         with pytest.raises(AssertionError):
             reader.compare(shown, wrong, "")
-
-
-def test_every_kind_of_problem_is_on_the_page_with_its_status():
-    rows = re.findall(r"^\| (`[^|]+) \| ([\d, ]+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    named = [
-        (kind, int(status))
-        for kinds, statuses in rows
-        for kind, status in zip(
-            re.findall(r"`([\w-]+)`", kinds),
-            (statuses.split(", ") * len(kinds.split(", ")))[: len(kinds.split(", "))],
-            strict=True,
-        )
-    ]
-    assert sorted(named) == sorted((kind.name, kind.status) for kind in KINDS.values())
-
-
-def test_every_call_is_on_the_page(tmp_path):
-    """All of the OpenAPI document, and the script, which is not for whoever reads that."""
-    app = create_app(Settings(storage=f"sqlite:///{tmp_path}/a.db"))
-    there = {
-        f"{method.upper()} {path}".replace(":path}", "}")
-        for path, ways in app.openapi()["paths"].items()
-        for method in ways
-    }
-    asyncio.run(app.state.context.close())
-    section = PAGE.read_text(encoding="utf-8").split("## All calls")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| (`(?:GET|POST) [^|]+) \|", section, re.MULTILINE)
-    assert {one for row in rows for one in re.findall(r"`([^`]+)`", row)} == {*there, "GET /sottovoce.js"}

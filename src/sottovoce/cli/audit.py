@@ -25,7 +25,9 @@ REFUTED, INTERRUPTED = 1, 130
 def audit_command(
     epsilon: Annotated[float, typer.Option(help="Privacy budget to claim and to attack.")] = 1.0,
     delta: Annotated[float, typer.Option(help="0 is pure differential privacy, and zCDP besides.")] = 0.0,
-    exploration: Annotated[str | None, typer.Option(help="frames, designs or sphere; by default all.")] = None,
+    exploration: Annotated[
+        str | None, typer.Option(help="posterior, designs, frames or sphere; by default all.")
+    ] = None,
     mechanism: Annotated[
         str | None, typer.Option(help="probe-sums, tree, honaker, toeplitz, fresh or local; by default all that fit.")
     ] = None,

@@ -1,17 +1,19 @@
-"""The paper's claims, measured: figures, and a page in Markdown."""
+"""The paper's claims, measured: a page in Markdown with figures, and tables of all evidence and all numbers."""
 
+import csv
+import io
 import math
 import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sottovoce.lab.algorithms import DELTA
-from sottovoce.lab.grouping import gather
 from sottovoce.lab.reproduction.events_needed import (
     READINGS,
     events_needed,
     events_needed_with_needed_noise,
 )
+from sottovoce.lab.reproduction.evidence import FAILS, Evidence
 from sottovoce.lab.reproduction.extent import Extent, problem_of
 from sottovoce.lab.reproduction.hindsight import FACTORS, Hindsight, hindsight
 from sottovoce.lab.reproduction.paper_claims import PaperClaim
@@ -24,7 +26,9 @@ __all__ = ["reproduction_page", "write_reproduction"]
 
 
 def write_reproduction(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent, path: Path) -> list[Path]:
-    """Write the page and its figures, in a folder `figures` beside it; return the paths, the page first.
+    """Write the page, tables of all evidence and all numbers and, in a folder `figures`, the figures; return the paths.
+
+    The page is the first.
 
     Parameters
     ----------
@@ -40,49 +44,72 @@ def write_reproduction(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent
     folder = path.parent / "figures"
     folder.mkdir(parents=True, exist_ok=True)
     figures = reproduction_figures(sweep.results, scale, folder)
-    path.write_text(reproduction_page(sweep, claims, scale), encoding="utf-8")
-    return [path, *figures]
+    numbers, evidence = path.with_suffix(".csv"), path.with_name(f"{path.stem}-evidence.csv")
+    numbers.write_text(_numbers(summarise(sweep.results)), encoding="utf-8")
+    evidence.write_text(_evidence(claims), encoding="utf-8")
+    path.write_text(reproduction_page(sweep, claims, scale, path.stem), encoding="utf-8")
+    return [path, numbers, evidence, *figures]
 
 
-def reproduction_page(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent) -> str:
-    """Return the page."""
+def reproduction_page(sweep: Sweep, claims: Sequence[PaperClaim], scale: Extent, stem: str = "reproduction") -> str:
+    """Return the page; names of the tables beside it begin with `stem`."""
     parts = [
         "# The paper's claims, measured",
-        _filled(_beginning(sweep, scale)),
+        _filled("Look up what became of each claim of the paper when it was measured, and by which numbers."),
         _table(
-            ["claim", "with the noise of the paper's lemmas", "with the needed noise", "by this library's default"],
+            ["claim", "the paper's noise", "the needed noise", "this library's default"],
             [
-                [f"[{claim.title}](#{_anchor(claim.title)})", claim.of_paper, claim.of_needed, claim.of_default]
+                [
+                    f"[{claim.title}](#{_anchor(claim.title)})",
+                    *(_agreed([row for row in claim.rows if row.group == group]) for group in _GROUPS),
+                ]
                 for claim in claims
             ],
         ),
-        _filled(_need(scale)),
+        _filled(_beginning(sweep, scale)),
         _READING,
+        _filled(_need(scale)),
     ]
     shown: set[str] = set()
     for claim in claims:
         parts += _claim_parts(claim, figure=claim.axis not in shown)
         shown.add(claim.axis)
     parts += _baseline_parts(hindsight(sweep.results, scale.base))
-    parts += ["## All numbers", _NUMBERS, *_number_tables(summarise(sweep.results))]
+    parts += ["## All numbers", _filled(_NUMBERS.format(stem))]
     return "\n\n".join(parts) + "\n"
 
 
-_READING = """**How to read it.** *The noise of the paper's lemmas* is Algorithm 1 with the scales of Lemmas 5.1 and
-5.4, as `plan="paper"` has it. *The needed noise* is Algorithm 1 with the paper's radius, step, batches, tree and
-conditional gradient, and the least noise on the tree that keeps the same promise: one loss moves one summand of one
-round, which the paper's sensitivity argument does not use. *This library's default* is another algorithm. The claims
-are upper bounds up to constants, for sizes without end; what is judged is how regret grows over the sizes measured
-*here*. A claim does not hold here if the whole 95% interval of the measured power, over seeds, lies above what the
-bound allows over this range, its logarithms included; at a power that is exactly the claimed one this happens by
-chance once in 40 times. It does not refute the theorem: regret that is far below its bound may rise towards it faster
-than the bound does, and the column "regret / own bound" shows how far below it is. A claim cannot be seen where an
-algorithm does not learn: its regret is then about as large as it can be, whatever grows, and a slope would say
-nothing. An algorithm learns at a value if its regret is below that of never learning (playing the centre for ever) by
-two standard errors; slopes are fitted where it does. A power stands with its standard error over seeds, and its 95%
-interval."""
+_GROUPS = ("paper", "needed", "here")
 
-_NUMBERS = "Regret per event, mean ± standard error over seeds, and as a share of the regret of never learning."
+_READING = """How to read it:
+
+- *The paper's noise* is that of Lemmas 5.1 and 5.4 in Algorithm 1, as `plan="paper"` has it. *The needed noise* is the
+  least on the same tree that keeps the same promise: one loss moves one summand of one round, which the paper's
+  sensitivity argument does not use. Radius, step, batches and conditional gradient are the paper's in both.
+  *This library's default* is another algorithm.
+- An algorithm *learns* at a value if its regret is below that of never learning (playing the centre for ever) by two
+  standard errors. Powers are fitted where it learns, and stand with their standard error over seeds and their 95%
+  interval. Where it learns nowhere the claim *cannot be seen here*: regret is then as large as it can be, whatever
+  grows.
+- A claim *does not hold here* if the whole interval lies above what the bound allows over the sizes measured, its
+  logarithms included. At a power that is exactly the claimed one this happens by chance once in 40 times.
+- Failing here does not refute the theorem, which bounds regret up to constants for sizes without end: regret that is
+  far below its bound may rise towards it faster than the bound does."""
+
+_NUMBERS = (
+    "[{0}-evidence.csv]({0}-evidence.csv) has the rows above and those of algorithms without privacy, with what each "
+    "verdict rests on, regret as a share of its own bound, and what exploring alone costs. [{0}.csv]({0}.csv) has the "
+    "regret per event of every algorithm, problem, epsilon and length: mean, standard error over seeds, share of the "
+    "regret of never learning, and runs."
+)
+
+
+def _agreed(rows: Sequence[Evidence]) -> str:
+    """Return the verdict on some rows; on each, if they differ."""
+    verdicts = dict.fromkeys(row.verdict for row in rows)
+    if len(verdicts) < 2:
+        return next(iter(verdicts), "was not measured")
+    return "; ".join(f"{row.who.partition(', against')[0].rpartition(', ')[2]}: {row.verdict}" for row in rows)
 
 
 def _beginning(sweep: Sweep, scale: Extent) -> str:
@@ -94,12 +121,12 @@ def _beginning(sweep: Sweep, scale: Extent) -> str:
     return (
         f"Made by `{sweep.command}` with sottovoce {about['sottovoce']} ({versions}): {len(done)} runs"
         f"{f', {failed} missing' if failed else ''}, seeds 0 to {scale.seeds - 1}, {minutes:.0f} minutes of computing. "
-        "Equal seeds give equal numbers. "
+        "Equal seeds give equal numbers. All noise is simulated: NOT PRIVATE. "
         "The paper has no experiments. The setting is ours, one of those that its theorem covers: the unit ball, "
         "losses ||x - target||, actions on a sphere around the point; n = "
         f"{scale.base.dimension}, T = {scale.base.horizon:,} and epsilon = {scale.base.epsilon:g} unless they vary. "
         "The baselines play inside the ball, as they are defined, each with the radius and step that make its own "
-        f"bound least. {_skipped(scale)}All noise is simulated: NOT PRIVATE."
+        f"bound least. {_skipped(scale)}"
     )
 
 
@@ -125,13 +152,12 @@ def _need(scale: Extent) -> str:
         name: [events_needed(here, privacy, reading) for reading in READINGS] for name, privacy in promises.items()
     }
     needed = {name: events_needed_with_needed_noise(here, privacy) for name, privacy in promises.items()}
-    with_lemmas = ", and ".join(f"{_range(events)} with {name} noise" for name, events in asked.items())
-    with_needed = ", and ".join(f"{_range([events])} with {name} noise" for name, events in needed.items())
+    with_lemmas = " or ".join(f"{_range(events)} ({name})" for name, events in asked.items())
+    with_needed = " or ".join(f"{_range([events])} ({name})" for name, events in needed.items())
     return (
-        "How many events until the explicit bound falls below what never learning can cost, at n = "
-        f"{base.dimension} and epsilon = {base.epsilon:g}? With the noise of the lemmas {with_lemmas}; the range is "
-        f"that of what log T may mean there ({', '.join(READINGS)}; runs take the first). With the needed noise "
-        f"{with_needed}."
+        f"At n = {base.dimension} and epsilon = {base.epsilon:g} the explicit bound falls below what never learning "
+        f"can cost after {with_lemmas} with the paper's noise, and after {with_needed} with the needed noise. The "
+        f"paper's log T may mean {', '.join(READINGS)}: hence the range; runs take the first."
     )
 
 
@@ -139,28 +165,32 @@ def _range(counts: list[int | None]) -> str:
     """Say from how many to how many events."""
     known = sorted(one for one in counts if one is not None)
     if not known:
-        return "more than can be planned for"
+        return "more events than can be planned for"
     ends = f"{known[0]:.0e}" if known[0] == known[-1] else f"{known[0]:.0e} to {known[-1]:.0e}"
-    return f"about {ends}" if len(known) == len(counts) else f"about {ends}, or more than can be planned for,"
+    return f"about {ends} events" + ("" if len(known) == len(counts) else ", or more than can be planned for,")
 
 
 def _claim_parts(claim: PaperClaim, *, figure: bool) -> list[str]:
-    columns = ["", "regret / never learning", "regret / own bound", claim.measured, "verdict", "why", "of which"]
-    rows = [
-        [row.who, row.level, row.share_of_bound, row.measured or "none", row.verdict, row.why, row.parts]
-        for row in claim.rows
-    ]
+    columns = ["", "regret / never learning", claim.measured, "verdict"]
+    rows = [[row.who, row.level, row.measured or "none", row.verdict] for row in claim.rows if row.group]
     kept = [place for place, name in enumerate(columns) if not name or any(row[place] for row in rows)]
     parts = [
         f"## {claim.title}",
         _filled(f"{claim.statement} ({claim.source}.)"),
-        _filled(f"**{claim.verdict}**"),
         _table([columns[place] for place in kept], [[row[place] for place in kept] for row in rows]),
     ]
+    made_of = [f"{row.who[0].upper()}{row.who[1:]}: {row.parts}." for row in claim.rows if _excused(row)]
+    if made_of:
+        parts.append(_filled(" ".join(["What regret is made of where it does not hold.", *made_of])))
     if figure:
         name = claim.axis.replace("1/", "")
         parts.append(f"![Regret per event against {name}](figures/reproduction-{name}.png)")
     return parts
+
+
+def _excused(row: Evidence) -> bool:
+    """Say whether a claim fails on a row that has parts."""
+    return bool(row.group and row.parts) and row.verdict == FAILS
 
 
 def _baseline_parts(rows: Sequence[Hindsight]) -> list[str]:
@@ -184,23 +214,39 @@ def _baseline_parts(rows: Sequence[Hindsight]) -> list[str]:
         "## Baselines at their best",
         _filled(
             "Regret per event, mean ± standard error. Each baseline takes the radius that makes its own bound least "
-            "(FKM the one of its theorem), and the step that goes with it. Beside it the best of that radius times "
-            f"{factors}, chosen by the very losses that it is measured on, which nobody has beforehand."
+            "(FKM the one of its theorem), and its step. Beside it stands the best of that radius times "
+            f"{factors}, chosen by the very losses that it is measured on: nobody has them beforehand."
         ),
         _table(columns, lines),
     ]
 
 
-def _number_tables(summaries: Iterable[Summary]) -> list[str]:
-    columns = ["algorithm", "epsilon", "events", "regret per event", "of never learning", "runs"]
-    problems = gather(summaries, lambda one: one.problem).items()
-    return [part for problem, ones in problems for part in (f"`{problem}`", _table(columns, list(map(_row, ones))))]
+def _numbers(summaries: Iterable[Summary]) -> str:
+    """Return all numbers."""
+    columns = ["problem", "algorithm", "epsilon", "events", "regret", "standard error", "of never", "runs"]
+    rows = []
+    for one in sorted(summaries, key=lambda one: one.problem):
+        epsilon = "" if math.isinf(one.epsilon) else f"{one.epsilon:g}"
+        measured = [f"{one.regret:.4f}", f"{one.regret_error:.4f}", f"{one.ratio:.2f}"] if one.runs else ["failed"] * 3
+        rows.append([one.problem, one.algorithm, epsilon, f"{one.horizon}", *measured, f"{one.runs}"])
+    return _separated(columns, rows)
 
 
-def _row(one: Summary) -> list[str]:
-    epsilon = "" if math.isinf(one.epsilon) else f"{one.epsilon:g}"
-    numbers = [f"{one.regret:.4f} ± {one.regret_error:.4f}", f"{one.ratio:.0%}"] if one.runs else ["failed", ""]
-    return [one.algorithm, epsilon, f"{one.horizon:,}", *numbers, f"{one.runs}"]
+def _evidence(claims: Sequence[PaperClaim]) -> str:
+    """Return what each verdict rests on."""
+    columns = ["claim", "algorithm", "of never", "of own bound", "measured", "verdict", "why", "made of"]
+    rows = [
+        [claim.title, row.who, row.level, row.share_of_bound, row.measured, row.verdict, row.why, row.parts]
+        for claim in claims
+        for row in claim.rows
+    ]
+    return _separated(columns, rows)
+
+
+def _separated(columns: list[str], rows: list[list[str]]) -> str:
+    file = io.StringIO()
+    csv.writer(file, lineterminator="\n").writerows([columns, *rows])
+    return file.getvalue()
 
 
 def _table(columns: list[str], rows: list[list[str]]) -> str:

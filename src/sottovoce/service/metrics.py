@@ -1,7 +1,7 @@
 """Metrics for Prometheus: counts and times of requests, by route; of events, by what became of them. Nothing private.
 
 No label is a study, a key or anything else that somebody can make up: there are as many series as there are routes. How
-many events were asked and told is public (see `docs/threat-model.md`); what was told is not, and is not here.
+many events were asked and told is public (`docs/explanation/threat-model.md`); what was told is not, and is not here.
 
 Several workers write to a folder, a file for each; whichever is asked adds them up. prometheus_client decides when it
 is first imported whether it does so, by a variable of the environment: so it is imported when `Metrics` is made.

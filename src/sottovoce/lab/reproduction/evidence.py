@@ -289,7 +289,7 @@ def _unseen(found: Series) -> Evidence | None:
     learns = found.learns
     if sum(learns) < 2:
         count = "none" if not any(learns) else "one"
-        why = f"it learns at {count} of {len(learns)} values: regret is {found.level} times that of never learning"
+        why = f"it learns at {count} of {len(learns)} values"
         return _evidence(found, "", UNSEEN, why)
     if (found.where(learns).regrets <= 0).any():
         return _evidence(found, "", UNSEEN, "regret is not positive in some runs, so it has no logarithm")

@@ -48,13 +48,12 @@ def parts_in_words(found: Series, exploring: Series) -> str:
     own = fit(exploring.values, exploring.regrets)
     below = bool((exploring.regrets < exploring.bounds).all())
     parts = (
-        f"{word} the cost of exploring, which at the best fixed point is {shares[0]:.0%} to {shares[-1]:.0%} of it, "
-        f"grows to the power of {own.slope:.2f} ± {own.error:.2f}, and is {exploring.share_of_bound} of its own bound"
-        f"{', below it throughout' if below else ''}"
+        f"{word} exploring, {shares[0]:.0%} to {shares[-1]:.0%} of it, to the power of {own.slope:.2f} ± "
+        f"{own.error:.2f} and {exploring.share_of_bound} of its own bound{' (below it throughout)' if below else ''}"
     )
     rest = found.regrets - exploring.regrets
     if (rest > 0).all():
         left = fit(found.values, rest)
-        return f"{parts}; the rest grows to the power of {left.slope:.2f} ± {left.error:.2f}"
+        return f"{parts}; the rest to the power of {left.slope:.2f} ± {left.error:.2f}"
     sizes = np.abs(rest).mean(axis=0) / found.regrets.mean(axis=0)
     return f"{parts}; the rest is within {sizes.max():.0%} of it"

@@ -1,6 +1,6 @@
 """GET /sottovoce.js: the client for pages. It needs no key: a browser loads it before it has any.
 
-For trying things out: a page for others has the file from elsewhere, or names its hash (docs/service.md).
+For trying things out: a page for others has the file from elsewhere, or names its hash (docs/how-to/service.md).
 """
 
 import hashlib
