@@ -360,7 +360,8 @@ class BanditPolicy:
             losses[marks == UNWANTED] = 0
             if isinstance(weights, Itemised):
                 losses = losses.reshape(len(losses), -1)
-                weights = weights.only(marks != MISSING) if grid.leaves_out_missing else weights
+                left_out = (MISSING, UNWANTED) if grid.leaves_out_missing else (UNWANTED,)
+                weights = weights.only(~np.isin(marks, left_out))
             of_chunk = weights.sum(losses)
             products += of_chunk
             losses[:] = of_chunk[:] = 0  # the store overwrites its own
