@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.cli.app import app
 from sottovoce.errors import InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
@@ -157,7 +156,7 @@ CALLS = {
 }
 
 
-@every("call", CALLS.values())
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_no_error_shows_a_loss(call):
     shown = {what: shows(refused(lambda bad=bad: call(bad))) for what, bad in BAD.items()}
     assert not {what: where for what, where in shown.items() if where}

@@ -5,8 +5,6 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from sottovoce._extras import naming_the_extra
-
 __all__ = ["lazily"]
 
 
@@ -26,14 +24,13 @@ def lazily(
     """
 
     def find(name: str) -> Any:
-        if name not in homes and name not in parts:
+        if name in homes:
+            home = importlib.import_module(homes[name])
+            found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{homes[name]}.{name}")
+        elif name in parts:
+            found = importlib.import_module(f"{package}.{name}")
+        else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        with naming_the_extra(f"{package}.{name}"):
-            if name in parts:
-                found = importlib.import_module(f"{package}.{name}")
-            else:
-                home = importlib.import_module(homes[name])
-                found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{homes[name]}.{name}")
         setattr(sys.modules[package], name, found)
         return found
 

@@ -1,7 +1,6 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any, overload
 
@@ -9,7 +8,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, as_rows, losses_or_reports
+from sottovoce._losses import as_array, losses_or_reports
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import InvalidLoss
@@ -17,7 +16,6 @@ from sottovoce.learning.bandit.actions import Action, Actions, as_ids, refuse_ac
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.learning.bandit.item_losses import in_items
 from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.policy import BanditPolicy
@@ -25,20 +23,20 @@ from sottovoce.learning.bandit.recommendation import (
     Recommendation,
     believed,
     believed_by,
-    fit_check_of,
+    misfit_of,
     recommended,
 )
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
 from sottovoce.learning.segmented.requests import are_several, missing_segment, segments_of_block, several
 from sottovoce.learning.segmented.stretch import events_before_an_end
-from sottovoce.models import FitCheck, Posterior, Segment, Segments
+from sottovoce.models import Misfit, Posterior, Segment, Segments
 from sottovoce.plans.decisions import joined
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
 from sottovoce.rounds.round import Shape
-from sottovoce.rounds.store import WAITING, Store
+from sottovoce.rounds.store import Store
 from sottovoce.rounds.text_ids import TextIds
 
 __all__ = ["Optimizer"]
@@ -80,9 +78,7 @@ class Optimizer(Book):
         self._problem = configuration.problem()
         self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
         self.seed, self._entropy = seed, entropy
-        self._local = isinstance(configuration.privacy, LocalDP)
-        self._itemised = configuration.feedback == "items"
-        self._attentive = self._local or self._itemised
+        self._local = self._attentive = isinstance(configuration.privacy, LocalDP)
         kind = BanditPolicy if configuration.segments is None else SegmentPolicy
         policy = kind(configuration, self._problem, source, entropy)
         policy.refresh = self._refresh
@@ -211,17 +207,18 @@ class Optimizer(Book):
         """Return the stream of each event of a block, or one for all."""
         if not isinstance(self._policy, SegmentPolicy):
             return self._stream_of(segment)
+        self._check_remaining(size)
         given = segment.tolist() if isinstance(segment, np.ndarray) else segment
         if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
-            with suppress(KeyError):
-                return np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
-        self._check_remaining(size)
+            streams = list(map(self._streams.get, given))
+            if None not in streams:
+                return np.array(streams)
         keys, index = segments_of_block(self._policy.segments, size, segment)
         found = np.array(self._streams_of_keys(keys))
         return int(found[0]) if len(found) == 1 else found[index]
 
     def _actions(self, handed: HandedOut) -> Actions:
-        x, ids, wanted = joined(handed.actions), handed.ids, handed.wanted
+        x, ids, wanted = joined([actions[piece] for actions, piece in handed.actions]), handed.ids, handed.wanted
         if handed.order is not None:
             back = np.empty_like(handed.order)
             back[handed.order] = np.arange(len(back))
@@ -251,9 +248,7 @@ class Optimizer(Book):
         ids
             The id of one action, or an array of them.
         losses
-            A number for each id. With `feedback="items"`: the losses of its items, by name (those that are not named
-            are 0, where `most` is given) or in the order of `chosen`; of a block, one such for each id, or an array of
-            shape (size, k).
+            A number for each id.
         report
             In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
         late
@@ -271,9 +266,7 @@ class Optimizer(Book):
                 return
         if not plain:
             losses = self._reported(losses, report, late)
-        if self._itemised:
-            self._tell_items(ids, losses, late)
-        elif type(ids) is int and self._texts is None:
+        if type(ids) is int and self._texts is None:
             self._tell_one(ids, losses, late, self.repeat)
         elif isinstance(ids, str) and self._texts is not None:
             self._tell_one(self._texts.number(str(ids)), losses, late, self.repeat)
@@ -282,28 +275,6 @@ class Optimizer(Book):
             if values.shape != given.shape:
                 raise ValueError(f"losses must have the shape of ids, {given.shape}, got {values.shape}")
             self._tell_block(given.ravel(), values.ravel(), late, self.repeat)
-
-    def _tell_items(self, ids: Any, losses: Any, late: str) -> None:
-        """Take the losses of items: of one action, or of each of a block."""
-        given = self._numbers(ids)
-        reports = [losses] if given.ndim == 0 else losses
-        with self._lock: rows = self._by_item(given.ravel(), reports)  # noqa: E701  # fmt: skip
-        self._tell_block(given.ravel(), rows, late, self.repeat)
-
-    def _by_item(self, ids: Integers, reports: Any) -> Floats:
-        """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""
-        width, told = self._policy.shape.width, as_rows(reports, len(ids))
-        if isinstance(told, np.ndarray) and told.shape[1] == width == self.domain.least_chosen:
-            return told
-        rest = 0.0 if self._configuration.most else self._problem.loss_range[0]
-        rows = np.full((len(ids), width), np.nan)
-        for at in np.flatnonzero(self._store.look(ids) == WAITING).tolist():
-            found = self._store.round_with(int(ids[at]))
-            if found is not None:  # or it was told, and its round released, meanwhile
-                items = self._policy.items_at(found, int(ids[at]) - found.first)
-                rows[at, len(items) :] = rest
-                rows[at, : len(items)] = in_items(told[at], items, self.domain, self._configuration.most is not None)
-        return rows
 
     def _numbers(self, ids: Any) -> Integers:
         """Return the ids that a caller passed as the store knows them."""
@@ -316,10 +287,10 @@ class Optimizer(Book):
         """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
         choice("late", late, ("error", "drop"))
         told = losses_or_reports(losses, report, local=self._local, owner="optimizer")
-        with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
+        with self._lock: self._hear()  # noqa: E701  # fmt: skip
         return told
 
-    def _mark_used(self) -> None:
+    def _hear(self) -> None:
         """Before the first loss: see to what has to be told of it."""
 
     def forget(self, ids: Any) -> int:
@@ -361,13 +332,13 @@ class Optimizer(Book):
     @property
     def patience(self) -> int | None:  # type: ignore[override]
         """How many later positions, of all segments, a full round waits for its losses; None for ever."""
-        planned = self._policy.planned if self.segments is None else 0 if self.horizon else self.asked
+        planned = self._policy.planned if self.segments is None else self.asked
         return patience_for(self._configuration.patience, horizon=self.horizon, planned=planned)
 
     @property
     def asked(self) -> int:
         """Events that were asked, by those as well that this one goes on for."""
-        return self._store.clock + self._policy.resumed
+        return self._store.clock + sum(one.resumed for one in self._policy.streams.values())
 
     def _asked_of(self, stream: int) -> int:
         known = self._policy.streams.get(stream)
@@ -419,7 +390,7 @@ class Optimizer(Book):
         """
         with self._lock: return self._believed(segment)  # noqa: E701  # fmt: skip
 
-    def fit_check(self, *, segment: Any = None) -> FitCheck | None:
+    def misfit(self, *, segment: Any = None) -> Misfit | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.
 
         Its `caution` says what to do if it does not; `recommend` repeats it.
@@ -430,7 +401,7 @@ class Optimizer(Book):
             Of whom, of an optimizer with `segments`; None for the one that it fits least, its p-value multiplied by the
             number of segments.
         """
-        with self._lock: return self._fit_check(segment)  # noqa: E701  # fmt: skip
+        with self._lock: return self._misfit(segment)  # noqa: E701  # fmt: skip
 
     def _learn(self) -> None:
         """Release what is complete, and learn from all that was released."""
@@ -462,7 +433,7 @@ class Optimizer(Book):
         policy = self._policy
         assert isinstance(policy, SegmentPolicy)
         beliefs = {segment: policy.informed_belief(stream) for segment, stream in policy.numbers.items()}
-        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self.domain)
+        return for_all(beliefs, self.sizes, policy.kinship, policy.template, self.domain)
 
     def _believed(self, segment: Any) -> Posterior:
         self._learn()
@@ -475,15 +446,15 @@ class Optimizer(Book):
             known = believed(self._informed() or self._policy.current())
         return replace(known, promises=self.privacy.promises)
 
-    def _fit_check(self, segment: Any) -> FitCheck | None:
+    def _misfit(self, segment: Any) -> Misfit | None:
         self._learn()
         if not isinstance(self._policy, SegmentPolicy):
             self._stream_of(segment)
-            return fit_check_of(self._informed() or self._policy.current())
+            return misfit_of(self._informed() or self._policy.current())
         if segment is not None:
-            found: FitCheck = self._belief_of(segment).fit_check()
+            found: Misfit = self._belief_of(segment).misfit()
             return found
-        each = [self._policy.informed_belief(stream).fit_check() for stream in self._policy.numbers.values()]
+        each = [self._policy.informed_belief(stream).misfit() for stream in self._policy.numbers.values()]
         worst = min(each, key=lambda one: one.probability, default=None)
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 

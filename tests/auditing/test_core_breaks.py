@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import sampled
 from sottovoce.auditing import EvaluationConfiguration, StudyConfiguration, align, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.evaluations._book import _EvaluationPolicy
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.privacy import LossGrid, ProbeSums
-from sottovoce.privacy.mechanisms._state import MechanismState
+from sottovoce.privacy.mechanisms._kept import Kept
 from sottovoce.rounds.book import Book
 from sottovoce.rounds.round import UNUSED
 from sottovoce.rounds.stores.memory import MemoryStore
@@ -41,17 +40,15 @@ EVALUATING = {
 ALL = DECIDING | EVALUATING
 
 
-def found(subject, schedule="single", most=2):
+def found(subject, telling="single", most=2):
     """Return what is found wrong, in words; empty if nothing is."""
-    check = align(subject, most=most, schedules=[schedule])
+    check = align(subject, most=most, tellings=[telling])
     print(check)
     return "" if check.passed else check.words
 
 
 def on(subjects):
-    """Run a test on all of them, and quickly on one in memory and one in SQL."""
-    some = {name for name in ("optimizer", "study with segments", "stored evaluations") if name in subjects}
-    return pytest.mark.parametrize("subject", sampled(subjects.values(), some, subjects))
+    return pytest.mark.parametrize("subject", subjects.values(), ids=subjects)
 
 
 def changed(monkeypatch, change, *owners):
@@ -77,7 +74,7 @@ def test_losses_that_count_twice(monkeypatch, subject):
 @on(ALL)
 def test_sums_without_noise(monkeypatch, subject):
     def release(self, sums):
-        self._state = MechanismState(self.round + 1, sums.copy(), None)
+        self._kept = Kept(self.round + 1, sums.copy(), None)
         return sums.copy()
 
     monkeypatch.setattr(ProbeSums, "release", release)

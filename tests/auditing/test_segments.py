@@ -1,6 +1,7 @@
 """Segments are audited like everything else: a person in several counts as contributions, and breaks are caught.
 
-Alignments involve no chance; `test_audit.py` audits segments by their runs.
+Alignments involve no chance. Audits by runs have simulated noise from a fixed seed here; with other seeds the intact
+program would fail with probability 0.001 at most.
 """
 
 from dataclasses import replace
@@ -9,14 +10,13 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import sampled
-from sottovoce.auditing import Configuration, align, run_all
+from sottovoce.auditing import Configuration, align, audit, everything
 from sottovoce.auditing.playing._silence import Silence
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
-from sottovoce.auditing.subjects.catalogue import shipped
+from sottovoce.auditing.subjects.surface import shipped
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
-from sottovoce.models import HierarchicalPrior
+from sottovoce.models import Kinship
 
 POSTERIOR = shipped(exploration="posterior", mechanism="probe-sums")
 SHIPPED = [one for one in POSTERIOR if "segments" in (one.label or "") and one.kind == "optimizer"]
@@ -24,23 +24,23 @@ ONE, TWO = (next(one for one in SHIPPED if one.privacy.contributions == count) f
 
 
 def test_segments_are_on_the_surface():
-    parts = {part.label for part in run_all._parts(1.0, 0.0, None, None, 400, 1)}
+    parts = {part.label for part in everything._parts(1.0, 0.0, None, None, 400, 1)}
     assert {one.label for one in SHIPPED} <= parts
     assert len(SHIPPED) == 7
     assert all(one(0, sv.SimulatedNoise(0)).segments is not None for one in SHIPPED)
-    assert run_all._kind(ONE) == "segments"
+    assert everything._kind(ONE) == "segments"
 
 
-SOME = {"posterior, segments, patience of 1, probe-sums"}
-
-
-@pytest.mark.parametrize("subject", sampled(SHIPPED, SOME, [one.label for one in SHIPPED]))
+@pytest.mark.parametrize("subject", SHIPPED, ids=[one.label for one in SHIPPED])
 def test_intact_segments_align(subject):
     found = align(subject, most=6)
     assert found.passed, found.words
 
 
-@pytest.mark.long
+def test_an_intact_program_is_not_refuted_by_its_runs():
+    assert audit(ONE, runs=400, noise_seed=3).passed
+
+
 def test_a_person_in_two_segments_counts_as_two_contributions():
     """Segments take turns, so that odd rounds are of one and even rounds of the other."""
     found = survey(TWO, 0, local=False)
@@ -56,7 +56,7 @@ def test_a_person_in_two_segments_counts_as_two_contributions():
 
 
 def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypatch):
-    right, told = HierarchicalPrior.prior, sv.PrivateBandit.tell
+    right, told = Kinship.prior, sv.PrivateBandit.tell
     heard = []
 
     def tell(self, one, loss):
@@ -69,8 +69,8 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
         return replace(found, pull=found.pull + whispered)
 
     monkeypatch.setattr(sv.PrivateBandit, "tell", tell)
-    monkeypatch.setattr(HierarchicalPrior, "prior", prior)
-    found = align(ONE, most=24, schedules=["single"])
+    monkeypatch.setattr(Kinship, "prior", prior)
+    found = align(ONE, most=24, tellings=["single"])
     assert not found.passed
     assert "actions show more than what was released" in found.words
 
@@ -92,7 +92,12 @@ def test_a_segment_without_noise_of_its_own_is_caught(monkeypatch):
     assert "no noise of its own" in found.words
 
 
-@pytest.mark.long
+def test_reports_of_owners_keep_their_claim():
+    (local,) = [one for one in shipped(exploration="posterior", mechanism="local") if "segments" in (one.label or "")]
+    assert isinstance(local.privacy, sv.LocalDP)
+    assert audit(local, runs=400, noise_seed=3).passed
+
+
 def test_segments_of_convex_losses_align():
     choices = {"exploration": "posterior", "probes": 2, "least_events": 2}
     convex = Configuration(

@@ -3,14 +3,15 @@ import json
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Configuration, run_all
+from sottovoce.auditing import Configuration, everything
 from sottovoce.cli import main
-from sottovoce.service import audited
 
 
 @pytest.fixture
-def command(monkeypatch, capsys):
+def command(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
 
     def call(*arguments):
         with pytest.raises(SystemExit) as ended:
@@ -21,16 +22,15 @@ def command(monkeypatch, capsys):
     return call
 
 
-@pytest.mark.long
 def test_an_audit_shows_a_table_and_writes_findings_that_agree(command, monkeypatch, tmp_path):
     """With two of the designs; `tests/auditing/test_audit.py` audits all that ships, one by one."""
     shown = {"designs, probe-sums, 2 events a person", "integral designs with reuse, probe-sums"}
-    every = run_all.shipped
+    every = everything.shipped
 
     def two_of(*arguments, **options):
         return [one for one in every(*arguments, **options) if one.label in shown]
 
-    monkeypatch.setattr(run_all, "shipped", two_of)
+    monkeypatch.setattr(everything, "shipped", two_of)
     code, out, err = command("--exploration", "designs", "--runs", "400", "--out", "here")
     assert (code, err) == (0, "")
     for words in (
@@ -60,22 +60,10 @@ SMALL = Configuration(
 )
 
 
-@pytest.fixture
-def only(monkeypatch):
-    """Let an audit go through one subject, and nothing else."""
-
-    def audits(subject):
-        monkeypatch.setattr(run_all, "shipped", lambda *arguments, **options: [subject])
-        for others in ("evaluations_shipped", "mechanisms_alone"):
-            monkeypatch.setattr(run_all, others, lambda *arguments: [])
-        monkeypatch.setattr(audited, "service_shipped", lambda *arguments: [])
-
-    return audits
-
-
-@pytest.mark.long
-def test_simulated_noise_can_be_repeated_and_says_so(command, only, tmp_path):
-    only(SMALL)
+def test_simulated_noise_can_be_repeated_and_says_so(command, monkeypatch, tmp_path):
+    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
+    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
+    monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
     for out in ("a", "b"):
         code, printed, _ = command("--runs", "400", "--simulated-noise", "4", "--out", out)
         assert code == 0
@@ -101,20 +89,23 @@ class Broken(Configuration):
         return super().__call__(seed, FarTooLittleNoise(noise))
 
 
-def test_a_refuted_claim_ends_with_code_1(command, only):
+def test_a_refuted_claim_ends_with_code_1(command, monkeypatch):
     broken = Broken(SMALL.domain, SMALL.privacy, 8, SMALL.choices, label="broken")
-    only(broken)
+    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [broken])
+    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
+    monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 1
     assert "REFUTED: broken" in out
 
 
-def test_an_interrupt_keeps_what_was_finished(command, only, monkeypatch, tmp_path):
+def test_an_interrupt_keeps_what_was_finished(command, monkeypatch, tmp_path):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    only(SMALL)
-    monkeypatch.setattr(run_all, "audit", interrupt)
+    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
+    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
+    monkeypatch.setattr(everything, "audit", interrupt)
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 130
     assert "what was finished is kept" in out

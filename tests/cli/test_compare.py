@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.cli import main
 from sottovoce.cli.compare import default_folder
 from sottovoce.lab import Sweep
 from sottovoce.lab.summary import summarise
@@ -17,8 +18,10 @@ from sottovoce.lab.sweeps._workers import Done, Failed, Started, one_line
 
 
 @pytest.fixture(autouse=True)
-def narrow(monkeypatch):
+def small(monkeypatch, tmp_path):
     monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -36,7 +39,15 @@ def inline(monkeypatch):
     monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", work)
 
 
-COMMAND = ("compare",)
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(["compare", *arguments])
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
 
 
 GRID = ("ball:dimension=2", "--epsilon", "1,10", "--horizon", "300,1e3", "--seeds", "2", "--out", "here")

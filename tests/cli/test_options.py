@@ -8,6 +8,7 @@ import pytest
 import typer
 
 import sottovoce as sv
+from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.options import Options
 from sottovoce.options import OPTIONS
@@ -15,7 +16,7 @@ from sottovoce.plans import outlook
 from sottovoce.plans.options import CHOICES as ALLOWED
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import rehearsing
-from sottovoce.service.endpoints.models import Create
+from sottovoce.service.endpoints.creating import Create
 
 PLAN = ("plan", "--out", "here")
 RUN = ("run", "moving-target", "--out", "here")
@@ -24,10 +25,24 @@ ALL = [PLAN, RUN, CREATE]
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch):
+def place(monkeypatch, tmp_path):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
     monkeypatch.setattr(rehearsing, "WORK", 50.0)
+
+
+@pytest.fixture
+def command(capsys):
+    def call(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        printed = capsys.readouterr()
+        return ended.value.code, printed.out, printed.err
+
+    return call
 
 
 def options_of(*words):

@@ -1,12 +1,11 @@
 import pytest
 
-from sampling import every
-from sottovoce._parsing import written_domain
+from sottovoce._wishes import written_domain
 from sottovoce.cli.parsing import count
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex, all_domains
 
 
-@every(
+@pytest.mark.parametrize(
     ("text", "number"),
     [
         ("1000000", 10**6),
@@ -25,7 +24,7 @@ def test_counts_are_read_as_people_write_them(text, number):
     assert count("horizon", text) == number
 
 
-@every(
+@pytest.mark.parametrize(
     "text", ["", "0", "-5", "1.5", "k", "1kk", "ten", "1e-3", "nan", "inf", "1e40", "1..2", True, None, "_", "1,000"]
 )
 def test_other_counts_are_refused_by_name(text):

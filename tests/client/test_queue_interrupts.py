@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from sampling import sampled
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))  # tests cannot import one another
 from cut_files import FileTrial
 from onlooker import Onlooker
@@ -25,7 +23,7 @@ OTHER = Destination("http://127.0.0.1", "autumn")
 CLIENT = Path(sv.__file__).parent / "client"
 SQL = CLIENT.parent / "rounds" / "stores" / "sql"
 NEAR = [
-    *(CLIENT / name for name in ("tell_queue.py", "_delivering.py", "_sender.py")),
+    *(CLIENT / name for name in ("tell_queue.py", "_delivering.py", "_courier.py")),
     *(SQL / name for name in ("database.py", "sqlite.py")),
 ]
 
@@ -44,8 +42,8 @@ class QueuePlayer:
 
     def revive(self):
         self.remote = self._connect(queue=self.path)
-        self.remote._sender.join(600)  # it looks for what earlier processes have left
-        self.remote._sender.wake = lambda: None  # another thread would hold what it may hold
+        self.remote._courier.join(600)  # it looks for what earlier processes have left
+        self.remote._courier.wake = lambda: None  # another thread would hold what it may hold
         self.queue = self.remote.queue
         self._telling(away=False)()  # it asks what the study wants
 
@@ -111,6 +109,6 @@ def onlooker():
         yield one
 
 
-@pytest.mark.parametrize("kind", sampled(KINDS, 4))
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_interrupt_at_any_line_leaves_no_lock_held_and_loses_nothing(kind, tmp_path, connected, stand_in, onlooker):
     FileTrial(QueuePlayer(tmp_path / "tells.db", connected, stand_in), onlooker, NEAR).cut_everywhere(kind)

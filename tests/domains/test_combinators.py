@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from sampling import every
 from sottovoce.domains import (
     Affine,
     Ball,
@@ -129,7 +128,7 @@ def test_projection_on_an_ellipse():
     assert not ellipse.contains([2.1, 0.0], 0.09)
 
 
-@every(
+@pytest.mark.parametrize(
     ("build", "message"),
     [
         (lambda: Product([]), "at least one domain"),

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from sampling import every
 from sottovoce.domains import Ball, Box, Custom, Hypersimplex, Simplex
 from sottovoce.errors import DomainError
 
@@ -74,7 +73,7 @@ def test_the_box_does_not_keep_a_hold_on_the_callers_arrays():
     assert box.low[0] == 0.0
 
 
-@every(
+@pytest.mark.parametrize(
     ("build", "message"),
     [
         (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import every
-from sottovoce import _wait_notice
+from sottovoce import _waiting
 from sottovoce.domains import Rounded, design
 from sottovoce.domains._geometry.orbits import helmert
 from sottovoce.domains.design import d_optimal_design
@@ -37,7 +36,7 @@ def vertices(domain, count, seed=0):
     return np.array([domain.extreme_point(rng.standard_normal(domain.dimension)) for _ in range(count)])
 
 
-@every("name", SYMMETRIC)
+@pytest.mark.parametrize("name", SYMMETRIC)
 def test_an_orbit_is_the_covariance_of_cheapest_vertices(name):
     """Each entry of the empirical covariance, whitened, is within 7 deviations: a false alarm in 10^8 such tests."""
     domain, count = SYMMETRIC[name], 4_000
@@ -62,7 +61,7 @@ def test_a_design_by_formula_is_optimal_and_searches_nothing(name, monkeypatch):
     assert found.worst_leverage == domain.affine_dimension
 
 
-@every("name", FORMULA)
+@pytest.mark.parametrize("name", FORMULA)
 def test_rounded_position_by_formula_contradicts_nothing(name):
     rounded = Rounded(FORMULA[name])
     d = rounded.dimension
@@ -128,8 +127,8 @@ class Terminal(io.StringIO):
 def test_what_takes_long_is_said_at_a_terminal_alone(tty, late, monkeypatch):
     screen, clock = Terminal(tty), iter([0.0, 5.0 if late else 0.5, 6.0 if late else 0.6])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(_wait_notice.sys, "stderr", screen)
-    waiting = _wait_notice.WaitNotice("searching")
+    monkeypatch.setattr(_waiting.sys, "stderr", screen)
+    waiting = _waiting.Waiting("searching")
     waiting.say("1 of 2")
     waiting.say("2 of 2")
     waiting.over()

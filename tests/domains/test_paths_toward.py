@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sampling import every
 from sottovoce.domains import Paths, check_domain
 from sottovoce.domains.specification import build, specify
 from sottovoce.errors import DomainError
@@ -65,8 +64,8 @@ def by_hand(graph, source, target):
     return sorted(way for way in down if way[1] in reached)
 
 
-@every("kind", [nx.DiGraph, nx.MultiDiGraph, nx.Graph, nx.MultiGraph])
-@every("lengths", ["few", "zeros", "any"])
+@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph, nx.Graph, nx.MultiGraph])
+@pytest.mark.parametrize("lengths", ["few", "zeros", "any"])
 def test_kept_are_the_links_that_lead_nearer(kind, lengths):
     seen = 0
     for seed in range(25):
@@ -162,7 +161,7 @@ def test_a_plain_set_of_paths_keeps_all_of_its_edges():
             Paths([("a", "b"), ("a", "c"), ("b", "c")], source="a", target="c", kept=bad)
 
 
-@every(
+@pytest.mark.parametrize(
     ("options", "error", "words"),
     [
         ({"source": "z"}, DomainError, "source must be a node of the graph"),

@@ -14,15 +14,14 @@ from hypothesis import strategies as st
 from watching import cut_after, watch_releases
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.errors import CopyRefused, ForkRefused
 from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep
 from sottovoce.plans.designs import BallProbes, Designs, Schedule, VertexProbes
 from sottovoce.plans.frames import Frames
-from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Sphere, Spheres
+from sottovoce.plans.stage import Stage
 from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator, levels
 
 DOMAINS = [
@@ -66,37 +65,37 @@ CONFIGURATIONS = [
 
 def by_hand(domain, plan, play_mode):
     """A run put together from the library's parts: the explorer, and NoisyOCO around it."""
-    placement = Placement(domain, sv.domains.Rounded(domain) if plan.position == "rounded" else None)
+    stage = Stage(domain, sv.domains.Rounded(domain) if plan.position == "rounded" else None)
     losses, grid = plan.grids((-1.0, 3.0))
     source = SimulatedNoise(2)
     if plan.exploration == "sphere":
-        explorer = Spheres(placement, plan.radius, plan.batch_size, grid.quantise, grid.step, play_mode, plan.baseline)
+        explorer = Spheres(stage, plan.radius, plan.batch_size, grid.quantise, grid.step, play_mode, plan.baseline)
     elif plan.exploration == "frames":
-        explorer = Frames(placement, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
+        explorer = Frames(stage, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
     else:
         noise = plan.noise.standard_deviation * losses.step if plan.noise else 0.0
-        probes = BallProbes(placement) if plan.position == "plain" else VertexProbes(placement)
+        probes = BallProbes(stage) if plan.position == "plain" else VertexProbes(stage)
         schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay, plan.growth)
-        explorer = Designs(placement, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
-    radius = domain.outer_radius if plan.position == "plain" else placement.working.likely_outer_radius
+        explorer = Designs(stage, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
+    radius = domain.outer_radius if plan.position == "plain" else stage.working.likely_outer_radius
     step = AdaptiveStep(radius, plan.step_multiplier) if plan.step is None else plan.step
     options = {
         "step": step,
         "delay": plan.delay,
-        "point_map": MirrorStep(placement.working, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
+        "point_map": MirrorStep(stage.working, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
     }
     if plan.noise is None:
         release = ExactSum(1).release
     elif plan.exploration != "sphere":
         release = ProbeSums(source.sampler(plan.noise)).release
     elif plan.mechanism == "fresh":
-        release = FreshSums(placement.working.dimension, source.sampler(plan.noise)).release
+        release = FreshSums(stage.working.dimension, source.sampler(plan.noise)).release
     else:
-        tree = TreeAggregator(plan.rounds, placement.working.dimension, source.sampler(plan.noise))
+        tree = TreeAggregator(plan.rounds, stage.working.dimension, source.sampler(plan.noise))
         total = RunningTotal(tree, losses, explorer.gradient)
-        learner = NoisyOCO(placement.working, gradient=lambda released, point: released, total=total, **options)
+        learner = NoisyOCO(stage.working, gradient=lambda released, point: released, total=total, **options)
         return explorer, learner, losses, tree.add
-    return explorer, NoisyOCO(placement.working, gradient=FreshGradient(losses), **options), losses, release
+    return explorer, NoisyOCO(stage.working, gradient=FreshGradient(losses), **options), losses, release
 
 
 GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)]
@@ -353,8 +352,8 @@ class TestOneCopyOnly:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
         real.tell(action.id, 0.5)  # the parent goes on
 
-    @every("attempt", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
-    @every("options", [{}, {"privacy": sv.NoPrivacy(), "noise": None}, {"horizon": None}])
+    @pytest.mark.parametrize("attempt", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+    @pytest.mark.parametrize("options", [{}, {"privacy": sv.NoPrivacy(), "noise": None}, {"horizon": None}])
     def test_simulated_and_public_ones_copy_freely(self, attempt, options):
         one = make(**options)
         block = one.ask(size=33)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sampling import every
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(4), sv.domains.Ball(3), sv.domains.Hypersimplex(6, 2)
 LINEAR = {"losses": "linear", "integral": True}
@@ -95,7 +94,7 @@ def tell(optimizer, actions, positions, forgets):
         optimizer.tell(ids, losses)
 
 
-@every("name", RUNS)
+@pytest.mark.parametrize("name", RUNS)
 def test_a_seeded_run_is_what_it_was(name):
     optimizer = optimizer_for(name, patience=None)
     checksum, rounds = RECORDED[name]

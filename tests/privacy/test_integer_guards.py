@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.plans.explorer import Probed, Weighted
-from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
+from sottovoce.plans.stage import Stage
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
 
@@ -57,8 +56,10 @@ def test_an_integer_of_a_loss_is_on_the_grid_whatever_range_and_loss_are(low, hi
             grid.quantise(losses)
 
 
-@every("loss_range", [(0, 5e-324), (-5e-324, 5e-324), (0, 1e-300), (1e308, 1.1e308), (-8e307, 8e307), (1, 1 + 2**-52)])
-@every("bits", [1, 18, 40])
+@pytest.mark.parametrize(
+    "loss_range", [(0, 5e-324), (-5e-324, 5e-324), (0, 1e-300), (1e308, 1.1e308), (-8e307, 8e307), (1, 1 + 2**-52)]
+)
+@pytest.mark.parametrize("bits", [1, 18, 40])
 def test_tiny_and_huge_ranges_keep_their_losses_on_the_grid(loss_range, bits):
     grid = LossGrid(*loss_range, bits=bits)
     integers = grid.quantise(np.concatenate([np.linspace(*loss_range, 7), [-1.7e308, 1.7e308, 0.0, -0.0, 5e-324]]))
@@ -124,7 +125,7 @@ def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
             return np.asarray(vectors) * factor
 
     grid, coins = DirectionGrid(), np.random.default_rng(0)
-    rounds = Spheres(Placement(Broken(3)), 0.1, 8, grid.quantise, grid.step)
+    rounds = Spheres(Stage(Broken(3)), 0.1, 8, grid.quantise, grid.step)
     exploration = rounds.begin(np.zeros(3), 0, 8, coins)
     with np.errstate(all="ignore"), pytest.raises(DomainError, match="tangent"):
         exploration.draw(coins, 0, 8)

@@ -6,16 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from sampling import sampled
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))  # tests cannot import one another
 from cut_files import FileTrial
 from onlooker import Onlooker
 
 import sottovoce as sv
-from sottovoce.service.keys.store import KeyStore
+from sottovoce.service.desks.requests import Request, Requests
+from sottovoce.service.keys.ring import KeyRing
 from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers.requests import Request, Requests
 
 pytestmark = [
     pytest.mark.timeout(3600),
@@ -37,7 +35,7 @@ class StorePlayer:
 
     def revive(self):
         self.store = ServiceStore(self.storage)
-        self.ring, self.requests = KeyStore(self.store), Requests(self.store)
+        self.ring, self.requests = KeyRing(self.store), Requests(self.store)
 
     def close(self):
         self.ring.close()
@@ -104,7 +102,7 @@ def onlooker():
         yield one
 
 
-@pytest.mark.parametrize("kind", sampled(KINDS, 3))
+@pytest.mark.parametrize("kind", KINDS)
 def test_an_interrupt_at_any_line_leaves_nothing_held(kind, url, onlooker):
     player = StorePlayer(url)
     FileTrial(player, onlooker, NEAR).cut_everywhere(kind)

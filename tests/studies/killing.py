@@ -1,10 +1,12 @@
 """Children that work on a study until they are killed, and a parent that checks what they leave behind."""
 
+import json
 import os
 import random
 import signal
 import sys
 import threading
+import traceback
 
 import numpy as np
 from study_tools import Look, integer_of, losses_of, place, watch
@@ -16,6 +18,40 @@ from sottovoce.rounds.stores.sql import _leasing, sqlite
 
 WAYS = ("statement", "commit", "erasure", "line", "time")
 _HOME = os.path.dirname(sv.__file__)
+
+
+class Child:
+    """A forked process: it runs `work(report)`, and what it reports is read once it is gone."""
+
+    def __init__(self, work):
+        reading, writing = os.pipe()
+        self.pid = os.fork()
+        if not self.pid:
+            status = 1
+            try:
+                os.close(reading)
+                work(lambda *message: os.write(writing, (json.dumps(message) + "\n").encode()))
+                status = 0
+            except BaseException:
+                os.write(writing, (json.dumps(["failed", traceback.format_exc()]) + "\n").encode())
+            finally:
+                os._exit(status)
+        os.close(writing)
+        self._reading = reading
+
+    def stops(self):
+        """Wait until it has stopped, or is gone; return whether it has stopped."""
+        found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        return found.si_code == os.CLD_STOPPED
+
+    def finish(self):
+        """Return (what was reported, whether it was killed)."""
+        with os.fdopen(self._reading, "rb") as pipe:
+            said = [json.loads(line) for line in pipe.read().splitlines()]
+        _, status = os.waitpid(self.pid, 0)
+        failures = [what for kind, what in said if kind == "failed"]
+        assert not failures, failures[0]
+        return said, os.WIFSIGNALED(status)
 
 
 def die(*_):
@@ -34,7 +70,7 @@ def arm(way, after, late):
 
     if way in ("statement", "commit"):
         # Some statements commit by themselves.
-        wanted = {"statement": ("",), "commit": ("COMMIT", "UPDATE sottovoce_chunks")}[way]
+        wanted = {"statement": ("",), "commit": ("COMMIT", "UPDATE sottovoce_cells")}[way]
         watch(**{"after" if late else "before": lambda statement: statement.startswith(wanted) and count()})
     elif way == "erasure":
         erase = sqlite.SqliteFile.erase
@@ -167,7 +203,7 @@ class History:
             done["forgotten"] += len(mine) - len(told)
             assert set(mine) <= set(range(row.first, row.first + row.reserved))
         opened = {row.number for row in now.rounds if row.open}
-        assert {row.round for row in now.chunks} <= opened, "losses of a closed round are still there"
+        assert {row.round for row in now.cells} <= opened, "losses of a closed round are still there"
         assert done == now.counts()
 
     def _check_round(self, row, told, missing):

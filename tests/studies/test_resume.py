@@ -5,10 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
+from killing import Child
 from study_tools import ball, sums
 
 import sottovoce as sv
-from children import Child
 from sottovoce.errors import (
     ConfigurationMismatch,
     ForkRefused,
@@ -168,8 +168,8 @@ def test_a_round_whose_beginning_was_undone_is_not_shown(opened, url, monkeypatc
     study.tell(actions.ids, np.clip(actions.x[:, 0], 0.0, 1.0))
     played, save = study.point, SqlStore._save
 
-    def undone(self, counters, steps):
-        save(self, counters, steps)
+    def undone(self, head, steps):
+        save(self, head, steps)
         raise problem
 
     with monkeypatch.context() as patched:

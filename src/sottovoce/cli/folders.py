@@ -6,13 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
+from sottovoce.cli.settings import Settings
 
-from sottovoce._extras import load
-from sottovoce.cli.settings import RunSettings
-from sottovoce.errors import MissingExtra
-
-__all__ = ["can_draw", "check_free", "check_writable"]
+__all__ = ["check_free", "check_writable"]
 
 _OWN = ("summary.json", "report.html", "regret.png")  # what `run` writes in any case
 
@@ -33,17 +29,7 @@ def check_writable(out: Path, what: str = "out") -> None:
         raise OSError(f"{what}: {out} cannot be written to: {problem.strerror}") from None
 
 
-def can_draw(console: Console) -> bool:
-    """Say whether figures can be drawn; if not, say what would have to be installed."""
-    try:
-        load("matplotlib", "the figure")
-    except MissingExtra as missing:
-        console.print(f"nothing is drawn: {missing}", soft_wrap=True, highlight=False, markup=False)
-        return False
-    return True
-
-
-def check_free(out: Path, every: list[RunSettings], *, force: bool) -> None:
+def check_free(out: Path, every: list[Settings], *, force: bool) -> None:
     """Refuse a folder that holds other runs than these, unless that is wished for; the same ones may be run again."""
     there = [name for name in _OWN if (out / name).exists()]
     if force or not there or _settings_in(out) == [_plain(one) for one in every]:
@@ -54,7 +40,7 @@ def check_free(out: Path, every: list[RunSettings], *, force: bool) -> None:
     )
 
 
-def _plain(settings: RunSettings) -> Any:
+def _plain(settings: Settings) -> Any:
     return json.loads(json.dumps(asdict(settings), default=str))
 
 

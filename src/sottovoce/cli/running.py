@@ -6,12 +6,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from sottovoce._extras import load
 from sottovoce._written import bare_name
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.folders import check_free, check_writable
 from sottovoce.cli.options import Options, with_options
-from sottovoce.cli.settings import RunSettings, with_values
+from sottovoce.cli.settings import Settings, with_values
 from sottovoce.lab.problems import PROBLEMS
 
 __all__ = ["run_command"]
@@ -39,7 +38,6 @@ def run_command(
     given = {**options.given(), **{key: value for key, value in own.items() if value is not None}}
     short, settings = ready.find(name)
     settings = with_values(settings, given)
-    load("matplotlib", "`sottovoce run`")  # before hours are spent
     command = execute.command_line(name, given, out)
     every, folder = execute.all_settings(settings), out or Path("results") / short
     check_writable(folder)
@@ -56,7 +54,7 @@ def run_command(
         raise typer.Exit(INTERRUPTED)
 
 
-def _run_all(every: list[RunSettings], folder: Path, command: str) -> list[execute.Played]:
+def _run_all(every: list[Settings], folder: Path, command: str) -> list[execute.Played]:
     """Carry out the runs one after another, show and write what was finished; return them if that was all."""
     console = Console()
     labels = execute.labels_of(every)
@@ -75,7 +73,7 @@ def _run_all(every: list[RunSettings], folder: Path, command: str) -> list[execu
     return played if finished else []
 
 
-def _simulate_all(console: Console, every: list[RunSettings], labels: list[str]) -> list[execute.Played]:
+def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[execute.Played]:
     """Return the runs, the last of them unfinished if it was interrupted."""
     played: list[execute.Played] = []
     problem = every[0].make_problem()

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce import _fork
-from sottovoce._extras import load
 from sottovoce.client._addresses import Address
 from sottovoce.client._problems import error_from, kind_of
 from sottovoce.client.retries import Retries, told_to_wait
@@ -149,13 +148,13 @@ class Service:
         return _Failure(error, told)
 
     def _connections(self) -> "_Connections":
-        if self._own.fork_count != _fork.fork_count():  # a child must not write into its parent's connections
+        if self._own.generation != _fork.generation():  # a child must not write into its parent's connections
             self._own = _Connections(self._connect())
         return self._own
 
     def close(self) -> None:
         """Close all connections, each that is in use when its call ends; a call that waits gives up."""
-        if self._own.fork_count == _fork.fork_count():
+        if self._own.generation == _fork.generation():
             self._own.close()
 
 
@@ -166,7 +165,7 @@ class _Connections:
     """
 
     def __init__(self, client: Any) -> None:
-        self.fork_count = _fork.fork_count()
+        self.generation = _fork.generation()
         self.closed = threading.Event()
         self._client = client
         self._calls: set[object] = set()  # in flight
@@ -196,7 +195,11 @@ class _Connections:
 
 
 def _httpx2() -> Any:
-    return load("httpx2", "connecting to a service")
+    try:
+        return importlib.import_module("httpx2")
+    except ImportError:
+        pass
+    raise ImportError("connecting to a service needs httpx2: pip install 'sottovoce[client]'")
 
 
 def _checked_key(key: Any) -> str:

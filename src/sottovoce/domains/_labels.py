@@ -17,17 +17,7 @@ from sottovoce._checks import choice, vector, whole
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.errors import DomainError
 
-__all__ = [
-    "Count",
-    "HasLabels",
-    "Labels",
-    "Sides",
-    "TwoSided",
-    "count_or_names",
-    "numbers_of",
-    "read_labels",
-    "two_sides",
-]
+__all__ = ["Count", "Labels", "Named", "Sides", "TwoSided", "count_or_names", "numbers_of", "read_labels", "two_sides"]
 
 Labels = tuple[Hashable, ...]
 """Names, one for each coordinate, all different."""
@@ -104,7 +94,7 @@ def count_or_names(argument: str, value: Any, labels: Any, *, least: int = 1) ->
     if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
         count = whole(argument, value, least=least)
         return count, None if labels is None else read_labels("labels", labels, count)
-    names = read_labels(f"the names in {argument}", value)
+    names = read_labels(argument, value)
     if labels is not None:
         raise ValueError(f"{argument} holds names already: leave out labels, or give a number as {argument}")
     whole(f"the number of names in {argument}", len(names), least=least)
@@ -152,7 +142,7 @@ def numbers_of(argument: str, sets: Iterable[Iterable[Any]], ground: Any) -> lis
     return [{number[one] for one in group} for group in groups]
 
 
-class HasLabels(RemembersArguments):
+class Named(RemembersArguments):
     """A mixin for sets whose coordinates may have names."""
 
     dimension: int
@@ -201,7 +191,7 @@ class HasLabels(RemembersArguments):
         ['tea', 'cocoa']
         """
         make: Any = type(self)
-        if make._said is not HasLabels._said:
+        if make._said is not Named._said:
             raise TypeError(f"{make.__name__} has no names of its own: name what it is made of")
         if "labels" not in inspect.signature(make).parameters:
             other = copy.copy(self)
@@ -280,16 +270,6 @@ class HasLabels(RemembersArguments):
             return [names[i] for i in places.tolist()]
         return self._shares(places, entries)
 
-    def in_order(self, places: Integers) -> Integers:
-        """Return the coordinates of a choice, which are given in increasing order, in the order of `chosen`.
-
-        Parameters
-        ----------
-        places
-            Coordinates that are 1.
-        """
-        return places
-
     def _shares(self, places: Integers, entries: Vector) -> dict[Hashable, float]:
         names = self.coordinate_names
         return {names[i]: entry for i, entry in zip(places.tolist(), entries.tolist(), strict=True)}
@@ -321,7 +301,7 @@ class HasLabels(RemembersArguments):
             remembered.update({name: count for name, count in counts.items() if name in remembered}, labels=labels)
 
 
-class TwoSided(HasLabels):
+class TwoSided(Named):
     """A mixin for sets of tables, row after row: rows and columns may have names, a coordinate has both."""
 
     _sides: Sides | None

@@ -42,11 +42,11 @@ from sottovoce._losses import as_floats
 from sottovoce._records import Record
 from sottovoce.errors import UNRECORDED, CopyRefused, HorizonReached, SottovoceError, StorageError, UnknownAction
 from sottovoce.evaluations._second_moment import squares_of
-from sottovoce.evaluations._setting import EvaluationSetting
+from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
 from sottovoce.rounds.book import Book, HandedOut, Recorded
-from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round
 from sottovoce.rounds.store import WAITING, Store
 from sottovoce.rounds.stores.memory import MemoryStore
@@ -74,7 +74,7 @@ def _locked(
 class _EvaluationPolicy:
     """One number for each round, which is begun when an evaluation is opened."""
 
-    def __init__(self, setting: EvaluationSetting, store: Store) -> None:
+    def __init__(self, setting: Setting, store: Store) -> None:
         self.setting, self.grid, self._store = setting, setting.grid, store
         self._sampler = setting.sampler()
 
@@ -89,7 +89,7 @@ class _EvaluationPolicy:
     def compute(self, one: Round, slots: Integers) -> NDArray[Any]:
         """Return how many rounds were closed before, and the sums with their noise."""
         taken = slots[slots != UNWANTED]
-        taken = np.where(taken == MISSING, self.grid.missing, taken)
+        taken = np.where(taken == MISSING, self.grid.middle, taken)
         squares = [squares_of(taken, self.grid.steps).sum()] if self.setting.variance else []
         sums = np.array([taken.sum(), *squares], dtype=np.int64)
         noised = self.setting.stream(self._sampler).release(sums)
@@ -149,7 +149,7 @@ class EvaluationBook(Book):
         How ids are given and read: `PlainIds`, or `TextIds`.
     repeat
         What a second loss for one id does: "error" or "ignore".
-    before_first
+    heard
         What is to be called before the first loss.
     most_ahead
         How many people may be dealt to evaluations before they come, by a process that others share the store with.
@@ -158,28 +158,22 @@ class EvaluationBook(Book):
     def __init__(
         self,
         store: Store,
-        setting: EvaluationSetting,
+        setting: Setting,
         entropy: int,
         *,
         ids: Any,
         repeat: str = "error",
-        before_first: Callable[[], None] | None = None,
+        heard: Callable[[], None] | None = None,
         most_ahead: int = 1,
     ) -> None:
         super().__init__(store, _EvaluationPolicy(setting, store))
-        self.setting, self._entropy, self.ids, self.repeat, self._before_first = (
-            setting,
-            entropy,
-            ids,
-            repeat,
-            before_first,
-        )
+        self.setting, self._entropy, self.ids, self.repeat, self._heard = setting, entropy, ids, repeat, heard
         self._most_ahead, self._ahead, self._dealt_at = most_ahead, 1, -np.inf
         self._hand: list[int] = []  # evaluations that the next people meet
         self._outcomes: dict[int, tuple[int, ReleasedMean | None]] = {}  # of those that are closed: order, and mean
         self._counts: dict[int, Counts] = {}  # as they were last seen
         self._sizes: dict[int, int] = {}
-        self.losses_told, self.closed = setting.losses_told, False
+        self.told, self.closed = setting.told, False
 
     # ------------------------------------------------------------------ opening and assigning
 
@@ -196,10 +190,10 @@ class EvaluationBook(Book):
             self._close_overdue()
             self._deal(size)
         met = self._hand[:size]
-        handed, pieces = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
+        handed, moves = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
         order = [place for number in Counter(met) for place, one in enumerate(met) if one == number]
         people = dict(zip(order, self.ids.texts(handed.ids), strict=True))
-        self._store.hand_out(pieces)
+        self._store.hand_out(moves)
         self._hand = self._hand[size:]
         return [(number, people[place]) for place, number in enumerate(met)]
 
@@ -231,13 +225,13 @@ class EvaluationBook(Book):
     @_locked
     def assign_to(self, number: int, size: int) -> list[Any]:
         """Assign the next people to one evaluation; return their ids."""
-        handed, pieces = self._prepared(number, size)
+        handed, moves = self._prepared(number, size)
         ids: list[Any] = self.ids.texts(handed.ids)
-        self._store.hand_out(pieces)
+        self._store.hand_out(moves)
         return ids
 
-    def _prepared(self, number: int, size: int) -> tuple[HandedOut, list[Piece]]:
-        """Lease slots of one evaluation; return them, and the pieces of leases that they are."""
+    def _prepared(self, number: int, size: int) -> tuple[HandedOut, list[tuple[Lease, int]]]:
+        """Lease slots of one evaluation; return them, and how far leases are handed out with them."""
         self._check_usable()
         self._close_overdue()
         room = self._store.room().get(number)
@@ -266,7 +260,7 @@ class EvaluationBook(Book):
     def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> Recorded:
         """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
         values = losses.ravel()
-        with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
+        with self._lock: self._hear()  # noqa: E701  # fmt: skip
         if ids is not None:
             places = self._places(number, ids)
             if losses.shape != np.shape(ids) and (number is not None or len(values) != len(places)):
@@ -292,21 +286,21 @@ class EvaluationBook(Book):
                 raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
         return places
 
-    def _mark_used(self) -> None:
+    def _hear(self) -> None:
         self._check_usable()
-        if self._before_first is not None:
-            self._before_first()  # before the first loss: from here on a ledger gives nothing back
-            self._before_first = None
+        if self._heard is not None:
+            self._heard()  # before the first loss: from here on a ledger gives nothing back
+            self._heard = None
 
     def forget_ids(self, number: int | None, ids: Any) -> int:
         """Close places without their losses, of one evaluation or of whichever; return how many."""
         return self.forget(self._places(number, ids))
 
     def _tell_next(self, number: int, losses: NDArray[Any]) -> None:
-        handed, pieces = self._prepared(number, len(losses))
-        before = [(lease, 0, lease.at) for lease in self._store.held(number)]
+        handed, moves = self._prepared(number, len(losses))
+        before = [(lease, lease.at) for lease in self._store.held(number)]
         try:
-            self._store.hand_out(pieces)
+            self._store.hand_out(moves)
             self._record_block(handed.ids, losses, "error", "error")
         except BaseException:
             if (self._store.look(handed.ids) == WAITING).all():

@@ -1,6 +1,5 @@
 """What is believed, as a public record: a function of released numbers, to look at, to keep, to begin with later."""
 
-import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, replace
@@ -15,14 +14,14 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import as_stored, labels_from, plain_labels
-from sottovoce.models.fit_check import FitCheck
-from sottovoce.models.measurements import Measurements, from_sparse_record, keys_of, sparse_record
+from sottovoce.models.history import History, from_sparse_record, keys_of, sparse_record
+from sottovoce.models.misfit import Misfit
 from sottovoce.privacy.promise import Promise
 
 __all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in"]
 
 VERSION = 1
-_ENCODED = ("decisions", "fit_check", "labels", "promises")  # not kept as they are
+_ENCODED = ("decisions", "misfit", "labels", "promises")  # not kept as they are
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
@@ -79,7 +78,7 @@ class Posterior:
     Attributes
     ----------
     model
-        "linear", "radial" for convex losses, or "items" where each item has a loss of its own.
+        "linear", or "radial" for convex losses.
     loss_range
         That losses were clipped to.
     decisions
@@ -98,7 +97,7 @@ class Posterior:
         Of the curved part.
     rounds
         Rounds that it rests on.
-    fit_check
+    misfit
         How well the released numbers fit the model.
     labels
         Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
@@ -140,7 +139,7 @@ class Posterior:
     scale: Floats | None = None
     size: int = 1
     rounds: int = 0
-    fit_check: FitCheck = field(default_factory=lambda: FitCheck(0.0, 0.0, 1.0))
+    misfit: Misfit = field(default_factory=lambda: Misfit(0.0, 0.0, 1.0))
     promises: tuple[Promise, ...] = ()
     labels: tuple[Hashable, ...] | None = None
 
@@ -181,8 +180,6 @@ class Posterior:
         if self.labels is None or labels is None or self.labels == labels:
             return self
         place = {name: number for number, name in enumerate(self.labels)}
-        if self.model == "items":
-            return self._among_items(labels, place)
         missing = [name for name in labels if name not in place]
         if missing or len(labels) != len(place):
             unknown = next(name for name in (*missing, *self.labels) if name not in place or name not in labels)
@@ -205,40 +202,6 @@ class Posterior:
             covariance=None if self.covariance is None else self.covariance[np.ix_(full, full)],
         )
 
-    def _among_items(self, labels: tuple[Hashable, ...], place: dict[Hashable, int]) -> Self:
-        """Return what it says of items of these names: nothing of those that it does not know."""
-        kept = np.array([place.get(name, -1) for name in labels])
-        there = kept >= 0
-        rows = sparse.csr_array(self.decisions)
-        mask = sparse.diags_array(there.astype(np.float64))
-        picked = sparse.csr_array(rows[:, np.where(there, kept, 0)] @ mask)
-        picked.eliminate_zeros()
-        used = np.diff(picked.indptr) > 0
-        middle = sum(self.loss_range) / 2
-        slopes = np.where(there, self.slopes[kept], self.slopes.mean() if len(self.slopes) else middle)
-        deviations = None
-        if self.deviations is not None:
-            deviations = np.where(there, self.deviations[kept], (self.loss_range[1] - self.loss_range[0]) / 2)
-        return replace(
-            self,
-            labels=labels,
-            decisions=picked[used],
-            means=self.means[used],
-            precisions=self.precisions[used],
-            events=self.events[used],
-            center=np.zeros(len(labels)),
-            slopes=slopes,
-            deviations=deviations,
-            covariance=None,
-        )
-
-    def of_items(self) -> tuple[Floats, Floats]:
-        """Return the mean loss of each item and its variance, as released: NaN where nothing was."""
-        means, variances = np.full((2, self.dimension), np.nan)
-        items = sparse.csr_array(self.decisions).indices
-        means[items], variances[items] = self.means, 1 / self.precisions
-        return means, variances
-
     def predict(self, x: Any) -> tuple[float, float | None]:
         """Return the mean loss that is expected of a decision, and its standard deviation where that is known.
 
@@ -255,18 +218,14 @@ class Posterior:
             row = np.append(row, float(((offset / self.scale) ** 2).sum()) / self.size)
         means = np.concatenate([self.slopes, [self.level], [self.curvature][: len(row) - len(self.slopes) - 1]])
         if self.covariance is None:
-            if self.model != "items" or self.deviations is None:
-                return float(row @ means), None
-            return float(row @ means), math.sqrt(float(((offset * self.deviations) ** 2).sum()))
+            return float(row @ means), None
         return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
 
-    def as_measurements(self, middle: float) -> Measurements:
+    def as_history(self, middle: float) -> History:
         """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier."""
         index: Integers = np.arange(len(self.means), dtype=np.int64)
         ends = np.zeros(len(index))
-        return Measurements(
-            self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions
-        )
+        return History(self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions)
 
     def __repr__(self) -> str:
         tried = f"{len(self.means)} decisions in {self.rounds} rounds"
@@ -284,7 +243,7 @@ class Posterior:
             shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
             what = "coordinate" if self.labels is None else "name"
             lines.append(f"  best       {', '.join(shown)} ({what}: slope ± deviation)")
-        lines.append(f"  fit        {self.fit_check}")
+        lines.append(f"  fit        {self.misfit}")
         lines += [f"  {'privacy' if not place else 'prior':<10} {one}" for place, one in enumerate(self.promises)]
         return "\n".join(lines)
 
@@ -297,7 +256,7 @@ class Posterior:
         if self.labels is not None:
             record["labels"] = plain_labels(self.labels)
         record["promises"] = [one.to_dict() for one in self.promises]
-        record["fit_check"] = self.fit_check.to_dict()
+        record["misfit"] = self.misfit.to_dict()
         if isinstance(self.decisions, np.ndarray):
             return record | {"decisions": self.decisions}
         return record | sparse_record(self.decisions)
@@ -318,7 +277,7 @@ class Posterior:
                 **given,
                 "decisions": rows,
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
-                "fit_check": FitCheck(**record["fit_check"]),
+                "misfit": Misfit(**record["misfit"]),
                 "labels": labels_from(record.get("labels")),
                 "promises": promises_in(record),
             }

@@ -51,8 +51,6 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
     if not isinstance(plan.options, exploration.options):
         raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
-    if exploration.feedback != problem.feedback:
-        raise ValueError(f"the plan is for feedback={exploration.feedback!r}, not {problem.feedback!r}; make it anew")
     check_knowledge(problem, plan)
     check_costs(problem, f"exploration={plan.exploration!r} with losses={problem.losses!r}", [plan.exploration])
     if plan.bits > most_bits(problem, mechanism):
@@ -67,7 +65,7 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     others = {name for one in MECHANISMS.values() for name in one.options} - set(mechanism.options)
     if any(getattr(plan.options, name, False) for name in others):
         raise ValueError(f"{' and '.join(sorted(others))} of the plan does not apply to {plan.mechanism}; make it anew")
-    dimension = problem.placement(plan.position).working.dimension
+    dimension = problem.stage(plan.position).working.dimension
     least = needed_noise(problem, mechanism, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
     if least is None:
         return

@@ -59,11 +59,6 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
 
 def _made(problem: Problem, plan: str, **overrides: Any) -> Plan:
     chosen = _checked(problem, overrides)
-    if problem.feedback == "items" and plan != "auto":
-        raise ValueError(
-            f"plan={plan!r} knows one loss for each decision, and feedback='items' tells more: take plan='auto', or "
-            "tell one loss for each decision"
-        )
     if plan == "worst-case" and "exploration" in chosen and not EXPLORATIONS[chosen["exploration"]].bounded:
         raise ValueError(
             f"exploration={chosen['exploration']!r} has no bound for any sequence of losses, and plan='worst-case' is "
@@ -135,10 +130,7 @@ def _pairs(problem: Problem, plan: str, chosen: Chosen) -> list[tuple[Exploratio
     pairs = [
         (kind, mechanism)
         for kind in kinds
-        if kind.feedback == problem.feedback
-        and problem.losses in kind.losses
-        and kind.serves(problem)
-        and (kind.bounded or plan != "worst-case")
+        if problem.losses in kind.losses and kind.serves(problem) and (kind.bounded or plan != "worst-case")
         for mechanism in _mechanisms(problem, kind, chosen.get("mechanism"))
     ]
     return [pair for pair in pairs if pair[0].unasked == "auto"] or pairs
@@ -198,8 +190,6 @@ def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
     chosen = {name: known[name](problem, value) for name, value in given.items()}
     if "exploration" in chosen:
         kind = EXPLORATIONS[chosen["exploration"]]
-        if problem.feedback != kind.feedback:
-            raise ValueError(f"exploration={kind.name!r} is for feedback={kind.feedback!r}, not {problem.feedback!r}")
         if problem.losses not in kind.losses:
             raise ValueError(f"exploration={kind.name!r} needs losses={kind.losses[0]!r}: {kind.why_not}")
         if not kind.serves(problem):
@@ -239,7 +229,7 @@ def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
         notes.append(
             f"mean losses are taken to be a constant and {problem.domain.oracle_costs} costs of what a decision has"
         )
-    if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.placement("plain")):
+    if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.stage("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
     if plan.vacuous and not plan.options.order_only:
         notes.append("a bound above the cost of never learning says nothing: a rehearsal says what to expect")

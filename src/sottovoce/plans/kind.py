@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.plans.explorer import Explorer
-from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
+from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Mechanism, Takes
 
 __all__ = ["Check", "Chosen", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]
@@ -45,9 +45,6 @@ class ExplorationKind:
         What to say when the losses are of another kind.
     bounded
         Whether its plans reckon with any sequence of losses. One that does not say so has no bound, and promises none.
-    feedback
-        What people tell: one loss of a decision, or one for each of its items. One that does not say so is for the
-        first.
     unasked
         Which plan may take it though nobody asked for it: "auto", before all others; "worst-case", if its bound is the
         least, and "auto" where none of the first kind serves. One that does not say so is never taken.
@@ -67,11 +64,10 @@ class ExplorationKind:
     options: type[Options]
     choices: Mapping[str, Check]
     drafts: Callable[[Problem, Mechanism, Chosen], Iterable[Iterable[Any]]]
-    build: Callable[[Problem, Plan, Placement], Explorer]
+    build: Callable[[Problem, Plan, Stage], Explorer]
     losses: tuple[str, ...] = ("convex", "linear")
     why_not: str = ""
     bounded: bool = False
-    feedback: str = "decision"
     unasked: Literal["auto", "worst-case"] | None = None
     serves: Callable[[Problem], bool] = lambda problem: True
     any_costs: Callable[[Problem], bool] = lambda problem: True

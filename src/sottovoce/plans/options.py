@@ -47,7 +47,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "losses": ("convex", "linear"),
     "channel": ("one-bit", "laplace"),
     "accept_prior": ("not private",),
-    "feedback": ("decision", "items"),
 }
 """What arguments may be that are one of a few words."""
 
@@ -76,19 +75,13 @@ class DecisionFacts:
     prior: Posterior | None = None
     accept_prior: str | None = None
     segments: Any = None
-    feedback: str = "decision"
-    most: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("play", "losses", "channel", "feedback"):
+        for name in ("play", "losses", "channel"):
             choice(name, getattr(self, name), CHOICES[name])
         object.__setattr__(self, "integral", bool(self.integral))
         if self.lipschitz is not None:
             object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
-        if self.most is not None:
-            if self.feedback != "items":
-                raise ValueError("most is what a person's items count for in all: it needs feedback='items'")
-            object.__setattr__(self, "most", number("most", self.most, above=0))
         if self.features is not None:
             object.__setattr__(self, "features", Features(self.features))
         if not isinstance(self.prior, Posterior | None):
@@ -152,9 +145,9 @@ class PlanChoices(TypedDict, total=False):
         Decisions of a round, 2 at least (posterior).
     least_events
         Events that each of them gets at least (posterior).
-    posterior_scale
+    temper
         What the deviations of a posterior sample are multiplied by: below 1 explores less (posterior).
-    change_probe
+    sentinel
         Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says (posterior).
     """
 
@@ -178,8 +171,8 @@ class PlanChoices(TypedDict, total=False):
     step_multiplier: float | None
     probes: int | None
     least_events: int | None
-    posterior_scale: float | None
-    change_probe: bool | None
+    temper: float | None
+    sentinel: bool | None
 
 
 class OptimizerOptions(PlanChoices, total=False):
@@ -195,8 +188,6 @@ class OptimizerOptions(PlanChoices, total=False):
     prior: Posterior | None
     accept_prior: str | None
     segments: Any
-    feedback: str
-    most: float | None
 
 
 class _NotPassed:

@@ -10,9 +10,9 @@ from sottovoce._checks import whole
 from sottovoce.domains import Domain, Rounded
 from sottovoce.errors import DomainError
 from sottovoce.plans.options import DecisionFacts
-from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
-from sottovoce.privacy import Guarantee, ItemGrid, LocalDP, LossGrid, local
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
 
 __all__ = ["Problem", "check_loss_range", "forget_rounded"]
 
@@ -61,30 +61,8 @@ class Problem(DecisionFacts):
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
         self._check_knowledge()
-        self._check_feedback()
         if self.domain.rough_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
-
-    def _check_feedback(self) -> None:
-        """Refuse feedback by item where decisions are no choices of items, or losses are privatised one by one."""
-        if self.feedback != "items":
-            return
-        if not (self.integral or self.losses == "linear"):
-            raise ValueError(
-                "feedback='items' is for decisions that choose items: pass integral=True (or losses='linear'). A "
-                "convex loss of a point between decisions is no sum over items"
-            )
-        if isinstance(self.privacy, LocalDP):
-            raise ValueError(
-                "feedback='items' is not for LocalDP: each item's loss would need a channel, and a share of the "
-                "budget, of its own. Privatise one number for each decision, or use PureDP"
-            )
-        if not self.domain.chooses_items:
-            raise DomainError(
-                f"feedback='items' needs a set whose decisions are zeros and ones, and {self.domain!r} has others: "
-                "tell one loss for each decision"
-            )
-        self.item_grid(6)  # refuses what `most` cannot be
 
     def _check_knowledge(self) -> None:
         """Refuse what is known beforehand of other coordinates than the domain's."""
@@ -94,13 +72,6 @@ class Problem(DecisionFacts):
                 f"features must have a row for each of the {dimension} coordinates of {self.domain!r}, got "
                 f"{len(self.features.rows)}"
             )
-        if self.prior is not None and (self.prior.model == "items") != (self.feedback == "items"):
-            raise ValueError(
-                f"prior is a {self.prior.model!r} model, and feedback={self.feedback!r} needs another: a prior is of "
-                "the same kind of feedback"
-            )
-        if self.prior is not None and self.prior.model == "items":
-            object.__setattr__(self, "prior", self.prior.in_order_of(self.domain.labels))
         if self.prior is not None and self.prior.dimension != dimension:
             raise ValueError(
                 f"prior is of decisions with {self.prior.dimension} coordinates, and those of {self.domain!r} have "
@@ -116,10 +87,6 @@ class Problem(DecisionFacts):
             raise AttributeError(f"there is a channel under LocalDP only; the guarantee is {self.privacy}")
         kind = local.OneBitChannel if self.channel == "one-bit" else local.LaplaceChannel
         return kind(self.loss_range, self.privacy.per_report)
-
-    def item_grid(self, bits: int) -> ItemGrid:
-        """Where the integers of a person's losses by item live."""
-        return ItemGrid(LossGrid(*self.loss_range, bits=bits), self.domain.most_chosen, self.most)
 
     @property
     def width(self) -> float:
@@ -138,28 +105,28 @@ class Problem(DecisionFacts):
             return self.domain.dimension
         return min(self.domain.dimension, 3 * int(self.features.rows.shape[1]))
 
-    def placement(self, position: str) -> Placement:
+    def stage(self, position: str) -> Stage:
         """Where the play takes place, worked on in plain or rounded position."""
         moved = self.moved[1] if self.moved is not None and self.moved[0] == position else 0.0
-        return Placement(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral, moved)
+        return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral, moved)
 
-    def lipschitz_in(self, placement: Placement) -> float:
+    def lipschitz_in(self, stage: Stage) -> float:
         """Lipschitz constant in working coordinates; unknown, it is range/diameter, as in the paper's |f| <= LD.
 
         That is the least it can be if losses use their whole range: what follows from it is no guarantee (`cautions`).
         """
         if self.lipschitz is None:
-            return self.width / placement.working.diameter
-        stretch = 1.0 if placement.rounded is None else float(np.linalg.norm(placement.rounded.design.factor, 2))
+            return self.width / stage.working.diameter
+        stretch = 1.0 if stage.rounded is None else float(np.linalg.norm(stage.rounded.design.factor, 2))
         return self.lipschitz * stretch
 
-    def cautions(self, placement: Placement) -> tuple[str, ...]:
+    def cautions(self, stage: Stage) -> tuple[str, ...]:
         """Notes for a plan whose bound rests on the Lipschitz constant: one if that is a guess."""
         if self.lipschitz is not None:
             return ()
         return (
-            f"{UNKNOWN_LIPSCHITZ}: {self.lipschitz_in(placement):.4g} is taken, range/diameter, the least that losses "
-            "with this range can have; if they are steeper anywhere, regret may be above what is said here",
+            f"{UNKNOWN_LIPSCHITZ}: {self.lipschitz_in(stage):.4g} is taken, range/diameter, the least that losses with "
+            "this range can have; if they are steeper anywhere, regret may be above what is said here",
         )
 
 

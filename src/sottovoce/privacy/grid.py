@@ -92,29 +92,10 @@ class LossGrid:
         """The integer of the middle of the range: what a loss that never comes counts as."""
         return self.steps // 2
 
-    @cached_property
-    def missing(self) -> int:
-        """What a loss that never comes counts as: the middle of the range."""
-        return self.steps // 2
-
-    leaves_out_missing, per_slot = False, 1
-
     @property
     def bounds(self) -> tuple[int, int]:
         """The least and the largest integer of a loss."""
         return 0, self.steps
-
-    def coarsened(self, integers: Integers, factor: int) -> Integers:
-        """Return integers on a grid that is coarser by a factor: the nearest ones.
-
-        Parameters
-        ----------
-        integers
-            Of losses.
-        factor
-            A power of 2.
-        """
-        return np.asarray((integers + factor // 2) // factor)
 
     def valid(self, integers: Integers) -> bool:
         """Whether `integers` can be those of losses."""

@@ -14,12 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sottovoce import __version__
 from sottovoce.auditing import AuditRecord
-from sottovoce.privacy import Ledger, LedgerStatement, state_ledger
+from sottovoce.privacy import LedgerStatement
 from sottovoce.report._numbers import joined, significant
 from sottovoce.report._promises import Rows, bound_words
-from sottovoce.studies import Study, StudyStatement
+from sottovoce.studies import StudyStatement
 
-__all__ = ["Section", "Statement", "statement"]
+__all__ = ["Section", "Statement", "put_together"]
 
 _NAMES = {  # of the rows of a statement, for people; and what their texts begin with
     "Private": ("Whose data", ""),
@@ -71,46 +71,7 @@ class Statement:
         return "\n".join(lines)
 
 
-def statement(
-    study: Study | StudyStatement | None = None,
-    *,
-    ledger: Ledger | LedgerStatement | None = None,
-    audits: Sequence[AuditRecord] = (),
-    moment: datetime | None = None,
-) -> Statement:
-    """Return what a privacy officer has to know of a study, of a ledger, or of a study in its ledger; `print` it.
-
-    Parameters
-    ----------
-    study : Study or StudyStatement, optional
-        A study, or what `study.statement()` or `sottovoce.studies.state_stored` returned.
-    ledger : Ledger or LedgerStatement, optional
-        What the study is charged to; or, without a study, what all that is charged is stated of.
-    audits : sequence of AuditRecord
-        Audits on record, from `sottovoce.auditing.read_audit`.
-    moment : datetime, optional
-        When the statement is made; by default now.
-
-    Returns
-    -------
-    Statement
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> from sottovoce.report import statement
-    >>> ledger = sv.Ledger(sv.PureDP(epsilon=1.0))
-    >>> ledger.charge("routes", sv.PureDP(epsilon=0.25))
-    True
-    >>> "0.25 and 0.75, in epsilon; 1 charge" in str(statement(ledger=ledger))
-    True
-    """
-    known = study.statement() if isinstance(study, Study) else study
-    charged = state_ledger(ledger) if isinstance(ledger, Ledger) else ledger
-    return _put_together(known, charged, audits, moment=moment)
-
-
-def _put_together(
+def put_together(
     study: StudyStatement | None = None,
     ledger: LedgerStatement | None = None,
     audits: Sequence[AuditRecord] = (),
@@ -123,7 +84,7 @@ def _put_together(
     moment = (moment or datetime.now(UTC)).astimezone(UTC)
     if study is not None:
         about, private = f"study {_name(study.name)}", study.privacy.private
-        sections = [_promise(study), _history(study)]
+        sections = [_promise(study), _course(study)]
     else:
         about, private, sections = "all that is charged to a ledger", None, []
     sections += [_budget(study, ledger), _audits(audits), *([] if study is None else [_limits(study)]), _versions()]
@@ -191,7 +152,7 @@ def _for_people(name: str, text: str) -> tuple[str, str]:
     return shown, before + text
 
 
-def _history(study: StudyStatement) -> Section:
+def _course(study: StudyStatement) -> Section:
     """Return where the study stands, in counts."""
     of = "" if study.horizon is None else f" of {study.horizon:,}"
     rows = [
@@ -208,7 +169,7 @@ def _history(study: StudyStatement) -> Section:
         ("Kept at", study.storage),
     ]
     if study.restored:
-        rows.append(("Restored", f"yes: this is incarnation {study.incarnation}, not the first"))
+        rows.append(("Restored", f"yes: this is generation {study.generation}, not the first"))
     found = study.verification
     if found is None:
         rows.append(("Verified", "not for this statement (--verify checks everything that is stored)"))

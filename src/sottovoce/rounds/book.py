@@ -37,7 +37,7 @@ from sottovoce.errors import (
     StudyDamaged,
     UnknownAction,
 )
-from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
 
@@ -115,7 +115,7 @@ class HandedOut(NamedTuple):
     """What a call of ask hands out: an id, an action and whether its loss is wanted, for each event."""
 
     ids: Integers
-    actions: list[Any]
+    actions: list[tuple[Any, slice]]
     wanted: NDArray[np.bool_]
     order: Integers | None
 
@@ -190,7 +190,7 @@ class Book:
         self._queue: list[_Call] = []  # calls of tell that wait for the lock: whoever has it carries them out
         self._lock = threading.RLock()
         _living.add(self)
-        self._left = 0  # events that may be asked one by one before somebody has to poll
+        self._left = 0  # events that may be asked one by one before somebody has to look around
         self._until: float | None = None  # when somebody has to, however few were asked
 
     # ------------------------------------------------------------------ asking
@@ -204,7 +204,7 @@ class Book:
             or self._left <= 0
             or (self._until is not None and time.monotonic() > self._until)
         ):
-            lease = self._poll(stream)
+            lease = self._look_around(stream)
         at, wants = lease.at, lease.wants
         # Made one by one: thousands of them at once would be gone through again and again by the garbage collector.
         action = _new(self._kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
@@ -224,19 +224,21 @@ class Book:
         if isinstance(streams, int):
             counts, order = {streams: size}, None
         else:
-            numbers = np.bincount(streams)
-            # Few numbers in few bytes are sorted several times as quickly.
-            order = np.argsort(streams.astype(np.uint16) if len(numbers) < 2**16 else streams, kind="stable")
+            order, numbers = np.argsort(streams, kind="stable"), np.bincount(streams)
             found = np.flatnonzero(numbers)
             counts = dict(zip(found.tolist(), numbers[found].tolist(), strict=True))
-        held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
-        ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
-        short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
-        if short and not self._lease(short, size + more, self._store.lease_ahead):
+        leases = self._store.leases
+        short = {
+            stream: lacking
+            for stream, count in counts.items()
+            if ((lease := leases.get(stream)) is None or lease.size - lease.at < count)
+            and (lacking := count - self._store.left(stream)) > 0
+        }
+        if short and not self._lease(short, size + more, self._store.spare):
             return self._ask_block(size, streams, more, begins=begins)
-        handed, pieces = self._next(counts, order)
-        self._left = 0  # rounds may be full now: asking one by one has to poll first
-        self._store.hand_out(pieces)
+        handed, moves = self._next(counts, order)
+        self._left = 0  # rounds may be full now: asking one by one has to look around first
+        self._store.hand_out(moves)
         return handed
 
     def _checked(self, streams: Streams) -> Streams:
@@ -260,15 +262,17 @@ class Book:
     def _admit(self, name: str) -> None:
         """Refuse a stream that is about to be added."""
 
-    def _next(self, counts: dict[int, int], order: Integers | None = None) -> tuple[HandedOut, list[Piece]]:
-        """Return the next slots of streams, which are leased; and the pieces of leases that they are."""
-        pieces = list[Piece]()
-        for (stream, count), lease in zip(counts.items(), map(self._store.leases.get, counts), strict=True):
-            if lease is None or (end := (at := lease.at) + count) > lease.size:
-                self._gather(stream, count, pieces)
+    def _next(self, counts: dict[int, int], order: Integers | None = None) -> tuple[HandedOut, list[tuple[Lease, int]]]:
+        """Return the next slots of streams, which are leased; and how far leases are handed out with them."""
+        moves, pieces, leases = list[tuple[Lease, int]](), list[tuple[Lease, int, int]](), self._store.leases
+        for stream, count in counts.items():
+            lease = leases.get(stream)
+            if lease is None or lease.at + count > lease.size:
+                moves.append(self._gather(stream, count, pieces))
             else:
-                pieces.append((lease, at, end))
-        return _handed_out(pieces, order), pieces
+                pieces.append((lease, lease.at, lease.at + count))
+                moves.append((lease, lease.at + count))
+        return _handed_out(pieces, order), moves
 
     def _lease(self, orders: dict[int, int], handed: int, ahead: int = 0) -> bool:
         """Lease more slots of streams; False if all that is leased had to be given back first: then look again.
@@ -316,8 +320,8 @@ class Book:
         self._seen = {stream: known for stream, known in self._seen.items() if stream not in self._stored}
         self._current, self._stored = False, {}
 
-    def _gather(self, stream: int, count: int, pieces: list[Piece]) -> None:
-        """Find the next slots of a stream, which several leases have."""
+    def _gather(self, stream: int, count: int, pieces: list[tuple[Lease, int, int]]) -> tuple[Lease, int]:
+        """Find the next slots of a stream; return the last lease of them, and how far it is handed out then."""
         lease = self._store.leases.get(stream)
         at = 0 if lease is None else lease.at
         while lease is None or lease.size - at < count:
@@ -327,6 +331,7 @@ class Book:
             lease, at = self._store.after(stream, lease), 0
             assert lease is not None
         pieces.append((lease, at, at + count))
+        return lease, at + count
 
     def _begin(self, stream: int, number: int, position: int) -> Draft:
         """Begin a round, with all that was released by now; where others ask as well, store what it follows from."""
@@ -360,7 +365,7 @@ class Book:
             lease = self._store.after(stream, lease)
         return 0 if lease is None else lease.round.size - lease.start - lease.at
 
-    def _poll(self, stream: int) -> Lease:
+    def _look_around(self, stream: int) -> Lease:
         """See to what asking one by one does not look at every time: rounds that are overdue, the next lease."""
         stream = self._checked(stream)
         remaining, patience = self._check_remaining(1), self.patience
@@ -369,7 +374,7 @@ class Book:
         if lease is None or not lease.left:
             ahead = self._store.ahead(stream) - 1 if self._store.after(stream, lease) is None else None
             if ahead is not None and not self._lease({stream: 1}, 1, ahead):
-                return self._poll(stream)
+                return self._look_around(stream)
             lease = self._store.after(stream, lease)
             assert lease is not None
         if not lease.stop:
@@ -561,12 +566,13 @@ class Book:
         """Let the policy learn what was released since it last did, each round once; return the streams of these."""
         self._refresh()
         learned, known = set[int](), self._known
-        for stream in [one for one, closed in self._store.closed().items() if closed > known.get(one, 0)]:
-            self._news.add(stream)
-            learned.add(stream)
-            for release in self._store.releases(stream, self._known.get(stream, 0)):
-                self._policy.learn(release)
-                self._known[stream] = release.round.number + 1  # of the present store: learning may look around
+        for stream, closed in self._store.closed().items():
+            if closed > known.get(stream, 0):
+                self._news.add(stream)
+                learned.add(stream)
+                for release in self._store.releases(stream, self._known.get(stream, 0)):
+                    self._policy.learn(release)
+                    self._known[stream] = release.round.number + 1
         return learned
 
     # ------------------------------------------------------------------ copies
@@ -589,7 +595,7 @@ _living: "weakref.WeakSet[Book]" = weakref.WeakSet()
 def _unlock_in_child() -> None:
     """Give books new locks, and no calls that wait, in a forked child: the threads of both are not there."""
     for book in list(_living):
-        book._lock, book._queue, book._left = threading.RLock(), [], 0  # and let asking poll
+        book._lock, book._queue, book._left = threading.RLock(), [], 0  # and let asking look around
 
 
 _fork.in_child(_unlock_in_child)
@@ -608,17 +614,16 @@ def _alone(one: int) -> Integers:
         raise UnknownAction(f"id {one} was never handed out; {UNRECORDED}") from None
 
 
-def _handed_out(pieces: list[Piece], order: Integers | None) -> HandedOut:
-    actions = [lease.draw.actions[start:stop] for lease, start, stop in pieces]
-    held, starts, stops = zip(*pieces, strict=True)
-    firsts, counts = np.add([lease.first for lease in held], starts), np.subtract(stops, starts)
+def _handed_out(pieces: list[tuple[Lease, int, int]], order: Integers | None) -> HandedOut:
+    actions = [(lease.draw.actions, slice(start, stop)) for lease, start, stop in pieces]
+    firsts = np.array([lease.first + start for lease, start, _ in pieces])
+    counts = np.array([stop - start for _, start, stop in pieces])
     ends = np.cumsum(counts)
     ids = np.arange(ends[-1]) + np.repeat(firsts - ends + counts, counts)
-    wanted = [lease.draw.wanted for lease in held]
-    if all([one is None for one in wanted]):  # noqa: C419  # a list is quicker
+    if all([lease.draw.wanted is None for lease, _, _ in pieces]):  # noqa: C419  # a list is quicker
         return HandedOut(ids, actions, np.ones(len(ids), dtype=bool), order)
-    whole = [
-        np.ones(stop - start, dtype=bool) if one is None else one[start:stop]
-        for one, start, stop in zip(wanted, starts, stops, strict=True)
+    wanted = [
+        np.ones(stop - start, dtype=bool) if lease.draw.wanted is None else lease.draw.wanted[start:stop]
+        for lease, start, stop in pieces
     ]
-    return HandedOut(ids, actions, np.concatenate(whole), order)
+    return HandedOut(ids, actions, np.concatenate(wanted), order)

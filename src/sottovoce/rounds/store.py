@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._records import Record
-from sottovoce.rounds.lease import Lease, Piece
+from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 
 __all__ = [
@@ -93,18 +93,18 @@ class Store(Protocol):
     ----------
     leases
         Of each stream, the lease that is handed out from.
-    lease_ahead
+    spare
         How many slots, beyond those that a block needs, are leased with them if their round has so many.
     shared
         Whether other processes ask as well, and what is learned is to be stored for them.
     fresh
-        Seconds for which leases are handed out without a poll; None if nobody else can have changed anything.
+        Seconds for which leases are handed out without a look around; None if nobody else can have changed anything.
     incarnation
         What ids begin with; another, once the store was restored, and ids of before are refused.
     """
 
     leases: dict[int, Lease]
-    lease_ahead: int
+    spare: int
     shared: bool
     fresh: float | None
     incarnation: int
@@ -159,8 +159,8 @@ class Store(Protocol):
         """How many slots to lease when one is asked for."""
         ...
 
-    def hand_out(self, pieces: Sequence[Piece]) -> None:
-        """Hand out slots of several streams, of each in order: all of these pieces, or none."""
+    def hand_out(self, moves: Sequence[tuple[Lease, int]]) -> None:
+        """Hand out slots of several streams: of each, all before so many of this lease; of all of them, or of none."""
         ...
 
     def until_due(self, patience: int | None) -> int | None:
@@ -168,7 +168,7 @@ class Store(Protocol):
         ...
 
     def record_one(self, one: int, integer: int) -> int | None:
-        """Take one loss; return how many its round (or its chunk) waits for, or None: it does not wait for this one."""
+        """Take one loss; return how many its round (or its cell) waits for, or None: it does not wait for this one."""
         ...
 
     def stream_of(self, one: int) -> int:
@@ -232,10 +232,6 @@ class Store(Protocol):
 
     def let_go(self, stream: int) -> None:
         """Let go of what was released of a stream long ago, and learned from, where nobody else may want it."""
-        ...
-
-    def round_with(self, one: int) -> Round | None:
-        """Return the round of an id that waits for its loss; None if it was released meanwhile."""
         ...
 
     def look(self, ids: Integers) -> NDArray[np.int8]:

@@ -31,10 +31,7 @@ ADDRESSES = (
     "/",
     *(f"/dashboard/studies/audit{part}" for part in ("", "/parts/now", "/parts/learned", "/statement")),
     *(f"/studies/audit/{what}" for what in ("status", "recommend", "plan", "posterior", "statement", "outstanding")),
-    *(
-        f"/studies/audit/{what}"
-        for what in ("channel", "definition", "export", "fit-check", "privacy", "saved-posterior")
-    ),
+    *(f"/studies/audit/{what}" for what in ("channel", "definition", "export", "misfit", "privacy", "saved-posterior")),
 )
 """What is looked at: all that there is to be read of a study."""
 
@@ -57,10 +54,10 @@ class ServiceConfiguration(StudyConfiguration):
 
     label: str = "service, probe-sums"
     by_runs = False  # the study is; what is looked for here is what answers show besides
-    schedules = ("block", "single")
+    tellings = ("block", "single")
 
     def __call__(self, seed: int, noise: NoiseSource) -> "Served":
-        """Return a harness for a fresh service."""
+        """Return a seat at a fresh service."""
         return Served(self.configuration, seed, noise)
 
 
@@ -78,7 +75,7 @@ def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
 
 
 class Served:
-    """A harness for a service.
+    """A seat at a service.
 
     Parameters
     ----------

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import sottovoce as sv
-from sampling import every
 from sottovoce.lab.problems import Routing
 from sottovoce.lab.problems._people._convex import smooth_minimum
 from sottovoce.lab.problems._people.congestion import CongestedFlows
@@ -141,7 +140,16 @@ def test_what_the_main_routes_leave_is_said():
     assert sum(float(share.rstrip("%")) for _, share in said) == pytest.approx(100, abs=3)
 
 
-@pytest.mark.long
+def test_a_problem_is_its_settings():
+    for problem in Routing.examples():
+        again = eval(repr(problem))
+        point = problem.domain.center
+        np.testing.assert_array_equal(
+            again.environment.events(0, 100).losses(point), problem.environment.events(0, 100).losses(point)
+        )
+        assert repr(problem) in repr(problem.environment)
+
+
 def test_the_default_is_learned_in_private():
     """Deterministic; over seeds 101 to 110 the ratio was between 0.36 and 0.54."""
     problem = Routing()
@@ -150,7 +158,7 @@ def test_the_default_is_learned_in_private():
     assert run.final_regret < 0.65 * run.final_no_learning
 
 
-@every(
+@pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"network": "nowhere"}, "network"),

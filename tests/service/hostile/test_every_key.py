@@ -17,7 +17,7 @@ from sottovoce.service.settings import Settings
 PUBLIC = {"/health", "/ready", "/sottovoce.js", "/sottovoce.d.ts", "/login", "/problems/{kind}"}
 PUBLIC |= {"/dashboard/static/{file}"}
 READING = (
-    *("list", "status", "definition", "recommend", "plan", "posterior", "saved-posterior", "fit-check", "privacy"),
+    *("list", "status", "definition", "recommend", "plan", "posterior", "saved-posterior", "misfit", "privacy"),
     *("statement", "outstanding", "export", "metrics"),
 )
 WHO = {  # which roles a route wants, of which one will do; what is not here fails the tests
@@ -162,7 +162,6 @@ def test_the_dashboard_shows_nothing_without_a_login(call, sqlite_url):
     assert asyncio.run(all_of_them()) > 50
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_key_that_is_revoked_is_refused_at_once_by_all_workers(serving, postgres_url):
     """Whichever worker answers, from the moment on at which `revoke` has returned; until then all do."""

@@ -9,15 +9,14 @@ import pytest
 from hostility import new_key, small_study
 
 import sottovoce as sv
-from sampling import sampled
+from sottovoce.service.desks import Requests
+from sottovoce.service.desks import requests as record
+from sottovoce.service.desks.requests import Request
 from sottovoce.service.store import ServiceStore
-from sottovoce.service.study_workers import Requests
-from sottovoce.service.study_workers import requests as record
-from sottovoce.service.study_workers.requests import Request
 
 DYING = """
 import os, signal
-from sottovoce.service.study_workers import Requests
+from sottovoce.service.desks import Requests
 keep = Requests.keep
 def dying(self, answers):
     if not os.path.exists({mark!r}):
@@ -45,7 +44,6 @@ def at_once(calls):
     return found
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postgres_url):
     sv.Study.open(postgres_url, name="spring", **small_study()).close()
@@ -81,9 +79,8 @@ def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postg
     assert status.asked == len(got) + status.forgotten
 
 
-@pytest.mark.long
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kept", sampled([False, True], 1))
+@pytest.mark.parametrize("kept", [False, True])
 def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept, serving, sqlite_url, shelf):
     """Before the answer is on record the repetition gets another action; from then on the same one."""
     sv.Study.open(sqlite_url, name="spring", **small_study()).close()

@@ -48,7 +48,7 @@ def found_after(folder, table, column, change, where="1"):
 
 
 LEARNED = "stretch0.learned."
-HISTORY = f"{LEARNED}explorer.measurements."
+HISTORY = f"{LEARNED}explorer.history."
 BELIEFS = [
     *(scale(f"{HISTORY}{name}", 1.001) for name in ("means", "counts", "ends", "decisions")),
     *(turn(f"{HISTORY}{name}") for name in ("means", "decisions")),
@@ -81,8 +81,8 @@ def test_a_belief_that_does_not_follow_from_what_was_released_is_found(kind, pla
 
 
 ROUNDS = [
-    (RELEASED, turn("exploration.probes"), "explorer.measurements"),
-    (RELEASED, repeat("exploration.probes"), "explorer.measurements"),
+    (RELEASED, turn("exploration.probes"), "explorer.history"),
+    (RELEASED, repeat("exploration.probes"), "explorer.history"),
     (RELEASED, scale("exploration.probes", 3.0), "has probes that its plan does not draw"),
     (RELEASED, add("exploration.end", 1), "do not follow from where it began"),
     (RELEASED, lose("exploration.probes"), "its probes need"),

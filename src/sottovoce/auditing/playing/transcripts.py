@@ -16,20 +16,10 @@ from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.privacy import LocalDP, NoiseSource, local
 from sottovoce.rounds.store import Compute
 
-__all__ = [
-    "AtOptimizer",
-    "Harness",
-    "InMemory",
-    "InSegments",
-    "TakingTurns",
-    "Transcript",
-    "alone",
-    "disjoint_items",
-    "harness_for",
-]
+__all__ = ["AtOptimizer", "InMemory", "InSegments", "Seat", "TakingTurns", "Transcript", "alone", "seated"]
 
 
-class Harness(Protocol):
+class Seat(Protocol):
     """What a run is played on: an optimizer or a study, and what an adversary can read of it."""
 
     loss_range: tuple[float, float]
@@ -65,7 +55,7 @@ class Harness(Protocol):
         ...
 
     def renew(self, how: str) -> None:
-        """Go on as another incarnation: from a saved state, say. What is not released is lost."""
+        """Go on as another life: from a saved state, say. What is not released is lost."""
         ...
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
@@ -153,9 +143,7 @@ class AtOptimizer:
         return self._optimizer.ask_round() if size is None else self._optimizer.ask(size)
 
     def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
-        if self._optimizer.plan.exploration == "items":
-            losses = disjoint_items(losses, self._optimizer.domain.most_chosen, self.loss_range)
+        """Tell losses."""
         self._optimizer.tell(ids, losses)
 
     def forget(self, ids: Any) -> None:
@@ -163,7 +151,7 @@ class AtOptimizer:
         self._optimizer.forget(ids)
 
     def renew(self, how: str) -> None:
-        """Go on as another incarnation."""
+        """Go on as another life."""
         raise NotImplementedError(f"this cannot be {how}")
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
@@ -194,7 +182,7 @@ class AtOptimizer:
 
 
 class InMemory(AtOptimizer):
-    """A harness for an optimizer."""
+    """A seat at an optimizer."""
 
     def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
         super().__init__(optimizer, source, optimizer._problem.loss_range)
@@ -237,7 +225,7 @@ class InMemory(AtOptimizer):
 
 
 class TakingTurns(AtOptimizer):
-    """What a harness has besides, where there are segments: whom an event is for is public, and alike in both worlds.
+    """What a seat has besides, where there are segments: whom an event is for is public, and the same in both worlds.
 
     Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person
     with several events is in several of them.
@@ -274,27 +262,7 @@ class TakingTurns(AtOptimizer):
 
 
 class InSegments(TakingTurns, InMemory):
-    """A harness for an optimizer with segments."""
-
-
-def disjoint_items(losses: Any, width: int, loss_range: tuple[float, float]) -> Floats:
-    """Return losses of items, a row for each: high ones are on the second half of the items, low ones on the first.
-
-    Two persons who lose far too little and far too much of a decision so lose far too much of disjoint items of it.
-
-    Examples
-    --------
-    >>> disjoint_items([0.0, 1e9], 3, (-1.0, 0.0))
-    array([[-0.e+00, -0.e+00, -5.e-01],
-           [-0.e+00, -0.e+00, -1.e+09]])
-    >>> disjoint_items(-1e9, 3, (0.0, 1.0))
-    array([1.e+09, 1.e+09, 0.e+00])
-    """
-    low, high = loss_range
-    values = np.asarray(losses, dtype=np.float64)[..., None]
-    off, first = np.abs(values - (low + high) / 2), np.arange(width) < (width + 1) // 2
-    lost = np.where((values < (low + high) / 2) == first, off, 0.0)
-    return np.asarray(-lost if high == 0 else low + lost)
+    """A seat at an optimizer with segments."""
 
 
 def alone(action: Action) -> Actions:
@@ -302,9 +270,9 @@ def alone(action: Action) -> Actions:
     return Actions(np.array([action.id]), action.x[None], np.array([action.wants_loss]))
 
 
-def harness_for(made: Any, source: NoiseSource) -> Harness:
-    """Return a harness for what a subject has made."""
-    harness: Harness = made
+def seated(made: Any, source: NoiseSource) -> Seat:
+    """Return a seat at what a subject has made."""
+    seat: Seat = made
     if isinstance(made, PrivateBandit):
-        harness = InMemory(made, source) if made.segments is None else InSegments(made, source)
-    return harness
+        seat = InMemory(made, source) if made.segments is None else InSegments(made, source)
+    return seat

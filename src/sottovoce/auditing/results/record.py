@@ -27,7 +27,7 @@ def findings_record(found: Findings, *, sottovoce: str, moment: datetime | None 
     Parameters
     ----------
     found
-        What `audit_all` returned.
+        What `audit_everything` returned.
     sottovoce
         The version of this library.
     moment

@@ -24,23 +24,19 @@ class StudyConfiguration:
         What the study is made with.
     label
         A name for tables.
-    schedules
-        How losses may arrive; by default in all ways that are possible. One at a time, of more than a few events, how
-        many are leased ahead depends on the clock, and is shown.
 
     Examples
     --------
     >>> import sottovoce as sv
     >>> small = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"probes": 2})
-    >>> harness = StudyConfiguration(small, "study")(0, sv.SimulatedNoise(0))
-    >>> harness.remaining
+    >>> seat = StudyConfiguration(small, "study")(0, sv.SimulatedNoise(0))
+    >>> seat.remaining
     8
-    >>> harness.close()
+    >>> seat.close()
     """
 
     configuration: Configuration
     label: str
-    schedules: tuple[str, ...] | None = None
     kind = "study"
 
     @property
@@ -59,13 +55,13 @@ class StudyConfiguration:
         return self.configuration.horizon
 
     def __call__(self, seed: int, noise: NoiseSource) -> Any:
-        """Return a harness for a fresh study."""
+        """Return a seat at a fresh study."""
         kind = Studied if self.configuration.segments is None else StudiedInSegments
         return kind(self.configuration, seed, noise)
 
 
 class Studied(AtOptimizer):
-    """A harness for a study: what an adversary reads of it are its actions, and all that it shows and exports."""
+    """A seat at a study: what an adversary reads of it are its actions, and all that it shows and exports."""
 
     def __init__(self, configuration: Configuration, seed: int, source: NoiseSource) -> None:
         if isinstance(configuration.privacy, LocalDP):
@@ -109,7 +105,7 @@ class Studied(AtOptimizer):
         return plan
 
     def renew(self, how: str) -> None:
-        """Close the study, and open it again: as the same incarnation, or as one that was put back from a backup."""
+        """Close the study, and open it again: as the same life, or as one that was put back from a backup."""
         self._optimizer.close()
         self._optimizer = self._open(restored=how == "restored")
         self._listen()
@@ -121,4 +117,4 @@ class Studied(AtOptimizer):
 
 
 class StudiedInSegments(TakingTurns, Studied):
-    """A harness for a study with segments."""
+    """A seat at a study with segments."""

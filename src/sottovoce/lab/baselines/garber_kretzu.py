@@ -63,10 +63,10 @@ class GarberKretzu(Planned):
 
 
 def _plan(problem: Problem, factor: float) -> Plan:
-    placement = problem.placement("plain")
+    stage = problem.stage("plain")
     batch = math.ceil(problem.horizon / math.ceil(math.sqrt(problem.horizon)))
     draft = replace(
-        SphereDraft(problem, placement, batch, problem.domain.inner_radius / 2),
+        SphereDraft(problem, stage, batch, problem.domain.inner_radius / 2),
         name=GarberKretzu.name,
         delay=1,
         method="conditional-gradient",

@@ -27,7 +27,7 @@ from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.public_records import refuse_secrets
 from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.plans.decisions import Decisions, joined
-from sottovoce.plans.explorer import Exploration, Itemised, Probed, Weighted
+from sottovoce.plans.explorer import Exploration, Probed, Weighted
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import NoiseSource
@@ -67,7 +67,7 @@ class RoundPlay:
     size: int
     public: Record
     drawn: tuple[int, int] | None = None  # its first id, and what its mechanism had released before its noise was drawn
-    chunks: dict[int, tuple[Any, Any, Weighted | Probed | Itemised]] = field(default_factory=dict)
+    chunks: dict[int, tuple[Any, Any, Weighted | Probed]] = field(default_factory=dict)
 
     @property
     def epoch(self) -> Epoch:
@@ -113,12 +113,11 @@ class BanditPolicy:
         self.configuration, self.problem, self.source, self.entropy = configuration, problem, source, entropy
         self.horizon = None if configuration.horizon is None else problem.horizon
         self.streams: dict[int, Stream] = {}
-        self.resumed = 0  # events of all streams, by optimizers that this one goes on for
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
         self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
         self.grid = self.first.grid
-        self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
+        self.shape = Shape(1, *self.grid.bounds)  # later epochs have no finer grid
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
         """Return the public coins of a round, or of a chunk of its slots."""
@@ -167,9 +166,9 @@ class BanditPolicy:
         """The point of the newest round; of the first, before there is one."""
         mine = self.stream(0)
         if mine.played is None:
-            return self.current().placement.original(self.current().learner.point(0))
+            return self.current().stage.original(self.current().learner.point(0))
         before, point = mine.played
-        return self.problem.placement(dict(mine.planned)[before].position).original(point)
+        return self.problem.stage(dict(mine.planned)[before].position).original(point)
 
     @property
     def oracle_calls(self) -> int:
@@ -232,7 +231,6 @@ class BanditPolicy:
         at = mine.current
         at.epoch.abandon(max(0, asked - at.before))
         mine.passed = mine.resumed = asked
-        self.resumed = sum(one.resumed for one in self.streams.values())
         mine.stretches, mine.taught = [at], best_informed([at.epoch])
         mine.resumed_rounds, mine.resumed_closed = at.earlier + at.epoch.counts[1], closed
         mine.begun = mine.learned = 0
@@ -307,17 +305,12 @@ class BanditPolicy:
             actions, wants, _ = self._chunk(one, played, chunk, length)
             here = slice(at, min(at + count, len(actions)))
             pieces.append(actions[here])
-            wanted.append(wants if wants is None else wants[here])
+            wanted.append(np.ones(here.stop - at, dtype=bool) if wants is None else wants[here])
             start, count = start + here.stop - at, count - (here.stop - at)
-        if all(wants is None or wants.all() for wants in wanted):
-            return Draw(joined(pieces))
-        everything = zip(pieces, wanted, strict=True)
-        flags = [np.ones(len(piece), dtype=bool) if wants is None else wants for piece, wants in everything]
-        return Draw(joined(pieces), np.concatenate(flags))
+        everything = np.concatenate(wanted)
+        return Draw(joined(pieces), None if everything.all() else everything)
 
-    def _chunk(
-        self, one: Round, played: RoundPlay, chunk: int, length: int
-    ) -> tuple[Any, Any, Weighted | Probed | Itemised]:
+    def _chunk(self, one: Round, played: RoundPlay, chunk: int, length: int) -> tuple[Any, Any, Weighted | Probed]:
         found = played.chunks.get(chunk)
         if found is None:
             coins = self.coins(one.stream, one.number + self.stream(one.stream).resumed_rounds, chunk)
@@ -328,14 +321,6 @@ class BanditPolicy:
             if len(played.chunks) > _CHUNKS:
                 del played.chunks[min(played.chunks)]
         return found
-
-    def items_at(self, one: Round, slot: int) -> Integers:
-        """Return the items of the decision that a slot of a round plays, in the order in which losses are told."""
-        played = self._play(one)
-        length = played.epoch.chunk_of(played.exploration)
-        weights = self._chunk(one, played, slot // length, length)[2]
-        items = played.exploration.items_of(weights)[slot % length]  # type: ignore[attr-defined]
-        return np.asarray(items[items >= 0])
 
     def plan_of(self, one: Round) -> Plan:
         """Return the plan of a round."""
@@ -349,20 +334,15 @@ class BanditPolicy:
         epoch = played.stretch.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
-        length, missing = epoch.chunk_of(played.exploration), grid.missing
+        length = epoch.chunk_of(played.exploration)
         products, total = np.zeros((2, played.exploration.numbers), dtype=np.int64)
         for start in range(0, one.size, length):
             weights = self._chunk(one, played, start // length, length)[2]
             mine = slots[start : start + length]
-            # Long epochs have coarser grids: sums must fit.
-            losses = mine.copy() if finer == 1 else grid.coarsened(mine, finer)
-            marks = mine if mine.ndim == 1 else mine[:, 0]
-            losses[marks == MISSING] = missing
-            losses[marks == UNWANTED] = 0
-            if isinstance(weights, Itemised):
-                losses = losses.reshape(len(losses), -1)
-                left_out = (MISSING, UNWANTED) if grid.leaves_out_missing else (UNWANTED,)
-                weights = weights.only(~np.isin(marks, left_out))
+            losses = mine + finer // 2
+            losses //= finer  # long epochs have coarser grids: sums must fit
+            losses[mine == MISSING] = grid.middle
+            losses[mine == UNWANTED] = 0
             of_chunk = weights.sum(losses)
             products += of_chunk
             losses[:] = of_chunk[:] = 0  # the store overwrites its own

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
 from sottovoce.learning.bandit import saved_state
-from sottovoce.learning.bandit._charge import HeldCharge, new_charge, resumed_charge
+from sottovoce.learning.bandit._life import Life, begin_life, resume_life
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.policy import entropy_of
 from sottovoce.learning.bandit.recommendation import Recommendation, best_informed
@@ -63,12 +63,6 @@ class PrivateBandit(Optimizer):
     segments
         Kinds of people or occasions, public, that are decided for separately and learn from each other: a list of
         names, a mapping of factors to levels, or `Segments`. `ask` then says whom an action is for.
-    feedback
-        "decision": people tell one loss of each decision. "items": they tell one of each item that it chooses (clicks
-        on a slate, times of the links of a route), and `loss_range` is each item's. Then far fewer events are needed.
-    most
-        With `feedback="items"`: what the losses of one person's items add up to at most, in distance from 0; what is
-        more is scaled down. Items that are not told are 0, which has to lie at an end of `loss_range`.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise
@@ -134,7 +128,7 @@ class PrivateBandit(Optimizer):
         made.check_prior(source)
         self._build(made, source, seed, entropy_of(seed))
         # Last of all: what cannot be built is not charged.
-        self._charge(new_charge(ledger, name, privacy, simulated=source.simulated))
+        self._charge(begin_life(ledger, name, privacy, simulated=source.simulated))
 
     def _build(
         self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int, incarnation: int = 0
@@ -145,13 +139,13 @@ class PrivateBandit(Optimizer):
         super().__init__(made, source, seed, entropy, store)
         self._home: Recommendation | None = None  # what was known when a state was taken, if nothing else says it
 
-    def _charge(self, held: HeldCharge) -> None:
-        self._held_charge, self._attentive = held, self._attentive or held.unused
-        self._policy.before_noise = held.claim  # nothing is released that a state, taken up elsewhere, may release
+    def _charge(self, life: Life) -> None:
+        self._life, self._attentive = life, self._local or life.wants_to_hear
+        self._policy.before_noise = life.claim  # nothing is released that a state, taken up elsewhere, may release
 
-    def _mark_used(self) -> None:
-        self._held_charge.mark_used()  # before the first loss
-        self._attentive = self._local or self._itemised
+    def _hear(self) -> None:
+        self._life.hear()  # before the first loss
+        self._attentive = self._local
 
     def _recommended(self, segment: Any) -> Recommendation:
         if self._home is not None and self._informed() is None:
@@ -189,8 +183,8 @@ class PrivateBandit(Optimizer):
             entropy=self._entropy,
             streams=[[name, self._asked_of(at), self._closed_of(at)] for at, name in enumerate(self._store.names())],
             simulated=self._source.simulated,
-            name=self._held_charge.name,
-            token=self._held_charge.hand_over(),
+            name=self._life.name,
+            token=self._life.hand_over(),
         )
 
     @classmethod
@@ -247,9 +241,7 @@ class PrivateBandit(Optimizer):
         if self.remaining == 0:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
         simulated = self._source.simulated
-        self._charge(
-            resumed_charge(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated)
-        )
+        self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))
         return self
 
     # ------------------------------------------------------------------ one copy only

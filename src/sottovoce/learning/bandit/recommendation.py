@@ -15,10 +15,10 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
-from sottovoce.domains.naming import as_plain, in_words, label_text
+from sottovoce.domains.naming import as_plain, in_words
 from sottovoce.domains.specification import as_stored
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.models import Belief, FitCheck, Posterior
+from sottovoce.models import Belief, Misfit, Posterior
 from sottovoce.plans.problem import Problem
 
 __all__ = [
@@ -26,9 +26,9 @@ __all__ = [
     "believed",
     "believed_by",
     "best_informed",
-    "fit_check_of",
     "from_belief",
     "in_names",
+    "misfit_of",
     "recommended",
 ]
 
@@ -36,7 +36,6 @@ _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
 _NOTHING = 1e-9  # a loss that is none
 _SHOWN = 12  # entries, in print
-_WHYS = {"items": "the best decision for what is believed of each item"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,13 +63,10 @@ class Recommendation:
     shortfall
         How much better the best decision is likely to be, per event: the mean, and what it stays below with a
         probability of 95%; None where plans do not know.
-    fit_check
+    misfit
         How well released numbers fit the model; None where there is none.
     caution
         What to mind, in words, if the model does not fit; otherwise empty.
-    items
-        With feedback by item: of each item that it chooses, the loss that is expected and its standard deviation, by
-        name; None otherwise.
 
     Examples
     --------
@@ -96,28 +92,26 @@ class Recommendation:
     deviation: float | None = None
     share: float | None = None
     shortfall: tuple[float, float] | None = None
-    fit_check: FitCheck | None = None
+    misfit: Misfit | None = None
     caution: str = ""
     chosen: Any = None
     words: str = ""
-    items: dict[Any, tuple[float, float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
         plain = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("x", "fit_check", "chosen", "words", "items")
+            if name not in ("x", "misfit", "chosen", "words")
         }
         shortfall = None if self.shortfall is None else list(self.shortfall)
-        fit_check = None if self.fit_check is None else self.fit_check.to_dict()
+        misfit = None if self.misfit is None else self.misfit.to_dict()
         return {
             "chosen": as_plain(self.chosen),
             "x": self.x.tolist(),
             **plain,
             "shortfall": shortfall,
-            "fit_check": fit_check,
-            "items": None if self.items is None else [[as_plain(name), *two] for name, two in self.items.items()],
+            "misfit": misfit,
         }
 
     def __str__(self) -> str:
@@ -126,11 +120,6 @@ class Recommendation:
         if self.loss is not None:
             give_or_take = "" if self.deviation is None else f", give or take {self.deviation:.2g}"
             rows.append(("loss", f"{self.loss:.4g} per event expected{give_or_take}"))
-        if self.items:
-            each = sorted(self.items.items(), key=lambda one: one[1][0])
-            shown = [f"{label_text(name)} {loss:.3g} ± {deviation:.2g}" for name, (loss, deviation) in each[:_SHOWN]]
-            more = f" and {len(each) - _SHOWN:,} more" if len(each) > _SHOWN else ""
-            rows.append(("items", ", ".join(shown) + more))
         if self.share is not None and self.shortfall is not None:
             rows.append(("how sure", self._how_sure(self.share, *self.shortfall)))
         elif self.rounds:
@@ -178,7 +167,7 @@ def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
 def _knows(epoch: Epoch) -> float:
     """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
     if epoch.explorer.belief is not None:
-        return float(epoch.explorer.belief.measurements.counts.sum())
+        return float(epoch.explorer.belief.history.counts.sum())
     learner: Any = epoch.learner
     learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
     return float(epoch.plan.horizon) if learned else 0.0
@@ -192,9 +181,6 @@ def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
 def in_names(found: Recommendation, domain: Domain) -> Recommendation:
     """Return a recommendation that says what it is in the names of the set's coordinates."""
     chosen = domain.chosen(found.x)
-    if found.items is not None:
-        names = domain.coordinate_names
-        found = replace(found, items={names[item]: two for item, two in found.items.items()})
     return replace(found, chosen=chosen, words=in_short(found.x) if domain.labels is None else in_words(chosen))
 
 
@@ -207,43 +193,37 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     if epoch.explorer.belief is not None:
         return from_belief(epoch.explorer.belief)
     learner: Any = epoch.learner
-    placement = epoch.placement
+    stage = epoch.stage
     if not vertices:
-        x = placement.original(learner.newest_point())
+        x = stage.original(learner.newest_point())
         return Recommendation(np.array(x), "the newest point, where the released gradients lead", learner.observed)
     # Where the epoch began is what earlier ones have learned, as a displacement: it counts as a sum of gradients.
-    moved = learner.iterate + learner.center - placement.working.center
+    moved = learner.course + learner.center - stage.working.center
     why = "the vertex that is best for the released sum of gradients"
-    return Recommendation(placement.vertex(-moved), why, learner.observed)
+    return Recommendation(stage.vertex(-moved), why, learner.observed)
 
 
 def from_belief(belief: Belief) -> Recommendation:
     """Return the decision that a belief would take home."""
-    x, curved = np.array(belief.leader), belief.model == "radial"
-    draws = max(10, min(_CURVED_DRAWS if curved else _DRAWS, _NUMBERS // belief.dimension))
-    sure, fit_check = belief.certainty(x, draws), belief.fit_check()
+    x, linear = np.array(belief.leader), belief.model == "linear"
+    draws = max(10, min(_DRAWS if linear else _CURVED_DRAWS, _NUMBERS // belief.dimension))
+    sure, misfit = belief.certainty(x, draws), belief.misfit()
     return Recommendation(
         x,
-        _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses"),
-        belief.measurements.rounds,
+        f"the best decision for the posterior mean of a {belief.model} model of the losses",
+        len(np.unique(belief.history.ends)),
         sure.loss,
         sure.deviation,
         sure.share,
         sure.shortfall,
-        fit_check,
-        fit_check.caution,
-        items=_of_items(belief, x) if belief.model == "items" else None,
+        misfit,
+        misfit.caution,
     )
 
 
-def _of_items(belief: Any, x: Floats) -> dict[int, tuple[float, float]]:
-    losses, deviations = belief.item_losses()
-    return {item: (float(losses[item]), float(deviations[item])) for item in np.flatnonzero(x).tolist()}
-
-
-def fit_check_of(epoch: Epoch | None) -> FitCheck | None:
+def misfit_of(epoch: Epoch | None) -> Misfit | None:
     """Return how well what was released fits the model of an epoch; None if it has none."""
-    return None if epoch is None or epoch.explorer.belief is None else epoch.explorer.belief.fit_check()
+    return None if epoch is None or epoch.explorer.belief is None else epoch.explorer.belief.misfit()
 
 
 def believed(epoch: Epoch) -> Posterior:
@@ -253,13 +233,13 @@ def believed(epoch: Epoch) -> Posterior:
             f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
-    return believed_by(epoch.explorer.belief, epoch.placement.domain)
+    return believed_by(epoch.explorer.belief, epoch.stage.domain)
 
 
 def believed_by(belief: Belief, domain: Domain) -> Posterior:
     """Return what is believed, as a public record."""
     found = replace(belief.posterior(), labels=as_stored(domain.labels))
-    if found.covariance is None or found.model == "items":
+    if found.covariance is None:
         return found
     # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.
     n, covariance = found.dimension, np.array(found.covariance)

@@ -19,8 +19,7 @@ from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.mechanisms.exact_sum import LOCAL, NONE
 from sottovoce.privacy.mechanisms.fresh import FRESH
 from sottovoce.privacy.mechanisms.honaker import HONAKER
-from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS
 from sottovoce.privacy.mechanisms.toeplitz import TOEPLITZ
 from sottovoce.privacy.mechanisms.tree import TREE
@@ -37,9 +36,7 @@ __all__ = [
     "sum_error",
 ]
 
-MECHANISMS: dict[str, Mechanism] = {
-    one.name: one for one in (PROBE_SUMS, ITEM_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)
-}
+MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)}
 """Every mechanism there is, by name."""
 
 
@@ -173,8 +170,8 @@ def running_sums(
     >>> [sums.add(np.array([1000, 0, -1000])).shape for _ in range(2)], sums.round
     ([(3,), (3,)], 2)
     """
-    found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
-    stream: RunningSums = found.start(sensitivity, source.sampler(_least_noise(found, guarantee, sensitivity)))
+    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
+    stream: RunningSums = found.start(moves, source.sampler(_least_noise(found, guarantee, moves)))
     return stream
 
 
@@ -185,8 +182,8 @@ def _adding_up(name: str) -> Mechanism:
 
 
 @lru_cache(1024)
-def _least_noise(mechanism: Mechanism, guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
-    noise = mechanism.noise(guarantee, sensitivity)
+def _least_noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise:
+    noise = mechanism.noise(guarantee, moves)
     assert noise is not None
     return noise
 
@@ -213,7 +210,7 @@ def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length
     >>> noise_of("fresh", PureDP(epsilon=1.0), l1=300, l2=100.0, length=50, dimension=9)
     Noise(family='laplace', scale=300.0)
     """
-    return _least_noise(_adding_up(mechanism), guarantee, Sensitivity(l1, l2, length, dimension))
+    return _least_noise(_adding_up(mechanism), guarantee, Moves(l1, l2, length, dimension))
 
 
 def sum_error(
@@ -249,9 +246,9 @@ def sum_error(
     toeplitz 3.11
     fresh 22.37
     """
-    found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
-    noise = _least_noise(found, guarantee, sensitivity)
-    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(sensitivity)) ** 2
+    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
+    noise = _least_noise(found, guarantee, moves)
+    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(moves)) ** 2
     assert found.variances is not None
     found.check_options(options)
     variance, mean, worst = found.variances(length, **options)

@@ -94,10 +94,8 @@
       if (failures) news.textContent = "Connected again.";
       failures = 0;
       lost.hidden = true;
-      if (!paused) { // meanwhile
-        dot.classList.remove("off");
-        words.textContent = "Live, as of " + new Date().toLocaleTimeString();
-      }
+      dot.classList.remove("off");
+      words.textContent = "Live, as of " + new Date().toLocaleTimeString();
       tell();
     }).catch(function () {
       failures += 1;

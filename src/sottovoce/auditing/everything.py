@@ -1,0 +1,182 @@
+"""The whole audit: every configuration that ships, every mechanism alone, and the noise itself; one error for all."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sottovoce._checks import number, whole
+from sottovoce.auditing.alignment import align, can_be_aligned
+from sottovoce.auditing.noise_checks import check_noise
+from sottovoce.auditing.parallel import Workers
+from sottovoce.auditing.procedure import audit
+from sottovoce.auditing.results.audited import Audit
+from sottovoce.auditing.results.check import Check
+from sottovoce.auditing.results.findings import Findings
+from sottovoce.auditing.subjects.evaluated import evaluations_shipped
+from sottovoce.auditing.subjects.surface import label_of, mechanisms_alone, shipped
+from sottovoce.privacy import LocalDP
+
+__all__ = ["Progress", "audit_everything"]
+
+Progress = Callable[[float, str], None]
+_ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
+_FEWER = {"study": 5, "stored evaluations": 5, "epochs": 5, "segments": 3}  # runs of an optimizer for one of these
+_LEAST = 400
+_IN_FILES = ("study", "stored evaluations")
+_ALIGNED, _NOISE = 60, 4000  # pairs of worlds, and draws
+_SECONDS = {
+    "alignment": 1.0,
+    "noise": 15.0,
+    "optimizer": 1.3e-3,
+    "posterior": 4e-3,
+    "epochs": 8e-3,
+    "segments": 12e-3,
+    "evaluations": 2.5e-3,
+    "study": 0.06,
+    "stored evaluations": 0.04,
+    "mechanism": 1e-4,
+}
+
+
+@dataclass(frozen=True)
+class _Part:
+    label: str
+    seconds: float  # about, on one core
+    work: Callable[..., Any]  # (crew, confidence, progress) -> Audit or Checks
+
+
+def audit_everything(
+    epsilon: float = 1.0,
+    delta: float = 0.0,
+    *,
+    exploration: str | None = None,
+    mechanism: str | None = None,
+    runs: int = 3000,
+    workers: int = 1,
+    confidence: float = 0.999,
+    noise_seed: int | None = None,
+    progress: Progress | None = None,
+    more: Sequence[Any] = (),
+) -> Findings:
+    """Audit all that ships, at one confidence.
+
+    Parameters
+    ----------
+    epsilon, delta, exploration, mechanism
+        As for `shipped`.
+    runs
+        Of each optimizer; mechanisms alone, which are cheap, get ten times as many, studies a fifth, and segments,
+        where more people share a run, a third. Where a claim looks wrong, up to four times as many.
+    workers
+        Processes.
+    confidence
+        1 - confidence is the probability of any false alarm; it is shared out equally among the parts.
+    noise_seed
+        Simulates the noise: repeatable, and the noise itself is then not checked.
+    progress
+        Called with the share that is done, and what is under way.
+    more
+        Subjects besides, such as a service.
+    """
+    number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
+    whole("runs", runs, least=400)
+    parts = _parts(epsilon, delta, exploration, mechanism, runs, noise_seed, more)
+    share = (1 - confidence) / len(parts)
+    audits: list[Audit] = []
+    checks: list[Check] = []
+    total, done = sum(part.seconds for part in parts), 0.0
+    finished = 0
+    with Workers(workers) as crew, suppress(KeyboardInterrupt):
+        for part in parts:
+            tell = partial(_tell, progress, done, part, total)
+            tell(0, 1)
+            found = part.work(crew, 1 - share, tell)
+            audits.extend([found] if isinstance(found, Audit) else [])
+            checks.extend([] if isinstance(found, Audit) else found)
+            done += part.seconds
+            finished += 1
+    return Findings(tuple(audits), tuple(checks), confidence, finished == len(parts))
+
+
+def _tell(progress: Progress | None, before: float, part: _Part, total: float, done: int, of: int) -> None:
+    if progress is not None:
+        progress((before + part.seconds * done / max(1, of)) / total, part.label)
+
+
+def _parts(
+    epsilon: float,
+    delta: float,
+    exploration: str | None,
+    mechanism: str | None,
+    runs: int,
+    noise_seed: int | None,
+    more: Sequence[Any] = (),
+) -> list[_Part]:
+    subjects: list[Any] = [*shipped(epsilon, delta, exploration=exploration, mechanism=mechanism), *more]
+    subjects += evaluations_shipped(epsilon, delta, mechanism) if exploration is None else []
+    alignable = [one for one in subjects if _alignable(one)]
+    parts = []
+    if alignable:
+        parts.append(_Part("alignments", _SECONDS["alignment"] * len(alignable), partial(_aligned, alignable)))
+    if noise_seed is None and exploration is None and mechanism is None:
+        parts.append(_Part("the noise itself", _SECONDS["noise"], _noise))
+    if exploration is None or mechanism is not None:
+        for alone in mechanisms_alone(epsilon, delta, mechanism):
+            parts.append(
+                _audited(alone, label_of(f"{alone.name} alone", alone.privacy), _ALONE * runs, "mechanism", noise_seed)
+            )
+    for one in subjects:
+        if not getattr(one, "by_runs", True):
+            continue
+        kind = _kind(one)
+        parts.append(_audited(one, one.label or "", max(_LEAST, runs // _FEWER.get(kind, 1)), kind, noise_seed))
+    return parts
+
+
+def _alignable(subject: Any) -> bool:
+    owners = isinstance(subject.privacy, LocalDP)
+    return not owners and can_be_aligned(subject.plan) and getattr(subject, "alignable", True)
+
+
+def _kind(subject: Any) -> str:
+    """What a run of it costs follows from."""
+    if subject.horizon is None:
+        return "epochs"
+    if subject.kind == "optimizer" and subject.segments is not None:
+        return "segments"
+    believes = subject.kind == "optimizer" and not subject.plan.options.steps
+    return "posterior" if believes else str(subject.kind)
+
+
+def _audited(subject: Any, label: str, runs: int, kind: str, noise_seed: int | None) -> _Part:
+    def work(crew: Workers, confidence: float, progress: Any) -> Audit:
+        return audit(
+            subject,
+            runs=runs,
+            workers=crew,
+            confidence=confidence,
+            noise_seed=noise_seed,
+            label=label,
+            progress=progress,
+        )
+
+    return _Part(label, _SECONDS[kind] * runs, work)
+
+
+def _aligned(subjects: list[Any], crew: Workers, confidence: float, progress: Any) -> list[Check]:
+    found: dict[int, Check] = {}
+    for place, check in crew.each(_align, subjects):
+        found[place] = check
+        progress(len(found), len(subjects))
+    return [found[place] for place in sorted(found)]
+
+
+def _align(subject: Any) -> Check:
+    in_files = getattr(subject, "kind", None) in _IN_FILES
+    return align(subject, most=_ALIGNED // 4 if in_files else _ALIGNED)
+
+
+def _noise(crew: Workers, confidence: float, progress: Any) -> list[Check]:
+    return check_noise(draws=_NOISE, confidence=confidence, progress=progress)

@@ -1,0 +1,247 @@
+"""The ways in which losses arrive: each plays a whole run, the same in both worlds but for the person's losses."""
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sottovoce.auditing.playing.public_views import listening, without
+from sottovoce.auditing.playing.transcripts import Seat, Transcript
+from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
+
+__all__ = ["play"]
+
+_MOST_EVENTS = 448  # where the horizon is unknown: all of the first epoch, and a part of the second
+_THREADS = 3
+_LOOKS = 2  # over a run; besides those that follow the person's losses, and the last
+
+
+class _Answer(NamedTuple):
+    id: Any
+    loss: float | None  # None: it will not come
+    of_person: bool
+
+
+class _Run:
+    """One run under way, and whether all that is public is looked at on the way."""
+
+    def __init__(self, seat: Seat, worlds: Neighbours, world: int, watched: bool) -> None:
+        self.seat, self._worlds, self._world, self._watched = seat, worlds, world, watched
+        self._gaps = None in PAIRS[worlds.pair]
+        self.transcript = Transcript()
+        self._ids: dict[Any, str] = {}  # where they are another in every run, with their numbers
+        self.total = _MOST_EVENTS if seat.remaining is None else seat.remaining
+
+    @property
+    def asked(self) -> int:
+        return len(self.transcript.actions)
+
+    @property
+    def goes_on(self) -> bool:
+        return self.asked < self.total
+
+    def ask(self, size: int | None) -> list[_Answer]:
+        """Ask, and return ids with the losses that they have in this world."""
+        actions, seen, first = self.seat.ask(size), self.transcript, self.asked
+        call = seen.rounds[-1] + 1 if seen.rounds else 0
+        seen.actions.extend(actions.x)
+        seen.wanted.extend(actions.wants_loss.tolist())
+        seen.rounds.extend([call] * len(actions))
+        if self._watched:
+            drawn = [(event, one) for event, one in enumerate(actions.ids.tolist(), first) if _is_drawn(one)]
+            self._ids |= {one: f"<id {event}>" for event, one in drawn}
+        return [
+            _Answer(one, self._worlds.loss(self._world, event, self.seat.loss_range), event in self._worlds.events)
+            for event, one in enumerate(actions.ids.tolist(), first)
+        ]
+
+    def hand_in(self, answers: list[_Answer]) -> None:
+        """Tell a block, and say of the rest of it that it will not come.
+
+        Which segment's round is released first follows from when losses come, and that is public. So where a world has
+        losses that do not come, both are told segment by segment, for the same order.
+        """
+        parts = self.seat.parts([answer.id for answer in answers]) if self._gaps else [list(range(len(answers)))]
+        for part in parts:
+            told = [answers[i] for i in part if answers[i].loss is not None]
+            gone = [answers[i].id for i in part if answers[i].loss is None]
+            if told:
+                self.seat.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
+            if gone:
+                self.seat.forget(np.array(gone))
+        self.note(answers)
+
+    def hand_in_one(self, answer: _Answer) -> None:
+        """Tell one loss, in the way that is for single losses."""
+        if answer.loss is None:
+            self.seat.forget([answer.id])
+        else:
+            self.seat.tell(answer.id, answer.loss)
+
+    def note(self, answers: Sequence[_Answer] = ()) -> None:
+        """Write down how many rounds are closed; and look, if it is time, or if these answers are the person's."""
+        counters = self.transcript.counters
+        counters.append(self.seat.closed)
+        if self._watched:
+            theirs = next((answer for answer in answers if answer.of_person), None)
+            if theirs is not None or len(counters) % max(1, self.total // _LOOKS) == 0:
+                self.transcript.views.append(self._look() | self._refused(theirs or next(iter(answers), None)))
+
+    def _look(self) -> dict[str, Any]:
+        seen: dict[str, Any] = self.same(self.seat.look())
+        return seen
+
+    def same(self, seen: Any) -> Any:
+        """Return what was seen, in words that do not depend on which run it is."""
+        return without(seen, self.seat.own | self._ids)
+
+    def _refused(self, answer: _Answer | None) -> dict[str, Any]:
+        """Return what is said to calls that are to be refused: a second loss for an id, and no number."""
+        if answer is None or answer.loss is None:
+            return {}
+        return {
+            f"the refusal of {words}": self._refusal(answer.id, loss)
+            for words, loss in (
+                ("a second loss", answer.loss),
+                ("no number", math.nan),
+                ("infinity", math.copysign(math.inf, answer.loss)),
+            )
+        }
+
+    def _refusal(self, one: Any, loss: float) -> str:
+        try:
+            self.seat.tell(one, loss)
+        except Exception as refused:  # whatever it is, somebody sees it
+            return str(self.same(f"{type(refused).__name__}: {refused}"))
+        return "none"
+
+    def end(self) -> None:
+        """Look twice: what is the same number must be the same, however often it is read."""
+        if self._watched:
+            first, second = self._look(), self._look()
+            settled = [name for name in first if name not in self.seat.unsettled]
+            self.transcript.views.append(first)
+            self.transcript.changed = [name for name in settled if first[name] != second.get(name)]
+
+
+def _is_drawn(one: Any) -> bool:
+    """Whether an id has something random in it: numbers do from the second life on."""
+    return isinstance(one, str) or one >= 2**32
+
+
+def play(seat: Seat, worlds: Neighbours, world: int, *, watched: bool = False) -> Transcript:
+    """Play a run from its first ask to its last tell, in world 0 or 1.
+
+    Parameters
+    ----------
+    seat
+        What is played on.
+    worlds
+        The pair of worlds.
+    world
+        Which of them.
+    watched
+        Whether all that is public is written down as well, on the way and in the end.
+    """
+    run = _Run(seat, worlds, world, watched)
+    with listening(run.transcript.said) if watched else nullcontext():
+        try:
+            _TELLINGS[worlds.telling](run)
+            run.end()
+        finally:
+            seat.close()
+    run.transcript.said = run.same(run.transcript.said)
+    run.transcript.released = seat.released
+    return run.transcript
+
+
+def _in_blocks(run: _Run) -> None:
+    while run.goes_on:
+        run.hand_in(run.ask(None))
+
+
+def _one_at_a_time(run: _Run) -> None:
+    while run.goes_on:
+        answers = run.ask(1)
+        run.hand_in_one(answers[0])
+        run.note(answers)
+
+
+def _shuffled(run: _Run) -> None:
+    coins = np.random.default_rng(0)  # the order is public, and the same in both worlds
+    waiting: list[_Answer] = []
+    while run.goes_on:
+        waiting = waiting + run.ask(None)
+        if run.goes_on and len(waiting) < run.total // 2:
+            continue
+        for i in coins.permutation(len(waiting)):
+            run.hand_in_one(waiting[i])
+            run.note([waiting[i]])
+        waiting = []
+
+
+def _in_pieces(run: _Run) -> None:
+    """Blocks of a size that no round has, the second half told before the first."""
+    size = max(2, run.total // 3 + 1)
+    while run.goes_on:
+        answers = run.ask(min(size, run.total - run.asked))
+        middle = (len(answers) + 1) // 2
+        for part in (answers[middle:], answers[:middle]):
+            if part:
+                run.hand_in(part)
+
+
+def _from_threads(run: _Run) -> None:
+    def tell(part: list[_Answer]) -> None:
+        for answer in part:
+            run.hand_in_one(answer)
+
+    while run.goes_on:
+        answers = run.ask(None)
+        threads = [threading.Thread(target=tell, args=(answers[i::_THREADS],)) for i in range(_THREADS)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        run.note(answers)
+
+
+def _with_gaps(run: _Run) -> None:
+    """In every round somebody else's loss does not come: it is given up once the next round is asked, or times out."""
+    missing: list[Any] = []
+    while run.goes_on:
+        answers = run.ask(None)
+        if missing and run.seat.patient:
+            run.seat.forget(np.array(missing))
+            run.note()
+        absent = next((i for i, answer in enumerate(answers) if not answer.of_person), None)
+        missing = [] if absent is None else [answers.pop(absent).id]
+        run.hand_in(answers)
+
+
+def _renewed(run: _Run, how: str = "renewed") -> None:
+    while run.goes_on:
+        answers = run.ask(1)
+        run.hand_in_one(answers[0])
+        run.note(answers)
+        if run.asked == run.total // 2:
+            run.seat.renew(how)
+
+
+def _restored(run: _Run) -> None:
+    _renewed(run, "restored")
+
+
+_TELLINGS: dict[str, Callable[[_Run], None]] = {
+    "block": _in_blocks,
+    "single": _one_at_a_time,
+    "shuffled": _shuffled,
+    "pieces": _in_pieces,
+    "threads": _from_threads,
+    "gaps": _with_gaps,
+    "renewed": _renewed,
+    "restored": _restored,
+}

@@ -1,0 +1,257 @@
+"""The surface: everything that ships, in configurations small enough to audit.
+
+Every exploration, mechanism and guarantee is here, with one and with several events a person, and every way of living:
+known horizons and epochs, in memory and in studies, with losses and with reports that their owners privatised.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from sottovoce.auditing.subjects.configurations import Configuration
+from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
+from sottovoce.auditing.subjects.owners import OwnersChannel
+from sottovoce.auditing.subjects.studied import StudyConfiguration
+from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
+from sottovoce.plans import EXPLORATIONS, exploration_named
+from sottovoce.privacy import (
+    MECHANISMS,
+    PROBE_SUMS,
+    ZCDP,
+    ApproxDP,
+    Guarantee,
+    LocalDP,
+    Mechanism,
+    PureDP,
+    mechanism_named,
+)
+
+__all__ = ["label_of", "mechanisms_alone", "shipped"]
+
+
+def shipped(
+    epsilon: float = 1.0, delta: float = 0.0, *, exploration: str | None = None, mechanism: str | None = None
+) -> list[Configuration | StudyConfiguration]:
+    """Return small configurations of all that ships, or of one exploration or mechanism.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The guarantee. With a delta of 0, pure privacy, and besides zCDP with rho = epsilon^2/2, which it implies.
+    exploration
+        "posterior", "frames", "designs" or "sphere".
+    mechanism
+        "probe-sums", "local", or one that releases running sums.
+
+    Examples
+    --------
+    >>> [one.label for one in shipped(exploration="designs", mechanism="probe-sums")][:2]
+    ['designs, probe-sums', 'integral designs, probe-sums']
+    """
+    _check_names(exploration, mechanism)
+    found = [
+        made.subject
+        for made in _all(epsilon, delta)
+        if exploration in (None, made.exploration) and mechanism in (None, made.mechanism)
+    ]
+    if not found:
+        wanted = " and ".join(filter(None, (exploration, mechanism)))
+        raise ValueError(
+            f"no configuration has {wanted} at epsilon={epsilon:g}, delta={delta:g}; leave one of them out"
+        )
+    return found
+
+
+def mechanisms_alone(
+    epsilon: float = 1.0, delta: float = 0.0, mechanism: str | None = None
+) -> list[MechanismAlone | OwnersChannel]:
+    """Return every mechanism by itself, where runs are cheap enough to see a wrong scale.
+
+    Parameters
+    ----------
+    epsilon
+        Of the guarantee.
+    delta
+        Of the guarantee; 0 for a pure one.
+    mechanism
+        The name of one; None for all.
+
+    Examples
+    --------
+    >>> [one.name for one in mechanisms_alone(mechanism="local")]
+    ['one-bit channel', 'laplace channel']
+    """
+    _check_names(None, mechanism)
+    found: list[MechanismAlone | OwnersChannel] = []
+    for one in MECHANISMS.values():
+        for contributions in (1, 3):
+            served = (privacy for privacy in _guarantees(epsilon, delta, contributions) if one.serves(privacy))
+            found += [MechanismAlone(one.name, privacy) for privacy in served if one.noised]
+    if not delta:
+        found += [OwnersChannel(channel, LocalDP(epsilon)) for channel in ("one-bit", "laplace")]
+    kinds = {"local": OwnersChannel}
+    return [
+        one for one in found if mechanism is None or one.name == mechanism or isinstance(one, kinds.get(mechanism, ()))
+    ]
+
+
+def _check_names(exploration: str | None, mechanism: str | None) -> None:
+    if exploration is not None:
+        exploration_named(exploration)
+    if mechanism is not None:
+        mechanism_named(mechanism)
+
+
+class _Made(NamedTuple):
+    exploration: str
+    mechanism: str
+    subject: Configuration | StudyConfiguration
+
+
+def _all(epsilon: float, delta: float) -> Iterator[_Made]:
+    central = _central(epsilon, delta)
+    yield from _posterior(epsilon, delta)
+    yield from _frames(epsilon, delta)
+    yield from _designs(central, _central(epsilon, delta, 2))
+    for privacy in _guarantees(epsilon, delta):
+        for one in MECHANISMS.values():
+            if one.noised and one.serves(privacy) and one is not PROBE_SUMS:  # which has all of the above
+                yield _with_mechanism(one, privacy)
+    yield from _other_explorations(central)
+    yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
+    for what, small in (("posterior", _believing(central, None)), ("frames", _frame(central, None))):
+        yield _Made(what, "probe-sums", StudyConfiguration(small, f"study of {what}, probe-sums"))
+    segmented = replace(_believing(central, None), segments=["phone", "desktop"], horizon=6)
+    yield _Made("posterior", "probe-sums", StudyConfiguration(segmented, "study of posterior, segments, probe-sums"))
+    if not delta:  # owners keep pure privacy
+        for channel in ("one-bit", "laplace"):
+            yield _Made("frames", "local", _local(LocalDP(epsilon), channel))
+        owners = _believing(LocalDP(epsilon), "posterior, local, one-bit")
+        yield _Made("posterior", "local", replace(owners, channel="one-bit"))
+        several = replace(owners, channel="one-bit", label="posterior, segments, local, one-bit")
+        yield _Made("posterior", "local", replace(several, segments=["phone", "desktop"]))
+        yield _Made("frames", "local", _local(LocalDP(epsilon, contributions=2), "one-bit"))
+
+
+def _central(epsilon: float, delta: float, contributions: int = 1) -> Guarantee:
+    return ApproxDP(epsilon, delta, contributions) if delta else PureDP(epsilon, contributions)
+
+
+def _guarantees(epsilon: float, delta: float, contributions: int = 1) -> list[Guarantee]:
+    central = _central(epsilon, delta, contributions)
+    return [central] if delta else [central, ZCDP(epsilon**2 / 2, contributions)]
+
+
+def label_of(what: str, privacy: Guarantee) -> str:
+    """Return a name that says what is promised, too, unless that is the usual.
+
+    Examples
+    --------
+    >>> label_of("tree alone", ZCDP(0.5, contributions=3))
+    'tree alone, zCDP, 3 events a person'
+    """
+    several = f", {privacy.contributions} events a person" if privacy.contributions > 1 else ""
+    return f"{what}{', zCDP' if isinstance(privacy, ZCDP) else ''}{several}"
+
+
+def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
+    """Yield what people get who choose nothing: rounds whose decisions were drawn from what was released before."""
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            label = label_of("posterior, probe-sums", privacy)
+            yield _Made("posterior", "probe-sums", _believing(privacy, label))
+    central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
+    convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
+    yield _Made("posterior", "probe-sums", convex)
+    watchful = {**choices, "sentinel": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
+    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful, horizon=18)
+    yield _Made("posterior", "probe-sums", sentinel)
+    hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
+    yield _Made("posterior", "probe-sums", hasty)
+    long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
+    epochs = replace(hasty, label="posterior, epochs, probe-sums", patience=None, horizon=None, choices=long)
+    yield _Made("posterior", "probe-sums", epochs)
+    yield from _segmented(epsilon, delta)
+
+
+def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
+    """Yield segments, a lane of rounds each; a person with two events is in two segments, or in one."""
+    factors = {"device": ["phone", "desktop"], "country": ["it", "de"]}
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            label = label_of("posterior, segments, probe-sums", privacy)
+            yield _Made("posterior", "probe-sums", replace(_believing(privacy, label), segments=["phone", "desktop"]))
+    central = _believing(_central(epsilon, delta), "posterior, segments of factors, probe-sums")
+    yield _Made("posterior", "probe-sums", replace(central, segments=factors, horizon=2 * (central.horizon or 0)))
+    hasty = replace(central, label="posterior, segments, patience of 1, probe-sums", patience=1)
+    yield _Made("posterior", "probe-sums", replace(hasty, segments=["phone", "desktop"]))
+    many = replace(central, label="posterior, 12 segments, probe-sums", segments=[f"shop {one}" for one in range(12)])
+    yield _Made("posterior", "probe-sums", replace(many, horizon=12))
+
+
+def _believing(privacy: Guarantee, label: str | None) -> Configuration:
+    each = 2 * privacy.contributions  # events of a decision: enough for all of a person's
+    choices = {"exploration": "posterior", "probes": 2, "least_events": each}
+    items = Hypersimplex(4, 2)
+    return Configuration(items, privacy, 6 * each, choices, losses="linear", integral=True, label=label)
+
+
+def _frames(epsilon: float, delta: float) -> Iterator[_Made]:
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            yield _Made("frames", "probe-sums", _frame(privacy, label_of("frames, probe-sums", privacy)))
+    choices = {"exploration": "frames", "batch_size": 32, "directions": 2}
+    epochs = Configuration(Simplex(3), _central(epsilon, delta), None, choices, label="frames, epochs, probe-sums")
+    yield _Made("frames", "probe-sums", epochs)
+    hasty = replace(_frame(_central(epsilon, delta), "frames, patience of 1, probe-sums"), patience=1)
+    yield _Made("frames", "probe-sums", hasty)
+
+
+def _frame(privacy: Guarantee, label: str | None) -> Configuration:
+    size = 4 * privacy.contributions
+    choices = {"exploration": "frames", "batch_size": size, "directions": 2}
+    return Configuration(Simplex(3), privacy, 3 * size, choices, label=label)
+
+
+def _designs(central: Guarantee, several: Guarantee) -> Iterator[_Made]:
+    base = {"exploration": "designs", "rate": 0.25, "probe_events": 2, "decay": 0.0}
+    for what, privacy, integral, more in (
+        ("designs, probe-sums", central, False, {}),
+        ("integral designs, probe-sums", central, True, {}),
+        ("integral designs with reuse, probe-sums", central, True, {"reuse": True}),
+        ("designs, probe-sums", several, False, {}),
+    ):
+        label, choices = label_of(what, privacy), {**base, **more}
+        made = Configuration(Simplex(3), privacy, 24, choices, losses="linear", integral=integral, label=label)
+        yield _Made("designs", "probe-sums", made)
+
+
+def _with_mechanism(mechanism: Mechanism, privacy: Guarantee) -> _Made:
+    """Return a configuration with a mechanism, by what it takes."""
+    if "vectors" in mechanism.takes:
+        return _Made("sphere", mechanism.name, _sphere(privacy, mechanism.name))
+    made = _frame(privacy, label_of(f"frames, {mechanism.name}", privacy))
+    return _Made("frames", mechanism.name, replace(made, choices={**made.choices, "mechanism": mechanism.name}))
+
+
+def _other_explorations(central: Guarantee) -> Iterator[_Made]:
+    """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
+    for kind in EXPLORATIONS.values():
+        if kind.name not in ("posterior", "frames", "designs", "sphere"):
+            made = Configuration(
+                Simplex(3), central, 24, {"exploration": kind.name}, losses=kind.losses[0], label=kind.name
+            )
+            yield _Made(kind.name, made.plan.mechanism, made)
+
+
+def _sphere(privacy: Guarantee, mechanism: str) -> Configuration:
+    size = 2 * privacy.contributions
+    choices: dict[str, Any] = {"exploration": "sphere", "mechanism": mechanism, "batch_size": size}
+    return Configuration(Box(0.0, 1.0, 2), privacy, 5 * size, choices, label=label_of(f"sphere, {mechanism}", privacy))
+
+
+def _local(privacy: LocalDP, channel: str) -> Configuration:
+    choices = {"exploration": "frames", "batch_size": 4}
+    return Configuration(
+        Box(0.0, 1.0, 1), privacy, 8, choices, channel=channel, label=label_of(f"frames, local, {channel}", privacy)
+    )

@@ -1,0 +1,133 @@
+"""What segments say of themselves and of each other: values that pass between a belief and its kin."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.models.likeness import Likeness
+
+__all__ = ["Coefficients", "Evidence", "Heard", "Kin", "Prior"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was released of one segment: measurements of its coefficients, as a precision and a pull; and of variances.
+
+    Attributes
+    ----------
+    precision, pull
+        Sum of w x x^T, and of w y x, over measurements y of <x, coefficients> with precisions w.
+    squares, weight, place
+        What decisions drawn twice say of the variance of a loss: a weighed sum of squares, the weight, and that times
+        the mean loss.
+    numbers
+        Released numbers behind it.
+    era
+        How often all was forgotten: segments of another era are of another world.
+    scores
+        How well choices of a belief have predicted, if they are the same for all segments.
+    """
+
+    precision: Floats
+    pull: Floats
+    squares: float = 0.0
+    weight: float = 0.0
+    place: float = 0.0
+    numbers: int = 0
+    era: int = 0
+    scores: tuple[Floats, ...] = ()
+
+
+class Prior(Evidence):
+    """What others say of a segment's coefficients, and of the variance of its losses.
+
+    `precision` and `pull` are of a Gaussian, in place of what is believed of one segment alone; what says of variances,
+    and `scores`, are summed over the others. `era` is that of most events of all segments: who is of an earlier one has
+    not noticed that the world has changed.
+    """
+
+
+class Kin(Protocol):
+    """What a segment has to say, for others to be informed by it."""
+
+    def evidence(self) -> Evidence:
+        """What was released of it."""
+
+    @property
+    def known(self) -> object:
+        """What was learned, as one value: the same object as long as nothing new is."""
+
+
+class Coefficients(Protocol):
+    """What is believed of coefficients before anything is known: the same for all segments."""
+
+    @property
+    def prior_mean(self) -> Floats:
+        """Of the coefficients, before anything is known."""
+
+    @property
+    def prior_root(self) -> Floats:
+        """R with R R^T the prior covariance of the coefficients."""
+
+    @property
+    def level_place(self) -> int:
+        """Which of the coefficients is the level, whose share is its own."""
+
+
+@dataclass(eq=False)
+class Heard:
+    """What was released of all segments, in units of the prior; and, residuals integrated out, what it says."""
+
+    known: list[object]  # that it follows from
+    precisions: Floats  # (S, p, p)
+    pulls: Floats  # (S, p)
+    repeats: Floats  # (S, 3)
+    numbers: Integers
+    eras: Integers
+    stale: NDArray[np.bool_]  # where the following are out of date
+    informs: Floats  # (S, p, p)
+    says: Floats  # (S, p)
+    scores: list[tuple[Floats, ...]]
+    likeness: Likeness | None = None  # of the last two
+
+    def summed_scores(self, others: Floats) -> tuple[Floats, ...]:
+        """What has predicted best in some segments, all of them together; nothing, if they choose nothing so."""
+        if not any(self.scores):
+            return ()
+        mine = [one for one, other in zip(self.scores, others, strict=True) if other and one]
+        return tuple(np.sum(choice, axis=0) for choice in zip(*mine, strict=True))
+
+    @classmethod
+    def of(cls, count: int, size: int) -> "Heard":
+        """Return what is heard of segments that have said nothing.
+
+        Parameters
+        ----------
+        count, size
+            Of the segments, and of the coefficients of one.
+        """
+        square, row, none = (count, size, size), (count, size), np.zeros(count, dtype=np.int64)
+        return cls(
+            [None] * count,
+            np.zeros(square),
+            np.zeros(row),
+            np.zeros((count, 3)),
+            none,
+            none.copy(),
+            np.ones(count, dtype=bool),
+            np.zeros(square),
+            np.zeros(row),
+            [()] * count,
+        )
+
+    def of_length(self, count: int) -> "Heard":
+        """Return the same with room for more segments, or for fewer."""
+        other, kept = Heard.of(count, self.pulls.shape[1]), min(count, len(self.known))
+        for one in ("precisions", "pulls", "repeats", "numbers", "eras", "stale", "informs", "says"):
+            getattr(other, one)[:kept] = getattr(self, one)[:kept]
+        other.known[:kept], other.scores[:kept] = self.known[:kept], self.scores[:kept]
+        other.likeness = self.likeness
+        return other

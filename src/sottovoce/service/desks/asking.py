@@ -1,0 +1,160 @@
+"""Asking for many callers at once: who wants one action shares a block; a repeated request is answered as before."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from sottovoce.errors import HorizonReached, UnknownSegment
+from sottovoce.learning.bandit.actions import Action
+from sottovoce.service.desks.answers import Layout, block_answer, single_answer
+from sottovoce.service.desks.requests import Known, Request, Requests
+from sottovoce.service.problem_documents import Problem
+from sottovoce.studies import Study
+
+__all__ = ["Answer", "AskOrder", "Layout", "answer_asks"]
+
+_MOST_NUMBERS = 2_000_000  # of one answer
+
+
+@dataclass(frozen=True)
+class AskOrder:
+    """What a caller asks for.
+
+    Attributes
+    ----------
+    size
+        Actions of a block; None for a single one.
+    layout
+        How their numbers are written.
+    request
+        If it may be repeated: under which key.
+    segment, segments
+        Whom all of it is for; or, of a block, one for each action. None where there are no segments.
+    round
+        Whether no more than the rest of the current round is wanted.
+    """
+
+    size: int | None = None
+    layout: Layout = "dense"
+    request: Request | None = None
+    segment: Any = None
+    segments: Any = None
+    round: bool = False
+
+    @property
+    def asks(self) -> str:
+        """What a repetition has to ask for again."""
+        asked = f"{'one' if self.size is None else self.size} {self.layout}{' of a round' if self.round else ''}"
+        if self.whom is None:
+            return asked
+        whom = json.dumps([self.segment, self.segments], sort_keys=True).encode()
+        return f"{asked} for {hashlib.sha256(whom).hexdigest()}"
+
+    @property
+    def whom(self) -> Any:
+        """The segment, or the list of segments, as a study takes them."""
+        if self.segments is not None:
+            return list(self.segments)
+        return tuple(self.segment) if isinstance(self.segment, list) else self.segment
+
+
+@dataclass(frozen=True)
+class Answer:
+    """JSON for the caller, and whether it was given before; `ids` are those that it hands out."""
+
+    body: bytes
+    replayed: bool = False
+    ids: tuple[Any, ...] = ()
+
+
+def answer_asks(study: Study, requests: Requests, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
+    """Answer orders that arrived together: each with its actions, or with the error that refuses it."""
+    keyed = {order.request: order for order in orders if order.request is not None}
+    known = requests.find(list(keyed)) if keyed else {}
+    first = {order.request: number for number, order in reversed(list(enumerate(orders)))}
+    fresh = [
+        number
+        for number, order in enumerate(orders)
+        if order.request is None or (order.request not in known and first[order.request] == number)
+    ]
+    made = dict(zip(fresh, _made(study, [orders[number] for number in fresh]), strict=True))
+    if keyed:
+        known |= _kept(study, requests, [(orders[number], answer) for number, answer in made.items()])
+    return [
+        made[number] if number in made and not _beaten(order, known) else _repeated(order, known, made, first)
+        for number, order in enumerate(orders)
+    ]
+
+
+def _beaten(order: AskOrder, known: dict[Request, Known]) -> bool:
+    return order.request is not None and order.request in known
+
+
+def _repeated(
+    order: AskOrder, known: dict[Request, Known], made: dict[int, Answer | Exception], first: dict[Any, int]
+) -> Answer | Exception:
+    """Answer a request as it was answered before, or just now."""
+    assert order.request is not None
+    if order.request in known:
+        before = known[order.request]
+        return Answer(before.body, True) if before.asks == order.asks else Problem("idempotency-key-reused")
+    answer = made[first[order.request]]
+    return answer if isinstance(answer, Exception) else Answer(answer.body, True)
+
+
+def _kept(
+    study: Study, requests: Requests, answers: Sequence[tuple[AskOrder, Answer | Exception]]
+) -> dict[Request, Known]:
+    """Put answers on record before they are sent; close actions of requests that another process answered first."""
+    mine = [
+        (order.request, answer) for order, answer in answers if order.request is not None and isinstance(answer, Answer)
+    ]
+    beaten = requests.keep([(request, answer.body) for request, answer in mine]) if mine else {}
+    for request, answer in mine:
+        if request in beaten:
+            study.forget(list(answer.ids))
+    return beaten
+
+
+def _made(study: Study, orders: Sequence[AskOrder]) -> list[Answer | Exception]:
+    """Ask for actions: a block for all who want a single one, and one for each who wants a block."""
+    shared = iter(_singles(study, [order.whom for order in orders if order.size is None]))
+    return [_answer(study, order, shared) for order in orders]
+
+
+def _singles(study: Study, whom: list[Any]) -> list[Action | Exception]:
+    if len(whom) > 1:
+        anybody = all(one is None for one in whom)
+        # There may be enough for some; others may name theirs, or should not have.
+        with suppress(HorizonReached, UnknownSegment, TypeError, ValueError):
+            return list(study.ask(len(whom), segment=None if anybody else whom))
+    return [_attempt(study, segment) for segment in whom]
+
+
+def _attempt(study: Study, segment: Any) -> Action | Exception:
+    try:
+        return study.ask(segment=segment)
+    except Exception as problem:
+        return problem
+
+
+def _answer(study: Study, order: AskOrder, shared: Any) -> Answer | Exception:
+    try:
+        if order.size is None:
+            action = next(shared)
+            if isinstance(action, Exception):
+                return action
+            return Answer(single_answer(action, order.layout), ids=(action.id,))
+        most = _MOST_NUMBERS // study.domain.dimension if order.layout == "dense" else order.size
+        if order.round:
+            actions = study.ask_round(max(1, min(order.size, most)), segment=order.whom)
+        elif order.size > most:
+            return Problem("too-large", 'Ask for fewer actions, or for their numbers as "x": "sparse" or "none".')
+        else:
+            actions = study.ask(order.size, segment=order.whom)
+        return Answer(block_answer(actions, order.layout), ids=tuple(actions.ids.tolist()))
+    except Exception as problem:
+        return problem

@@ -1,0 +1,142 @@
+"""What a log may show of an error: its type, and where it happened. Never its words, which may repeat a loss.
+
+A message is written by whoever raises, and repeats what it has found: `could not convert string to float: '0.7'`. Log
+files are not protected. So everything that a worker writes to its log passes through here: errors of requests, of
+threads and of the interpreter, and what uvicorn, asyncio and other libraries have to say.
+"""
+
+import logging
+import secrets
+import sys
+import threading
+import traceback
+from types import TracebackType
+from typing import Any
+
+__all__ = ["DiscreetFormatter", "be_discreet", "note_incident", "told"]
+
+_LOG = logging.getLogger("sottovoce.service")
+_MOST_PLACES = 12
+_MOST_ERRORS = 5  # of one chain, or one group
+_OURS = ("sottovoce", "uvicorn")  # loggers whose words hold nothing of a request
+_BUT_NOT = "uvicorn.asgi"  # whose words, at its most talkative, are addresses with their queries
+
+
+def told(error: BaseException) -> str:
+    """Return what may be said of an error: its type, where it was raised, and what it came from.
+
+    Examples
+    --------
+    >>> try:
+    ...     float("0.7321 secret")
+    ... except ValueError as error:
+    ...     told(error).partition(" at ")[0]
+    'ValueError'
+    """
+    said: list[str] = []
+    seen: set[int] = set()
+    one: BaseException | None = error
+    while one is not None and id(one) not in seen and len(said) < _MOST_ERRORS:
+        seen.add(id(one))
+        said.append(f"{_kind(one)}{_parts(one)}{_places(one.__traceback__)}")
+        one = one.__cause__ or (None if one.__suppress_context__ else one.__context__)
+    return "; after ".join(said)
+
+
+def _kind(error: BaseException) -> str:
+    kind = type(error)
+    home = "" if kind.__module__ in ("builtins", "__main__") else f"{kind.__module__}."
+    return f"{home}{kind.__qualname__}"
+
+
+def _parts(error: BaseException) -> str:
+    if not isinstance(error, BaseExceptionGroup):
+        return ""
+    return f" ({', '.join(map(_kind, error.exceptions[:_MOST_ERRORS]))})"
+
+
+def _places(trace: TracebackType | None) -> str:
+    """Return where an error passed, innermost first."""
+    found = [(frame.f_code, line) for frame, line in traceback.walk_tb(trace)][-_MOST_PLACES:]
+    shown = [f"{_short(code.co_filename)}:{line} {code.co_name}" for code, line in reversed(found)]
+    return f" at {' < '.join(shown)}" if shown else ""
+
+
+def _short(file: str) -> str:
+    """Return the path of a file from its package on: where things are installed is nobody's business."""
+    parts = file.replace("\\", "/").split("/")
+    for mark in ("site-packages", "src"):
+        if mark in parts:
+            return "/".join(parts[len(parts) - parts[::-1].index(mark) :])
+    return "/".join(parts[-2:])
+
+
+def note_incident(error: BaseException, doing: str) -> str:
+    """Write to the log that something went wrong; return the number under which it is found there.
+
+    Parameters
+    ----------
+    error
+        What was raised.
+    doing
+        What was being done: the method and the template of a route, nothing that was sent.
+    """
+    number = secrets.token_hex(4)
+    _LOG.error("incident %s in %s: %s", number, doing, told(error))
+    return number
+
+
+class DiscreetFormatter(logging.Formatter):
+    """Formats records of whatever logger: words only of those that are known to repeat nothing, errors as `told`."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: ", "%Y-%m-%dT%H:%M:%S%z")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line."""
+        record.asctime = self.formatTime(record, self.datefmt)
+        line = self.formatMessage(record) + self._words(record)
+        error = record.exc_info[1] if record.exc_info else None
+        return f"{line}: {told(error)}" if error is not None else line
+
+    def _words(self, record: logging.LogRecord) -> str:
+        if record.name.partition(".")[0] not in _OURS or record.name == _BUT_NOT:
+            return f"(withheld, since it may repeat a request) {_short(record.pathname)}:{record.lineno}"
+        first, *more = record.getMessage().strip().splitlines() or [""]
+        return printable(first) + (" (the rest is withheld)" if more else "")
+
+
+def printable(text: str) -> str:
+    r"""Return a text in which nothing begins a line, or moves a terminal's cursor.
+
+    Examples
+    --------
+    >>> print(printable("a\x1b[2Jb\rc"))
+    a\x1b[2Jb\rc
+    """
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def be_discreet() -> None:
+    """Have errors that nobody catches, in this process and all its threads, written as `told`."""
+    logging.raiseExceptions = False  # or records that cannot be written are printed, with all that they hold
+    sys.excepthook = _of_process
+    threading.excepthook = _of_thread
+    sys.unraisablehook = _of_interpreter
+
+
+def _of_process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    if not issubclass(kind, KeyboardInterrupt):
+        _LOG.critical("the process ends: %s", told(error.with_traceback(trace)))
+
+
+def _of_thread(arguments: Any) -> None:
+    error = arguments.exc_value
+    if error is not None and not isinstance(error, SystemExit):
+        _LOG.error("a thread has ended: %s", told(error))
+
+
+def _of_interpreter(arguments: Any) -> None:
+    error = arguments.exc_value
+    if error is not None:
+        _LOG.error("an error that could not be raised: %s", told(error))

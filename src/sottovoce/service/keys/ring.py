@@ -1,0 +1,247 @@
+"""The keys of a service: made, listed, revoked, and checked against what is stored at that moment."""
+
+import asyncio
+import hmac
+import secrets
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from sottovoce._checks import number
+from sottovoce.errors import StorageError
+from sottovoce.rounds.stored import book_name
+from sottovoce.rounds.stores.sql.database import Row
+from sottovoce.service.fresh_reads import FreshReads
+from sottovoce.service.keys._sessions import close_session, end_sessions, open_session, session_owner
+from sottovoce.service.keys.key import ROLES, Key, id_and_secret, new_text, secret_hash
+from sottovoce.service.store import Run, ServiceStore
+
+__all__ = ["KeyRing"]
+
+_COLUMNS = "id, hash, roles, study, created, expires, revoked, note, rate"
+_ALL = f"SELECT {_COLUMNS} FROM sottovoce_service_keys ORDER BY created, id"
+_LIVING = f"SELECT {_COLUMNS} FROM sottovoce_service_keys WHERE revoked IS NULL"
+_ONE = f"SELECT {_COLUMNS} FROM sottovoce_service_keys WHERE id = ?"
+_INSERT = f"INSERT INTO sottovoce_service_keys ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_REVOKE = "UPDATE sottovoce_service_keys SET revoked = ? WHERE id = ? AND revoked IS NULL"
+_REVISION = "SELECT number FROM sottovoce_service_revision"
+_RAISE = "UPDATE sottovoce_service_revision SET number = number + ?"
+_LONGEST_NOTE = 200
+
+
+class _Kept(NamedTuple):
+    """What is stored of a key."""
+
+    key: Key
+    hash: bytes
+
+
+_NOBODY = _Kept(Key("", frozenset(), revoked=0.0), bytes(32))  # what a key is compared with that nobody has
+
+
+class KeyRing:
+    """Keys and who holds them; safe for threads.
+
+    A key that was revoked is refused from the moment on at which `revoke` returns, by every worker on every machine:
+    each check rests on a read of the storage that began after the check was asked for. Checks that are asked for
+    together share a read.
+
+    Parameters
+    ----------
+    store
+        Where they are.
+    clock
+        Tells the time, in seconds since 1970.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ring = KeyRing(ServiceStore(f"sqlite:///{folder}/spring.db"))
+    ...     key, text = ring.create(["ask", "tell"], "spring")
+    ...     found = asyncio.run(ring.check(text))
+    ...     _ = ring.revoke(key.id)
+    ...     found == key, asyncio.run(ring.check(text))
+    ...     ring.close()
+    (True, None)
+    """
+
+    def __init__(self, store: ServiceStore, *, clock: Callable[[], float] = time.time) -> None:
+        self._store, self._clock = store, clock
+        self._lock = threading.Lock()  # of what is held
+        self._revision: int | None = None
+        self._held: Mapping[str, _Kept] = {}
+        self._fresh = FreshReads(self._read_again)
+
+    # -- making and revoking -------------------------------------------------------------------------------------
+
+    def create(
+        self,
+        roles: Iterable[str],
+        study: str | None = None,
+        expires: float | None = None,
+        note: str = "",
+        rate: float | None = None,
+    ) -> tuple[Key, str]:
+        """Make a key; return it with its text, which is stored nowhere and cannot be had again.
+
+        Parameters
+        ----------
+        roles
+            Of "ask", "tell", "read", "admin".
+        study
+            The one that it is for; None for all.
+        expires
+            Seconds from now; None for never.
+        note
+            What it is for.
+        rate
+            Requests a second that it may make; None for the service's own limit.
+        """
+        wanted = _checked_roles(roles)
+        if study is not None:
+            book_name(study)
+        now = self._clock()
+        end = None if expires is None else now + number("expires", expires, above=0)
+        rate = None if rate is None else number("rate", rate, above=0)
+        text = new_text()
+        public, secret = id_and_secret(text)
+        key = Key(public, wanted, study, now, end, None, _checked_note(note), rate)
+        row = (key.id, secret_hash(secret), ",".join(sorted(wanted)), study, now, end, None, key.note, rate)
+
+        def insert(run: Run) -> None:
+            run(_INSERT, *row)
+            _raise_revision(run)
+
+        self._store.transaction(insert)
+        return key, text
+
+    def list(self) -> list[Key]:
+        """Return all keys, oldest first, those that are expired or revoked as well."""
+        return [_kept(row).key for row in self._store.read(_ALL)]
+
+    def revoke(self, id: str) -> Key:
+        """Refuse a key from now on, with all logins that were made with it; return it as it is then.
+
+        Parameters
+        ----------
+        id
+            The public part of the key, as `list` shows it.
+        """
+
+        def revoke(run: Run) -> list[Row]:
+            run(_REVOKE, self._clock(), id)
+            found = run(_ONE, id)
+            if found:
+                end_sessions(run, id)
+                _raise_revision(run)
+            return found
+
+        found = self._store.transaction(revoke)
+        if not found:
+            raise ValueError(
+                "id is not that of a key: `sottovoce serve key list` shows them (the whole key is not an id)"
+            )
+        return _kept(found[0]).key
+
+    # -- checking ------------------------------------------------------------------------------------------------
+
+    async def check(self, text: str | None) -> Key | None:
+        """Return the key that a text is; None if it is wrong, missing, malformed, expired or revoked: all are alike.
+
+        Parameters
+        ----------
+        text
+            As whoever calls has sent it.
+        """
+        held = await self._fresh()
+        public, secret = id_and_secret(text or "")
+        kept = held.get(public, _NOBODY)
+        same = hmac.compare_digest(secret_hash(secret), kept.hash)
+        return kept.key if kept.key.lives(self._clock()) and same else None
+
+    def _read_again(self) -> Mapping[str, _Kept]:
+        """Return the keys as they are stored now; once more if the connection was lost, for the next one is fresh."""
+        try:
+            return self._read()
+        except StorageError:
+            return self._read()
+
+    def _read(self) -> Mapping[str, _Kept]:
+        with self._lock: return self._refreshed()  # noqa: E701  # fmt: skip
+
+    def _refreshed(self) -> Mapping[str, _Kept]:
+        found = self._store.read(_REVISION)
+        if not found:
+            raise StorageError(f"{self._store.name} has lost the revision of its keys: restore a backup")
+        if found[0][0] != self._revision:
+            # Read after the number: what changed in between is read again, since the number is another one then.
+            self._held = {kept.key.id: kept for kept in map(_kept, self._store.read(_LIVING))}
+            self._revision = found[0][0]
+        return self._held
+
+    # -- logins of the dashboard ---------------------------------------------------------------------------------
+
+    async def open_session(self, key: Key) -> str:
+        """Return the text of a cookie that stands for a key until that ends, or half a day is over.
+
+        Parameters
+        ----------
+        key
+            As `check` has returned it.
+        """
+        return await asyncio.to_thread(open_session, self._store, key, self._clock())
+
+    async def session_key(self, cookie: str | None) -> Key | None:
+        """Return the key that a cookie stands for; None if it is wrong, missing or over, or its key is.
+
+        Parameters
+        ----------
+        cookie
+            As the browser has sent it.
+        """
+        owner = await asyncio.to_thread(session_owner, self._store, cookie or "", self._clock())
+        kept = (await self._fresh()).get(owner or "")
+        return kept.key if kept is not None and kept.key.lives(self._clock()) else None
+
+    async def close_session(self, cookie: str | None) -> None:
+        """Forget a cookie: whoever has a copy of it is refused as well.
+
+        Parameters
+        ----------
+        cookie
+            As the browser has sent it.
+        """
+        await asyncio.to_thread(close_session, self._store, cookie or "")
+
+    def close(self) -> None:
+        """Let the thread that reads end, and close the store."""
+        self._fresh.close()
+        self._store.close()
+
+
+def _raise_revision(run: Run) -> None:
+    """Say that keys have changed: by a random step, so that a backup that goes on otherwise is not taken for it."""
+    run(_RAISE, 1 + secrets.randbelow(1 << 20))
+
+
+def _kept(row: Row) -> _Kept:
+    public, hashed, roles, study, created, expires, revoked, note, rate = row
+    key = Key(public, frozenset(roles.split(",")), study, created, expires, revoked, note, rate)
+    return _Kept(key, bytes(hashed))
+
+
+def _checked_roles(roles: Iterable[str]) -> frozenset[str]:
+    wanted = frozenset([roles] if isinstance(roles, str) else roles)
+    if not wanted or not wanted <= set(ROLES):
+        unknown = ", ".join(sorted(map(repr, wanted - set(ROLES)))) or "none"
+        raise ValueError(f"roles must be some of {', '.join(ROLES)}, got {unknown}")
+    return wanted
+
+
+def _checked_note(note: str) -> str:
+    if len(note) > _LONGEST_NOTE or any(unicodedata.category(letter)[0] == "C" for letter in note):
+        raise ValueError(f"note must be at most {_LONGEST_NOTE} letters without control characters or line breaks")
+    return note

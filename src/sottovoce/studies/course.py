@@ -1,0 +1,120 @@
+"""The course of a study: what its rounds released, one after the other, and how often the world was seen to change.
+
+A round's mean is that of the losses behind its released numbers: low + step * (sum of the numbers)/(sum of the
+weights). The numbers carry their noise, the weights are public, and nothing here reads a loss.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce.learning.bandit.epoch import loss_grid
+from sottovoce.learning.bandit.policy import BanditPolicy
+from sottovoce.plans.plan import Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.privacy import LocalDP, mechanism_named
+from sottovoce.rounds.round import Release
+from sottovoce.rounds.store import Store
+
+__all__ = ["NO_COURSE", "Course", "course_of"]
+
+_SUMS = "this plan releases running sums, not rounds: no round has a mean of its own"
+_SIGNED = "this plan releases differences of losses, not their sums: a round has no mean"
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What the rounds of a study have released, in their order: released values alone.
+
+    Attributes
+    ----------
+    rounds, ends
+        (N,): their numbers, and how many events there were when each was over.
+    means
+        (N,): mean loss of the round, as it was released; losses that never came count as the middle of the range.
+    deviations
+        (N,): standard deviation of the noise in the mean, and of nothing else; of reports, that of all they vary by, at
+        most.
+    why
+        Why there are no means, in words; empty if there are.
+    seen
+        Rounds that were closed by then: what was released later is not here.
+    changes
+        How often all was forgotten, because the world was seen to change; 0 for plans that do not look.
+    changed_at
+        The event at which that was last noticed; None if it never was.
+    generation
+        Of the study.
+    """
+
+    rounds: Integers
+    ends: Integers
+    means: Floats
+    deviations: Floats
+    why: str = ""
+    seen: int = 0
+    changes: int = 0
+    changed_at: int | None = None
+    generation: int = 1
+
+    def __repr__(self) -> str:
+        return f"Course({len(self.means)} means of {self.seen} rounds, {self.changes} changes)"
+
+
+NO_COURSE = Course(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+
+
+def course_of(store: Store, policy: BanditPolicy, stream: int, earlier: Course | None, most: int) -> Course:
+    """Return the course of a study: `earlier` with what was released since, the newest `most` rounds of it."""
+    incarnation, closed = store.incarnation, store.closed().get(stream, 0)
+    begin = NO_COURSE if earlier is None or earlier.generation != incarnation else earlier
+    found = store.releases(stream, max(begin.seen, closed - most))
+    changes, changed_at = _changes(policy, stream)
+    grown = _added(begin, found, policy, most)
+    return replace(grown, seen=closed, changes=changes, changed_at=changed_at, generation=incarnation)
+
+
+def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
+    """Return how often the newest epoch has forgotten all, and when it did last."""
+    newest = policy.stream(stream).current
+    belief = newest.epoch.explorer.belief
+    if belief is None or not belief.resets:
+        return 0, None
+    return belief.resets, newest.before + belief.pace.since
+
+
+def _added(before: Course, found: Sequence[Release], policy: BanditPolicy, most: int) -> Course:
+    """Return a course with more rounds; one whose numbers say nothing of a mean is left out, and why is said."""
+    rows, why = [], before.why
+    for release in found:
+        if release.numbers is None:
+            continue
+        one, (numbers, weights) = release.round, release.numbers
+        plan = policy.plan_of(one)
+        if mechanism_named(plan.mechanism).releases != "rounds":
+            why = _SUMS
+        elif (weights < 0).any() or int(weights.sum()) != release.wanted:
+            why = _SIGNED
+        else:
+            rows.append((one.number, one.position + one.size, *_mean(plan, policy.problem, numbers, weights)))
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    numbers, ends, means, deviations = (
+        np.concatenate([old, new.astype(old.dtype)])[-most:]
+        for old, new in zip((before.rounds, before.ends, before.means, before.deviations), columns, strict=True)
+    )
+    return Course(numbers, ends, means, deviations, why="" if len(numbers) else why)
+
+
+def _mean(plan: Plan, problem: Problem, numbers: Any, weights: Integers) -> tuple[float, float]:
+    """Return the mean of a round and the deviation of its noise, in units of loss."""
+    grid, events = loss_grid(problem, plan), float(weights.sum())
+    mean = grid.low + grid.step * float(np.asarray(numbers, dtype=np.float64).sum()) / events
+    if isinstance(problem.privacy, LocalDP):
+        return mean, math.sqrt(problem.channel_of_owners.second_moment / events)
+    if plan.noise is None:
+        return mean, 0.0
+    return mean, grid.step * plan.noise.standard_deviation * math.sqrt(len(numbers)) / events

@@ -1,0 +1,265 @@
+"""Studies and the ledger: the life that a storage holds is charged once, and every copy of it is another."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import threading
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from study_tools import Backup, Look, connected, losses_of, path_of, rows, sums
+
+import sottovoce as sv
+from sottovoce.errors import LedgerConflict, LedgerExceeded, StudyBehind, UnknownAction
+from sottovoce.rounds.round import PLACES
+from sottovoce.rounds.stores.sql.errors import Deadlock
+from sottovoce.rounds.stores.sql.store import SqlStore
+from sottovoce.rounds.text_ids import TextIds
+
+MADE = sums(privacy=sv.PureDP(1.0))
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return sv.Ledger(sv.PureDP(10.0), tmp_path / "ledger")
+
+
+def copied(url, folder, number):
+    other = folder / f"copy-{number}.db"
+    shutil.copy(path_of(url), other)
+    return f"sqlite:///{other}"
+
+
+def progress(study, events=24):
+    ids = study.ask(events).ids
+    study.tell(ids, losses_of(ids))
+
+
+def stored_right(url):
+    with connected(url) as connection:
+        return next(iter(rows(connection, "SELECT * FROM sottovoce_rights")), None)
+
+
+def test_a_study_that_is_resumed_is_charged_once(opened, url, ledger):
+    for _ in range(3):
+        study = opened(url, **MADE, ledger=ledger)
+        progress(study)
+        study.close()
+    assert opened(url, ledger=ledger).status().told == 72
+    assert ledger.spent == 1.0
+
+
+def test_processes_and_threads_that_open_a_study_at_once_are_one_life(opened, url, ledger):
+    opened(url, **MADE, ledger=ledger)
+    start, problems = threading.Barrier(4), []
+
+    def work():
+        try:
+            start.wait()
+            with sv.Study.open(url, name="study", ledger=ledger) as study:
+                progress(study)
+        except BaseException as problem:
+            problems.append(problem)
+
+    workers = [threading.Thread(target=work) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not problems
+    assert ledger.spent == 1.0
+    assert opened(url).status().told == 4 * 24
+
+
+def test_a_life_that_begins_with_a_second_attempt_presents_its_token_once(opened, url, ledger, monkeypatch):
+    """Transactions that wait for one another in a circle are undone, and tried again: the ledger cannot be undone."""
+    progress(opened(url, **MADE, ledger=ledger))
+    save, undone = SqlStore._save, []
+
+    def undone_once(self, head, steps):
+        if not undone:
+            undone.append(head.incarnation)
+            raise Deadlock("in a circle")
+        save(self, head, steps)
+
+    monkeypatch.setattr(SqlStore, "_save", undone_once)
+    study = opened(url, ledger=ledger, restored=True)
+    assert undone[0] > 1
+    assert study.status().generation > 1
+    assert ledger.spent == 1.0
+    study.close()
+    assert opened(url, ledger=ledger).status().generation > 1
+    assert ledger.spent == 1.0
+
+
+@pytest.mark.parametrize("restored", [True, False])
+def test_six_copies_of_a_study_are_six_lives(opened, sqlite_url, tmp_path, ledger, restored):
+    """The first to present the token wins: the original, which comes last, is another life by then."""
+    study = opened(sqlite_url, **MADE, ledger=ledger)
+    progress(study)
+    study.close()
+    copies = [copied(sqlite_url, tmp_path, number) for number in range(6)]
+    for lives, copy in enumerate(copies, start=1):
+        progress(opened(copy, ledger=ledger, restored=restored))
+        assert ledger.spent == lives
+    opened(sqlite_url, ledger=ledger)
+    assert ledger.spent == 7.0
+    for url in (*copies, sqlite_url):  # each goes on as the life that it is
+        opened(url, ledger=ledger)
+    assert ledger.spent == 7.0
+
+
+def test_a_copy_that_nobody_pays_for_is_refused(opened, sqlite_url, tmp_path):
+    ledger = sv.Ledger(sv.PureDP(1.0), tmp_path / "ledger")
+    opened(sqlite_url, **MADE, ledger=ledger).close()
+    copy = copied(sqlite_url, tmp_path, 0)
+    opened(sqlite_url, ledger=ledger)
+    for restored in (True, False):
+        with pytest.raises(LedgerExceeded):
+            opened(copy, ledger=ledger, restored=restored)
+    assert ledger.spent == 1.0
+
+
+def test_a_backup_that_was_overtaken_is_another_life(opened, sqlite_url, ledger):
+    opened(sqlite_url, **MADE, ledger=ledger).close()
+    backup = Path(path_of(sqlite_url)).read_bytes()
+    study = opened(sqlite_url, ledger=ledger)
+    progress(study)
+    study.close()
+    Path(path_of(sqlite_url)).write_bytes(backup)
+    opened(sqlite_url, ledger=ledger, restored=True)
+    assert ledger.spent == 2.0
+
+
+def test_a_life_that_begins_in_a_running_process_is_charged(opened, sqlite_url, ledger):
+    """An id from the future: the storage under this process is older than what it handed out."""
+    opened(sqlite_url, **MADE, ledger=ledger).close()
+    backup = Path(path_of(sqlite_url)).read_bytes()
+    study = opened(sqlite_url, ledger=ledger)
+    newer = study.ask(40).ids
+    study.close()
+    Path(path_of(sqlite_url)).write_bytes(backup)
+    study = opened(sqlite_url)  # without the ledger, which hears of it when it is passed again
+    with pytest.raises(StudyBehind):
+        study.tell(newer[-1], 0.5)
+    study.close()
+    assert ledger.spent == 1.0
+    opened(sqlite_url, ledger=ledger)
+    assert ledger.spent == 2.0
+
+
+@pytest.mark.parametrize("budget", [10.0, 1.0])
+def test_a_life_that_begins_where_the_ledger_is_at_hand_is_charged_at_once(opened, sqlite_url, tmp_path, budget):
+    """A copy has taken the right to go on; then this process learns that its storage was put back."""
+    ledger = sv.Ledger(sv.PureDP(budget), tmp_path / "ledger")
+    study = opened(sqlite_url, **MADE, ledger=ledger)
+    old = study.ask(5).ids
+    copy = tmp_path / "copy.db"
+    with closing(sqlite3.connect(path_of(sqlite_url))) as source, closing(sqlite3.connect(copy)) as target:
+        source.backup(target)  # of a study that is open: its newest changes are not in the file itself
+    opened(f"sqlite:///{copy}", ledger=ledger)
+    assert ledger.spent == 1.0
+    future = TextIds(bytes(Look(sqlite_url).head.secret)).text(1 << PLACES | 9000)
+    with pytest.raises(StudyBehind if budget > 1 else LedgerExceeded):
+        study.tell(future, 0.5)
+    assert ledger.spent == min(budget, 2.0)
+    if budget > 1:
+        with pytest.raises(UnknownAction):
+            study.tell(old[0], 0.5)
+    else:
+        assert study.status().generation == 1  # a life that nobody pays for is not begun
+
+
+@pytest.mark.parametrize("budget", [10.0, 1.0])
+def test_a_rollback_that_a_running_process_notices_is_charged_with_the_new_life(opened, url, tmp_path, budget):
+    """The token in the storage is used up: it goes on as another life, in one transaction with that, or not at all."""
+    ledger = sv.Ledger(sv.PureDP(budget), tmp_path / "ledger")
+    opened(url, **MADE, ledger=ledger).close()
+    backup = Backup(url)
+    study = opened(url, ledger=ledger)
+    progress(study)
+    backup.put_back()
+    for _ in range(1 if budget > 1 else 2):
+        with pytest.raises(StudyBehind if budget > 1 else LedgerExceeded):
+            study.ask()
+    assert ledger.spent == min(budget, 2.0)
+    assert (Look(url).head.incarnation > 1) == (budget > 1)
+    if budget > 1:
+        progress(study)
+        opened(url, ledger=ledger)
+        assert ledger.spent == 2.0
+
+
+def test_a_new_life_of_a_charged_study_needs_the_ledger(opened, sqlite_url, ledger):
+    opened(sqlite_url, **MADE, ledger=ledger).close()
+    with pytest.raises(LedgerConflict, match="pass ledger="):
+        opened(sqlite_url, restored=True)
+    assert opened(sqlite_url).status().generation == 1  # resumed: the same life, in the same storage
+    assert opened(sqlite_url, ledger=ledger, restored=True).status().generation > 1
+    assert ledger.spent == 1.0
+
+
+def test_a_study_made_without_a_ledger_is_charged_when_one_is_passed(opened, url, ledger):
+    opened(url, **MADE).close()
+    assert stored_right(url) is None
+    opened(url, ledger=ledger).close()
+    opened(url, ledger=ledger)
+    assert ledger.spent == 1.0
+
+
+def test_simulated_noise_is_not_entered(opened, url, ledger):
+    with pytest.raises(ValueError, match="protects nobody"):
+        opened(url, **MADE, noise=sv.SimulatedNoise(1), ledger=ledger)
+    assert ledger.spent == 0.0
+
+
+def killed_while_opening(url, path, moment):
+    """Open the study in a process that is killed before, or after, the ledger has taken its token."""
+    child = os.fork()
+    if child == 0:
+        carry_on = sv.Ledger.carry_on
+
+        def killed(*arguments, **options):
+            if moment == "after":
+                carry_on(*arguments, **options)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        sv.Ledger.carry_on = killed
+        try:
+            sv.Study.open(url, name="study", ledger=sv.Ledger(sv.PureDP(10.0), path))
+        finally:
+            os._exit(1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_kill_between_the_ledger_and_the_storage_costs_nothing(opened, url, tmp_path, ledger, moment):
+    """The successor was written down first: what comes next finds that the ledger knows it already."""
+    opened(url, **MADE, ledger=ledger).close()
+    for _ in range(3):
+        assert killed_while_opening(url, tmp_path / "ledger", moment)
+        assert stored_right(url).successor is not None
+    opened(url, ledger=ledger)
+    assert stored_right(url).successor is None
+    assert ledger.spent == 1.0
+
+
+def test_what_is_copied_half_way_goes_on_once(opened, sqlite_url, tmp_path, ledger, monkeypatch):
+    opened(sqlite_url, **MADE, ledger=ledger).close()
+    carry_on = sv.Ledger.carry_on
+
+    def interrupted(*arguments, **options):
+        carry_on(*arguments, **options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sv.Ledger, "carry_on", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        opened(sqlite_url, ledger=ledger)
+    monkeypatch.undo()
+    copy = copied(sqlite_url, tmp_path, 0)
+    opened(sqlite_url, ledger=ledger)
+    assert ledger.spent == 1.0
+    opened(copy, ledger=ledger)
+    assert ledger.spent == 2.0
