@@ -8,7 +8,11 @@ export OPENBLAS_NUM_THREADS := 1  # small matrices: threads only get in each oth
 # Studies wait for the disk several times a call. What tests write may as well be written to memory, where there is enough.
 IN_MEMORY := $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "PYTEST_DEBUG_TEMPROOT=/dev/shm"}')
 
-.PHONY: demo test test-busy soak lint bench docs reproduce system pins clean
+AXE := /usr/local/lib/node_modules/axe-core
+AXE_VERSION := 4.14.0
+AXE_SHA512 := f564d9c448ec67b6f5dd31fc24f99b576cfc0876e5f34ff6866dd73c41b826035d40b2bcd480515e64b11df3003a44aa41e4714ffd1dc0d0f3d863a6df3ce971
+
+.PHONY: demo test test-busy soak lint bench docs reproduce wheel system pins clean
 
 demo: $(READY)  ## run a private bandit, print what happened, draw a figure (results/demo)
 	$(BIN)/sottovoce run demo --out results/demo
@@ -41,10 +45,21 @@ docs: $(READY)  ## build the documentation as a site (site/index.html)
 reproduce: $(READY)  ## measure the paper's claims, and write docs/reference/reproduction.md anew (half an hour of one core)
 	$(BIN)/sottovoce reproduce --large --page docs/reference/reproduction.md
 
-system:  ## Debian packages that the tests with a browser, PostgreSQL and nginx need (as root)
+wheel: $(READY)  ## build wheel and sdist (dist/), and try both in an empty environment
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
+	$(PYTHON) tests/built.py dist
+
+system:  ## what the tests with a browser, PostgreSQL and nginx need: Debian's packages, and axe from npm's (as root)
 	@command -v chromium chromedriver nginx openssl >/dev/null && ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 \
 	|| { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
 	chromium chromium-driver postgresql nginx openssl; }
+	@test "$$(cat $(AXE)/version 2>/dev/null)" = $(AXE_VERSION) \
+	|| { command -v npm >/dev/null || apt-get install -y -qq --no-install-recommends npm; \
+	mkdir -p $(AXE) && npm pack --silent --pack-destination $(AXE) axe-core@$(AXE_VERSION) >/dev/null && \
+	echo "$(AXE_SHA512)  $(AXE)/axe-core-$(AXE_VERSION).tgz" | sha512sum --check --quiet && \
+	tar -xzf $(AXE)/axe-core-$(AXE_VERSION).tgz -C $(AXE) --strip-components 1 package/axe.min.js package/LICENSE && \
+	rm $(AXE)/axe-core-$(AXE_VERSION).tgz && echo $(AXE_VERSION) > $(AXE)/version; }
 
 $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "sottovoce needs Python 3.11 or newer; set PYTHON=")'
@@ -58,4 +73,4 @@ pins: $(READY)  ## write down what is installed, names and versions only
 	$(BIN)/python -m pip freeze --exclude-editable > requirements.txt
 
 clean:
-	rm -rf $(VENV) results site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) dist results site .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

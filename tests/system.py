@@ -11,6 +11,7 @@ REQUIRED = ("SOTTOVOCE_REQUIRE_SYSTEM", "CI")
 ALSO_IN = {  # Debian keeps PostgreSQL's programs out of PATH, newest version last, and nginx out of most people's
     "initdb": "/usr/lib/postgresql/*/bin",
     "nginx": "/usr/sbin",
+    "axe.min.js": "/usr/local/lib/node_modules/axe-core",
 }
 
 

@@ -1,6 +1,7 @@
 """Compiling with numba, in one place: on first call, kept on disk, and without losing the types of what is compiled.
 
 Numba itself is loaded by the first call of any kernel, and not before: it takes longer to load than all the rest.
+Where it is not installed, kernels are the Python functions that they are written as: the same answers, slowly.
 """
 
 import functools
@@ -10,6 +11,9 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
+from sottovoce._extras import faster_with
 from sottovoce._waiting import watched
 
 __all__ = ["compiled"]
@@ -45,6 +49,9 @@ def compiled(function: Function) -> Function:
     def call(*arguments: Any) -> Any:
         nonlocal kernel
         if kernel is None:
+            if _numba() is None:
+                kernel = np.errstate(all="ignore")(function)  # machine code does not warn of overflows either
+                return kernel(*arguments)
             with watched(f"compiling {function.__name__} for this machine, once"):
                 made = _kernel(call)
                 result = made(*arguments)
@@ -53,6 +60,10 @@ def compiled(function: Function) -> Function:
         return kernel(*arguments)
 
     return cast(Function, call)
+
+
+def _numba() -> Any:
+    return faster_with("numba", "graphs, matroids and large projections are computed in plain Python, slowly,")
 
 
 def _kernel(call: Any) -> Any:
@@ -70,8 +81,6 @@ def _make(call: Any, made: dict[Any, Any], callers: tuple[Any, ...]) -> Any:
         raise TypeError(f"{call.__name__} calls itself: numba crashes when it takes such a function from its cache")
     if call in _kernels or call in made:
         return _kernels.get(call) or made[call]
-    import numba
-
     function = call.__wrapped__
     known = dict(function.__globals__)  # names mean what they mean there, but for kernels: these, compiled
     own = FunctionType(function.__code__, known, function.__name__, function.__defaults__)
@@ -79,5 +88,5 @@ def _make(call: Any, made: dict[Any, Any], callers: tuple[Any, ...]) -> Any:
     for name in function.__code__.co_names:
         if getattr(known.get(name), "__code__", None) is call.__code__:
             known[name] = _make(known[name], made, (*callers, call))
-    made[call] = numba.njit(cache=True)(own)
+    made[call] = _numba().njit(cache=True)(own)
     return made[call]

@@ -5,6 +5,8 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from sottovoce._extras import naming_the_extra
+
 __all__ = ["lazily"]
 
 
@@ -24,13 +26,14 @@ def lazily(
     """
 
     def find(name: str) -> Any:
-        if name in homes:
-            home = importlib.import_module(homes[name])
-            found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{homes[name]}.{name}")
-        elif name in parts:
-            found = importlib.import_module(f"{package}.{name}")
-        else:
+        if name not in homes and name not in parts:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        with naming_the_extra(f"{package}.{name}"):
+            if name in parts:
+                found = importlib.import_module(f"{package}.{name}")
+            else:
+                home = importlib.import_module(homes[name])
+                found = getattr(home, name) if hasattr(home, name) else importlib.import_module(f"{homes[name]}.{name}")
         setattr(sys.modules[package], name, found)
         return found
 

@@ -13,6 +13,7 @@ __all__ = [
     "InvalidLoss",
     "LedgerConflict",
     "LedgerExceeded",
+    "MissingExtra",
     "NotReleased",
     "QueueFull",
     "RefusedCall",
@@ -180,6 +181,10 @@ class ServiceError(SottovoceError, RuntimeError):
 
 class SweepStopped(SottovoceError, RuntimeError):
     """What ran the cells of a sweep went away; those that are finished are kept, and the sweep can be continued."""
+
+
+class MissingExtra(SottovoceError, ImportError):
+    """A package that is not installed; the message says which extra brings it, and how."""
 
 
 class LedgerExceeded(SottovoceError, RuntimeError):

@@ -211,5 +211,5 @@ def test_certificates_that_check_nothing_are_refused():
 
 def test_without_httpx2_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx2", None)
-    with pytest.raises(ImportError, match=r"pip install 'sottovoce\[client\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[client\]'"):
         sv.connect("https://decide.example", study="spring")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce._checks import choice, number
+from sottovoce._extras import load
 from sottovoce.cli import parsing
 from sottovoce.cli.abtest_released import Released
 from sottovoce.cli.abtest_releasing import Releasing
@@ -110,6 +111,8 @@ def run_command(
     number("confidence", confidence, above=0, at_most=math.nextafter(1, 0))
     if report is not None and (report.is_dir() or not report.absolute().parent.is_dir()):
         raise ValueError(f"report must be a file in a folder that is there, got {report}")
+    if report is not None:
+        load("matplotlib", "a report")  # before anything is released
     where = released or file.with_name(f"{file.name}.released.json")
     charge = None if ledger is None else name or file.name
     settings: dict[str, Any] = {

@@ -15,7 +15,7 @@ from rich.table import Table
 from sottovoce import __version__
 from sottovoce.auditing import Audit, Check, Findings, audit_everything, findings_record, summary
 from sottovoce.cli import parsing
-from sottovoce.cli.folders import check_writable
+from sottovoce.cli.folders import can_draw, check_writable
 
 __all__ = ["audit_command", "audit_table", "check_table", "show_and_write", "write_findings"]
 
@@ -92,7 +92,7 @@ def show_and_write(console: Console, out: Path, found: Findings) -> None:
     for paragraph in summary(found):
         console.print(paragraph, highlight=False)
         console.print()
-    for path in write_findings(out, found):
+    for path in write_findings(console, out, found):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
@@ -134,12 +134,14 @@ def audit_table(audits: tuple[Audit, ...]) -> Table:
     return table
 
 
-def write_findings(folder: Path, found: Findings) -> list[Path]:
+def write_findings(console: Console, folder: Path, found: Findings) -> list[Path]:
     """Write figure and findings into a folder, and return the paths, the figure first."""
-    from sottovoce.report import audit_figure  # figures are slow to import, and most commands draw none
-
     folder.mkdir(parents=True, exist_ok=True)
-    written = [audit_figure(found.audits, folder / "audit.png")] if found.audits else []
+    written = []
+    if found.audits and can_draw(console):
+        from sottovoce.report import audit_figure  # figures are slow to import, and most commands draw none
+
+        written = [audit_figure(found.audits, folder / "audit.png")]
     plain = findings_record(found, sottovoce=__version__)
     findings = folder / "audit.json"
     findings.write_text(json.dumps(plain, indent=2) + "\n", encoding="utf-8")

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from sottovoce._extras import load
 from sottovoce._written import listed, split_names
 from sottovoce.cli import parsing
 from sottovoce.cli.compare_tables import failures, slope_tables, summary_tables
@@ -61,6 +62,8 @@ def compare_command(
     """Run algorithms on problems, over processes or machines, and compare; what is finished is not run again."""
     out = default_folder(problems) if out is None else out
     check_writable(out)
+    for needed in ("filelock", "matplotlib"):  # before hours are spent
+        load(needed, "`sottovoce compare`")
     names, horizons = split_names(algorithms), [parsing.count("horizon", text) for text in listed(horizon)]
     epsilons = parsing.numbers("epsilon", epsilon)
     if seeds < 1:

@@ -4,6 +4,7 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from sottovoce._extras import load
 from sottovoce.domains import Domain, all_domains
 from sottovoce.projection import project
 
@@ -12,6 +13,7 @@ __all__ = ["compile_command", "use"]
 
 def compile_command() -> None:
     """Compile what is compiled on first use, once for this machine, so that no first call has to wait for it."""
+    load("numba", "`sottovoce compile`")
     console = Console()
     families = all_domains()
     with Progress(TextColumn("compiling {task.description}"), BarColumn(bar_width=24), console=console) as bar:

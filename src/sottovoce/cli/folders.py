@@ -6,9 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from sottovoce.cli.settings import Settings
+from rich.console import Console
 
-__all__ = ["check_free", "check_writable"]
+from sottovoce._extras import load
+from sottovoce.cli.settings import Settings
+from sottovoce.errors import MissingExtra
+
+__all__ = ["can_draw", "check_free", "check_writable"]
 
 _OWN = ("summary.json", "report.html", "regret.png")  # what `run` writes in any case
 
@@ -27,6 +31,16 @@ def check_writable(out: Path, what: str = "out") -> None:
             pass
     except OSError as problem:
         raise OSError(f"{what}: {out} cannot be written to: {problem.strerror}") from None
+
+
+def can_draw(console: Console) -> bool:
+    """Say whether figures can be drawn; if not, say what would have to be installed."""
+    try:
+        load("matplotlib", "the figure")
+    except MissingExtra as missing:
+        console.print(f"nothing is drawn: {missing}", soft_wrap=True, highlight=False, markup=False)
+        return False
+    return True
 
 
 def check_free(out: Path, every: list[Settings], *, force: bool) -> None:

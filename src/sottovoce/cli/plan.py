@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 from sottovoce import __version__
-from sottovoce.cli.folders import check_writable
+from sottovoce.cli.folders import can_draw, check_writable
 from sottovoce.cli.options import Options, with_options
 from sottovoce.learning import Plan
 from sottovoce.plans.choosing import make_plan
@@ -62,7 +62,7 @@ def plan_command(
     if made.vacuous and not made.options.order_only:
         needed = horizon_needed(problem, wanted, **choices)
         console.print(f"[yellow]{made.horizon:,} events:[/] {too_short(needed)}.", soft_wrap=True, highlight=False)
-    for path in _write(out, found, prices, needed, _title(problem)):
+    for path in _write(console, out, found, prices, needed, _title(problem)):
         console.print(f"wrote {path}", soft_wrap=True, highlight=False)
 
 
@@ -123,11 +123,15 @@ def _title(problem: Problem) -> str:
     return ", ".join(words)
 
 
-def _write(folder: Path, found: Outlook, prices: Prices | None, needed: int | None, title: str) -> list[Path]:
-    from sottovoce.report import plan_figure  # figures are slow to import, and most commands draw none
-
+def _write(
+    console: Console, folder: Path, found: Outlook, prices: Prices | None, needed: int | None, title: str
+) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    figure = plan_figure(found, folder / "plan.png", title=title, prices=prices)
+    written = []
+    if can_draw(console):
+        from sottovoce.report import plan_figure  # figures are slow to import, and most commands draw none
+
+        written = [plan_figure(found, folder / "plan.png", title=title, prices=prices)]
     content: dict[str, Any] = {
         "sottovoce": __version__,
         "decision": title,
@@ -146,4 +150,4 @@ def _write(folder: Path, found: Outlook, prices: Prices | None, needed: int | No
     }
     data = folder / "plan.json"
     data.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-    return [figure, data]
+    return [*written, data]

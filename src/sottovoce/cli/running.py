@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from sottovoce._extras import load
 from sottovoce._written import bare_name
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.folders import check_free, check_writable
@@ -38,6 +39,7 @@ def run_command(
     given = {**options.given(), **{key: value for key, value in own.items() if value is not None}}
     short, settings = ready.find(name)
     settings = with_values(settings, given)
+    load("matplotlib", "`sottovoce run`")  # before hours are spent
     command = execute.command_line(name, given, out)
     every, folder = execute.all_settings(settings), out or Path("results") / short
     check_writable(folder)

@@ -8,12 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from sottovoce._extras import naming_the_extra
 from sottovoce.cli.serve_key import key_app
 from sottovoce.cli.study_shared import Url, storage_url
 
 __all__ = ["serve_app"]
 
-_EXTRA = "the service needs packages of its own: pip install 'sottovoce[service]'"
 _server, _limit, _network = (partial(typer.Option, rich_help_panel=name) for name in ("Server", "Limits", "Network"))
 
 serve_app = typer.Typer(
@@ -53,11 +53,9 @@ def serve_command(
     """Serve studies over HTTP until it is stopped."""
     if context.invoked_subcommand is not None:
         return
-    try:
+    with naming_the_extra("the service"):
         from sottovoce.service.serving import check, serve
         from sottovoce.service.settings import Settings
-    except ImportError:
-        raise ValueError(_EXTRA) from None
     port = port or _free_port(host)
     settings = Settings(
         storage=storage_url(storage),

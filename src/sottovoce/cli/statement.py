@@ -34,7 +34,7 @@ def statement_command(
 
     Reads, and changes nothing. Ends with code 1 if what is stored is damaged or an audit was refuted.
     """
-    from sottovoce.report import statement, statement_page  # slow to import, and most commands draw nothing
+    from sottovoce.report import statement  # slow to import
 
     if study is None and ledger is None:
         raise ValueError("name a study (with --storage), or pass --ledger FILE")
@@ -51,6 +51,8 @@ def statement_command(
     if out is None:
         print(statement(known, ledger=charged, audits=audits))
     else:
+        from sottovoce.report import statement_page  # takes the extra `plots`, unlike the text
+
         page = statement_page(out, known, ledger=charged, audits=audits)
         Console().print(f"wrote {page}", soft_wrap=True, highlight=False, markup=False)
     damaged = known is not None and known.verification is not None and not known.verification.ok

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sottovoce import _fork
+from sottovoce._extras import load
 from sottovoce.client._addresses import Address
 from sottovoce.client._problems import error_from, kind_of
 from sottovoce.client.retries import Retries, told_to_wait
@@ -195,11 +196,7 @@ class _Connections:
 
 
 def _httpx2() -> Any:
-    try:
-        return importlib.import_module("httpx2")
-    except ImportError:
-        pass
-    raise ImportError("connecting to a service needs httpx2: pip install 'sottovoce[client]'")
+    return load("httpx2", "connecting to a service")
 
 
 def _checked_key(key: Any) -> str:

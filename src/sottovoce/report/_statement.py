@@ -14,12 +14,12 @@ from importlib.metadata import PackageNotFoundError, version
 
 from sottovoce import __version__
 from sottovoce.auditing import AuditRecord
-from sottovoce.privacy import LedgerStatement
+from sottovoce.privacy import Ledger, LedgerStatement, state_ledger
 from sottovoce.report._numbers import joined, significant
 from sottovoce.report._promises import Rows, bound_words
-from sottovoce.studies import StudyStatement
+from sottovoce.studies import Study, StudyStatement
 
-__all__ = ["Section", "Statement", "put_together"]
+__all__ = ["Section", "Statement", "statement"]
 
 _NAMES = {  # of the rows of a statement, for people; and what their texts begin with
     "Private": ("Whose data", ""),
@@ -71,7 +71,46 @@ class Statement:
         return "\n".join(lines)
 
 
-def put_together(
+def statement(
+    study: Study | StudyStatement | None = None,
+    *,
+    ledger: Ledger | LedgerStatement | None = None,
+    audits: Sequence[AuditRecord] = (),
+    moment: datetime | None = None,
+) -> Statement:
+    """Return what a privacy officer has to know of a study, of a ledger, or of a study in its ledger; `print` it.
+
+    Parameters
+    ----------
+    study : Study or StudyStatement, optional
+        A study, or what `study.statement()` or `sottovoce.studies.state_stored` returned.
+    ledger : Ledger or LedgerStatement, optional
+        What the study is charged to; or, without a study, what all that is charged is stated of.
+    audits : sequence of AuditRecord
+        Audits on record, from `sottovoce.auditing.read_audit`.
+    moment : datetime, optional
+        When the statement is made; by default now.
+
+    Returns
+    -------
+    Statement
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce.report import statement
+    >>> ledger = sv.Ledger(sv.PureDP(epsilon=1.0))
+    >>> ledger.charge("routes", sv.PureDP(epsilon=0.25))
+    True
+    >>> "0.25 and 0.75, in epsilon; 1 charge" in str(statement(ledger=ledger))
+    True
+    """
+    known = study.statement() if isinstance(study, Study) else study
+    charged = state_ledger(ledger) if isinstance(ledger, Ledger) else ledger
+    return _put_together(known, charged, audits, moment=moment)
+
+
+def _put_together(
     study: StudyStatement | None = None,
     ledger: LedgerStatement | None = None,
     audits: Sequence[AuditRecord] = (),

@@ -1,7 +1,8 @@
 """Studies over HTTP: private decisions for whatever speaks it, keys for who may do what, a dashboard."""
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from sottovoce._lazy import lazily
 
 if TYPE_CHECKING:  # what is written here for readers and type checkers happens below, when it is first used
     from sottovoce.service.app import create_app
@@ -21,19 +22,4 @@ _HOMES = {
     "serve": "serving",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sottovoce.service' has no attribute {name!r}")
-    try:
-        found = getattr(importlib.import_module(f"sottovoce.service.{_HOMES[name]}"), name)
-    except ModuleNotFoundError as missing:
-        raise ImportError(
-            f"{missing.name} is not installed; the service needs packages of its own: pip install 'sottovoce[service]'"
-        ) from None
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(__name__, {name: f"{__name__}.{home}" for name, home in _HOMES.items()}, ())

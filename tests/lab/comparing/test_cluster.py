@@ -258,11 +258,11 @@ def test_what_is_no_address_is_an_error_in_words(address):
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(ValueError, match=r"pip install sottovoce\[cluster\]"):
+    with pytest.raises(sv.errors.MissingExtra, match=r"pip install '\.\[cluster\]'"):
         sweep(tmp_path / "new", client=object())
     with pytest.raises(SystemExit):
         main(["compare", "ball", "--cluster", "tcp://127.0.0.1:1"])
-    assert "pip install sottovoce[cluster]" in capsys.readouterr().err
+    assert "pip install '.[cluster]'" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
 
 

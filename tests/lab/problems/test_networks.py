@@ -98,7 +98,7 @@ def test_a_wrong_name_lists_the_right_ones():
 def test_without_topohub_the_error_says_what_to_install_and_germany_still_works(monkeypatch):
     monkeypatch.setitem(sys.modules, "topohub", None)
     load_network.cache_clear()
-    with pytest.raises(ImportError, match=r"pip install 'sottovoce\[lab\]'"):
+    with pytest.raises(ImportError, match=r"pip install '\.\[lab\]'"):
         load_network("abilene")
     assert load_network("nobel-germany").name == "nobel-germany"
 

@@ -2,19 +2,19 @@
 
 HiGHS may stop at any vertex of the cheapest face, and which one depends on where it came from. The answer here is a
 function of the cost alone: ties are broken by a fixed second cost, and the vertex is computed afresh from the
-constraints that are tight there.
+constraints that are tight there. Where highspy is not installed, scipy's HiGHS solves each program from scratch.
 """
 
-import importlib
 import threading
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg, optimize, sparse
 
 from sottovoce import _fork
 from sottovoce._arrays import Floats, Vector
+from sottovoce._extras import faster_with
 from sottovoce.errors import DomainError
 
 __all__ = ["LinearProgram"]
@@ -83,13 +83,15 @@ class LinearProgram:
             self._live = live = _Live(_fork.generation(), threading.Lock(), self._build())
         with live.lock:
             x = self._run(live, cost)
-            if unique and self._tied(live.model):
+            if unique and (live.model is None or self._tied(live.model)):
                 x = self._untie(live, cost, x)
         return self.scale * self._polished(x)
 
     def _build(self) -> Any:
-        """Return a HiGHS model; imported here, since few programs need it."""
-        highspy: Any = importlib.import_module("highspy")
+        """Return a HiGHS model; imported here, since few programs need it. Without highspy there is none."""
+        highspy = faster_with("highspy", "linear programs are solved from scratch, slowly,")
+        if highspy is None:
+            return None
         lp = highspy.HighsLp()
         lp.num_row_, lp.num_col_ = self.matrix.shape
         lp.col_cost_ = np.zeros(self.low.size)
@@ -106,6 +108,8 @@ class LinearProgram:
 
     def _run(self, live: "_Live", cost: Vector) -> Vector:
         """Solve: primal simplex from the last basis, which stays feasible; for a very different cost, from scratch."""
+        if live.model is None:
+            return self._from_scratch(cost)
         live.model.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
         # In large programs starting anew takes less than the primal steps from a basis nearby (measured).
         near = False
@@ -126,6 +130,13 @@ class LinearProgram:
             if status == "Infeasible" and attempt is not _ATTEMPTS[0]:
                 break
         raise DomainError(f"the linear program has no optimal vertex: HiGHS says {status!r}")
+
+    def _from_scratch(self, cost: Vector) -> Vector:
+        rows = optimize.LinearConstraint(self.matrix, self.row_low, self.row_high)
+        found = optimize.milp(cost, constraints=rows, bounds=optimize.Bounds(self.low, self.high))
+        if found.x is None:
+            raise DomainError(f"the linear program has no optimal vertex: HiGHS says {found.message!r}")
+        return np.asarray(found.x, dtype=np.float64)
 
     def _tied(self, model: Any) -> bool:
         """Say whether another vertex may be as cheap: some variable off the basis could move at no cost."""

@@ -21,6 +21,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from sottovoce._arrays import Floats, Vector
 from sottovoce._checks import whole
+from sottovoce._extras import load
 
 __all__ = ["SNDLIB", "Directed", "Network", "grid_network", "load_network"]
 
@@ -190,13 +191,7 @@ def load_network(name: str) -> Network:
         return grid_network(int(grid[1]), int(grid[2]))
     if name not in SNDLIB:
         raise ValueError(f"network must be grid-RxC (such as grid-4x6) or one of {', '.join(SNDLIB)}, got {name!r}")
-    try:
-        import topohub
-    except ImportError:
-        raise ImportError(
-            f"network {name!r} comes with the package topohub: pip install 'sottovoce[lab]' "
-            "(nobel-germany needs nothing)"
-        ) from None
+    topohub = load("topohub", f"network {name!r} (unlike nobel-germany)")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # topohub 1.5 leaves its file to the garbage collector
         found = topohub.get(f"sndlib/{name}")

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 import sottovoce
+from sottovoce._extras import load
 from sottovoce.lab.sweeps.cell import Cell
 from sottovoce.lab.sweeps.swept import Sweep, read_about
 
@@ -58,11 +57,13 @@ def _words(cell: Cell) -> str:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Keep a second sweep out of the folder; the lock goes when the process does, however it ends."""
-    lock = FileLock(folder / ".lock", blocking=False)
+    """Make the folder, and keep a second sweep out of it; the lock goes when the process does, however it ends."""
+    filelock = load("filelock", "a sweep in a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = filelock.FileLock(folder / ".lock", blocking=False)
     try:
         lock.acquire()
-    except Timeout:
+    except filelock.Timeout:
         raise ValueError(f"another sweep is running in {folder}: wait for it, or choose another folder") from None
     try:
         yield

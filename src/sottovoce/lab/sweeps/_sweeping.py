@@ -87,7 +87,6 @@ def sweep(
     """
     engine = _engine(jobs, client, executor)
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
     with alone_in(folder):
         found = begin(folder, tuple(dict.fromkeys(cells)), command, fresh)
         try:

@@ -4,6 +4,7 @@ import hashlib
 import importlib.metadata
 import platform
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -27,6 +28,12 @@ def _source() -> str:
     return digest.hexdigest()[:12]
 
 
+def _version(package: str) -> str:
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version(package)
+    return "not installed"
+
+
 def versions() -> dict[str, str]:
     """Return what this process computes with, by name.
 
@@ -40,7 +47,7 @@ def versions() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
-        **{name: importlib.metadata.version(name) for name in _INSTALLED},
+        **{name: _version(name) for name in _INSTALLED},
         "machine": platform.machine(),
     }
 

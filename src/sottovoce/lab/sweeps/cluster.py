@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from sottovoce._checks import number
+from sottovoce._extras import load
 from sottovoce.lab.sweeps._executors import OtherVersions, Refused, attempt, work_on
 from sottovoce.lab.sweeps._versions import differences, versions
 from sottovoce.lab.sweeps._workers import Done, Failed, Message, Progress, Started, Task, one_line
@@ -32,13 +33,7 @@ _TOPIC = "sottovoce"  # one for all sweeps: the scheduler keeps the last thousan
 
 
 def _distributed() -> Any:
-    try:
-        import distributed
-    except ImportError:
-        raise ValueError(
-            "a sweep on a cluster needs Dask, which is not installed: pip install sottovoce[cluster]"
-        ) from None
-    return distributed
+    return load("distributed", "a sweep on a cluster")
 
 
 def connect(address: str, *, timeout: float = TIMEOUT) -> "Client":

@@ -6,51 +6,12 @@ from datetime import datetime
 from pathlib import Path
 
 from sottovoce.auditing import AuditRecord
-from sottovoce.privacy import Ledger, LedgerStatement, state_ledger
-from sottovoce.report._statement import Statement, put_together
+from sottovoce.privacy import Ledger, LedgerStatement
+from sottovoce.report._statement import statement
 from sottovoce.report.html._page import write_page
 from sottovoce.studies import Study, StudyStatement
 
-__all__ = ["statement", "statement_page"]
-
-
-def statement(
-    study: Study | StudyStatement | None = None,
-    *,
-    ledger: Ledger | LedgerStatement | None = None,
-    audits: Sequence[AuditRecord] = (),
-    moment: datetime | None = None,
-) -> Statement:
-    """Return what a privacy officer has to know of a study, of a ledger, or of a study in its ledger; `print` it.
-
-    Parameters
-    ----------
-    study : Study or StudyStatement, optional
-        A study, or what `study.statement()` or `sottovoce.studies.state_stored` returned.
-    ledger : Ledger or LedgerStatement, optional
-        What the study is charged to; or, without a study, what all that is charged is stated of.
-    audits : sequence of AuditRecord
-        Audits on record, from `sottovoce.auditing.read_audit`.
-    moment : datetime, optional
-        When the statement is made; by default now.
-
-    Returns
-    -------
-    Statement
-
-    Examples
-    --------
-    >>> import sottovoce as sv
-    >>> from sottovoce.report import statement
-    >>> ledger = sv.Ledger(sv.PureDP(epsilon=1.0))
-    >>> ledger.charge("routes", sv.PureDP(epsilon=0.25))
-    True
-    >>> "0.25 and 0.75, in epsilon; 1 charge" in str(statement(ledger=ledger))
-    True
-    """
-    known = study.statement() if isinstance(study, Study) else study
-    charged = state_ledger(ledger) if isinstance(ledger, Ledger) else ledger
-    return put_together(known, charged, audits, moment=moment)
+__all__ = ["statement_page"]
 
 
 def statement_page(

@@ -20,6 +20,7 @@ from struct import Struct
 from typing import Any, ClassVar, NamedTuple
 
 from sottovoce import _fork
+from sottovoce._extras import load
 from sottovoce.errors import StorageError
 from sottovoce.rounds.stores.sql import database
 from sottovoce.rounds.stores.sql.database import Conflict, Database, Row, Values
@@ -159,10 +160,7 @@ class PostgresServer(Database):
             self._heard = heard
 
     def _connected(self) -> Any:
-        try:
-            import psycopg
-        except ImportError:
-            raise StorageError("PostgreSQL needs the driver psycopg: pip install 'sottovoce[postgres]'") from None
+        psycopg = load("psycopg", "a study on PostgreSQL")
         raw = None
         try:
             # psycopg deallocates all statements after a rollback, ours too, unless it prepares none itself.
