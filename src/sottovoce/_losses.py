@@ -6,6 +6,7 @@ before ours is raised, outside `except`: `raise ... from None` hides the context
 Tests: tests/test_discretion.py.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from sottovoce.errors import InvalidLoss, WrongReport
 
-__all__ = ["as_array", "as_float", "as_floats", "losses_or_reports", "raw_loss_refused"]
+__all__ = ["as_array", "as_float", "as_floats", "as_rows", "losses_or_reports", "raw_loss_refused"]
 
 
 def as_float(loss: Any) -> float:
@@ -42,6 +43,30 @@ def as_floats(losses: Any) -> NDArray[np.float64]:
     except Exception:
         pass
     raise InvalidLoss("losses must be an array of numbers; nothing of this block was recorded")
+
+
+def as_rows(losses: Any, count: int) -> Any:
+    """Return the losses of items of several decisions: a matrix of floats, or a list of what was told of each.
+
+    Of what does not fit, not even its length is said: that of a list of names is how many were clicked.
+    """
+    try:
+        rows = None if isinstance(losses, str | bytes | Mapping) or not hasattr(losses, "__len__") else list(losses)
+    except Exception:
+        rows = None
+    if rows is None or len(rows) != count:
+        raise InvalidLoss(
+            f"losses must be told for each of {count} ids: a dict by item, or numbers in the order of `chosen`; "
+            "nothing was recorded"
+        )
+    if not any(isinstance(one, Mapping) for one in rows):
+        try:
+            found = np.asarray(losses, dtype=np.float64)
+        except Exception:
+            found = None
+        if found is not None and found.ndim == 2:
+            return found
+    return rows
 
 
 def raw_loss_refused(owner: str) -> WrongReport:

@@ -8,7 +8,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, whole
-from sottovoce._losses import as_array, losses_or_reports
+from sottovoce._losses import as_array, as_rows, losses_or_reports
 from sottovoce.domains import Domain
 from sottovoce.domains.oracles import calls_of_this_thread
 from sottovoce.errors import InvalidLoss
@@ -16,6 +16,7 @@ from sottovoce.learning.bandit.actions import Action, Actions, as_ids, refuse_ac
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.describe import describe
 from sottovoce.learning.bandit.epoch import Epoch
+from sottovoce.learning.bandit.item_losses import in_items
 from sottovoce.learning.bandit.outstanding import Outstanding, outstanding_of
 from sottovoce.learning.bandit.patience import patience_for
 from sottovoce.learning.bandit.policy import BanditPolicy
@@ -36,7 +37,7 @@ from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
 from sottovoce.rounds.book import Book, HandedOut
 from sottovoce.rounds.round import Shape
-from sottovoce.rounds.store import Store
+from sottovoce.rounds.store import WAITING, Store
 from sottovoce.rounds.text_ids import TextIds
 
 __all__ = ["Optimizer"]
@@ -78,7 +79,9 @@ class Optimizer(Book):
         self._problem = configuration.problem()
         self._problem_calls = calls_of_this_thread() - calls  # of the oracle, to see whether the set is one at all
         self.seed, self._entropy = seed, entropy
-        self._local = self._attentive = isinstance(configuration.privacy, LocalDP)
+        self._local = isinstance(configuration.privacy, LocalDP)
+        self._itemised = configuration.feedback == "items"
+        self._attentive = self._local or self._itemised
         kind = BanditPolicy if configuration.segments is None else SegmentPolicy
         policy = kind(configuration, self._problem, source, entropy)
         policy.refresh = self._refresh
@@ -248,7 +251,9 @@ class Optimizer(Book):
         ids
             The id of one action, or an array of them.
         losses
-            A number for each id.
+            A number for each id. With `feedback="items"`: the losses of its items, by name (those that are not named
+            are 0, where `most` is given) or in the order of `chosen`; of a block, one such for each id, or an array of
+            shape (size, k).
         report
             In place of losses under `LocalDP`: what `sv.local.privatise` returned for each id.
         late
@@ -266,7 +271,9 @@ class Optimizer(Book):
                 return
         if not plain:
             losses = self._reported(losses, report, late)
-        if type(ids) is int and self._texts is None:
+        if self._itemised:
+            self._tell_items(ids, losses, late)
+        elif type(ids) is int and self._texts is None:
             self._tell_one(ids, losses, late, self.repeat)
         elif isinstance(ids, str) and self._texts is not None:
             self._tell_one(self._texts.number(str(ids)), losses, late, self.repeat)
@@ -275,6 +282,28 @@ class Optimizer(Book):
             if values.shape != given.shape:
                 raise ValueError(f"losses must have the shape of ids, {given.shape}, got {values.shape}")
             self._tell_block(given.ravel(), values.ravel(), late, self.repeat)
+
+    def _tell_items(self, ids: Any, losses: Any, late: str) -> None:
+        """Take the losses of items: of one action, or of each of a block."""
+        given = self._numbers(ids)
+        reports = [losses] if given.ndim == 0 else losses
+        with self._lock: rows = self._by_item(given.ravel(), reports)  # noqa: E701  # fmt: skip
+        self._tell_block(given.ravel(), rows, late, self.repeat)
+
+    def _by_item(self, ids: Integers, reports: Any) -> Floats:
+        """Return losses in the order of each decision's items; NaN for what comes too late, or again: unread."""
+        width, told = self._policy.shape.width, as_rows(reports, len(ids))
+        if isinstance(told, np.ndarray) and told.shape[1] == width == self.domain.least_chosen:
+            return told
+        rest = 0.0 if self._configuration.most else self._problem.loss_range[0]
+        rows = np.full((len(ids), width), np.nan)
+        for at in np.flatnonzero(self._store.look(ids) == WAITING).tolist():
+            found = self._store.round_with(int(ids[at]))
+            if found is not None:  # or it was told, and its round released, meanwhile
+                items = self._policy.items_at(found, int(ids[at]) - found.first)
+                rows[at, len(items) :] = rest
+                rows[at, : len(items)] = in_items(told[at], items, self.domain, self._configuration.most is not None)
+        return rows
 
     def _numbers(self, ids: Any) -> Integers:
         """Return the ids that a caller passed as the store knows them."""

@@ -270,6 +270,16 @@ class Named(RemembersArguments):
             return [names[i] for i in places.tolist()]
         return self._shares(places, entries)
 
+    def in_order(self, places: Integers) -> Integers:
+        """Return the coordinates of a choice, which are given in increasing order, in the order of `chosen`.
+
+        Parameters
+        ----------
+        places
+            Coordinates that are 1.
+        """
+        return places
+
     def _shares(self, places: Integers, entries: Vector) -> dict[Hashable, float]:
         names = self.coordinate_names
         return {names[i]: entry for i, entry in zip(places.tolist(), entries.tolist(), strict=True)}

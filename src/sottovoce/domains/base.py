@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sottovoce._arrays import Floats, Vector
+from sottovoce._arrays import Floats, Integers, Vector
 from sottovoce._checks import generator, number, vector, whole
 from sottovoce._threads import single_threaded
 from sottovoce.domains._geometry import outer_bounds
@@ -22,9 +22,11 @@ from sottovoce.domains.oracles import counted, from_any_scale, watched_calls
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
 
-__all__ = ["FEW", "Domain", "Fixed", "how_many", "read_only"]
+__all__ = ["FEW", "Domain", "Fixed", "as_choice", "how_many", "read_only"]
 
 FEW = 200  # coordinates up to which geometry that the oracle has to certify is had at once
+_LOOKS = 8  # decisions that show whether a set is one of choices
+_NEAR = 1e-9  # to 0 or 1
 
 
 class Domain(Named, ABC):
@@ -152,6 +154,27 @@ class Domain(Named, ABC):
             A number for each coordinate.
         """
         return cost
+
+    @cached_property
+    def chooses_items(self) -> bool:
+        """Whether decisions are zeros and ones, as far as a few random ones show."""
+        costs = np.random.default_rng(0).standard_normal((_LOOKS, self.dimension))
+        costs = costs if self.oracle_costs == "any" else np.abs(costs)
+        return all(as_choice(self.extreme_point(cost)) is not None for cost in costs)
+
+    @property
+    def most_chosen(self) -> int:
+        """How many coordinates of a decision are 1 at most, of a set whose decisions are zeros and ones."""
+        return self._most_chosen
+
+    @cached_property
+    def least_chosen(self) -> int:
+        """How many coordinates of a decision are 1 at least."""
+        return round(float(self.extreme_point(np.ones(self.dimension)).sum()))
+
+    @cached_property
+    def _most_chosen(self) -> int:
+        return round(float(self.extreme_point(np.full(self.dimension, -1.0)).sum()))
 
     @property
     def affine_dimension(self) -> int:
@@ -351,6 +374,20 @@ class Fixed:
         if name in self.__dict__ or (name == "labels" and self.__dict__.keys() & {"_labels", "_is_made"}):
             raise AttributeError(f"{type(self).__name__} is immutable: make a new one instead of setting {name}")
         super().__setattr__(name, value)
+
+
+def as_choice(x: Vector) -> Integers | None:
+    """Return the coordinates of a decision that are 1, if all others are 0, give or take rounding; None if not.
+
+    Examples
+    --------
+    >>> as_choice(np.array([0.0, 1.0 - 1e-12, 0.0])), as_choice(np.array([0.5, 0.5]))
+    (array([1]), None)
+    """
+    near = np.rint(x)
+    if not (np.abs(x - near) <= _NEAR).all() or not ((near == 0) | (near == 1)).all():
+        return None
+    return np.flatnonzero(near)
 
 
 def how_many(size: int | None) -> int:

@@ -27,7 +27,7 @@ class Misfit:
     probability
         That it would be as large if the model were right (a p-value).
     model
-        "linear", or "radial" for convex losses.
+        "linear", "radial" for convex losses, or "items".
     """
 
     statistic: float
@@ -98,6 +98,11 @@ class Misfit:
         """Say what to do if the model is plainly wrong; nothing if it is not."""
         if not self.serious:
             return ""
+        if self.model == "items":
+            return (
+                f"losses of items are not as they were before (p = {self.probability:.1g}): they may depend on what is "
+                "chosen beside them, or change all the time. Tell one loss for each decision to compare"
+            )
         if self.model == "linear":
             return (
                 f"losses do not look linear in the action (p = {self.probability:.1g}): parts of a decision may depend "

@@ -1,5 +1,6 @@
 """What is believed, as a public record: a function of released numbers, to look at, to keep, to begin with later."""
 
+import math
 import os
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields, replace
@@ -78,7 +79,7 @@ class Posterior:
     Attributes
     ----------
     model
-        "linear", or "radial" for convex losses.
+        "linear", "radial" for convex losses, or "items" where each item has a loss of its own.
     loss_range
         That losses were clipped to.
     decisions
@@ -180,6 +181,8 @@ class Posterior:
         if self.labels is None or labels is None or self.labels == labels:
             return self
         place = {name: number for number, name in enumerate(self.labels)}
+        if self.model == "items":
+            return self._among_items(labels, place)
         missing = [name for name in labels if name not in place]
         if missing or len(labels) != len(place):
             unknown = next(name for name in (*missing, *self.labels) if name not in place or name not in labels)
@@ -202,6 +205,40 @@ class Posterior:
             covariance=None if self.covariance is None else self.covariance[np.ix_(full, full)],
         )
 
+    def _among_items(self, labels: tuple[Hashable, ...], place: dict[Hashable, int]) -> Self:
+        """Return what it says of items of these names: nothing of those that it does not know."""
+        kept = np.array([place.get(name, -1) for name in labels])
+        there = kept >= 0
+        rows = sparse.csr_array(self.decisions)
+        mask = sparse.diags_array(there.astype(np.float64))
+        picked = sparse.csr_array(rows[:, np.where(there, kept, 0)] @ mask)
+        picked.eliminate_zeros()
+        used = np.diff(picked.indptr) > 0
+        middle = sum(self.loss_range) / 2
+        slopes = np.where(there, self.slopes[kept], self.slopes.mean() if len(self.slopes) else middle)
+        deviations = None
+        if self.deviations is not None:
+            deviations = np.where(there, self.deviations[kept], (self.loss_range[1] - self.loss_range[0]) / 2)
+        return replace(
+            self,
+            labels=labels,
+            decisions=picked[used],
+            means=self.means[used],
+            precisions=self.precisions[used],
+            events=self.events[used],
+            center=np.zeros(len(labels)),
+            slopes=slopes,
+            deviations=deviations,
+            covariance=None,
+        )
+
+    def of_items(self) -> tuple[Floats, Floats]:
+        """Return the mean loss of each item and its variance, as released: NaN where nothing was."""
+        means, variances = np.full((2, self.dimension), np.nan)
+        items = sparse.csr_array(self.decisions).indices
+        means[items], variances[items] = self.means, 1 / self.precisions
+        return means, variances
+
     def predict(self, x: Any) -> tuple[float, float | None]:
         """Return the mean loss that is expected of a decision, and its standard deviation where that is known.
 
@@ -218,7 +255,9 @@ class Posterior:
             row = np.append(row, float(((offset / self.scale) ** 2).sum()) / self.size)
         means = np.concatenate([self.slopes, [self.level], [self.curvature][: len(row) - len(self.slopes) - 1]])
         if self.covariance is None:
-            return float(row @ means), None
+            if self.model != "items" or self.deviations is None:
+                return float(row @ means), None
+            return float(row @ means), math.sqrt(float(((offset * self.deviations) ** 2).sum()))
         return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
 
     def as_history(self, middle: float) -> History:

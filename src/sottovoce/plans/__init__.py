@@ -7,8 +7,9 @@ its bound has none, and is taken where it is asked for by name.
 from sottovoce._checks import choice
 from sottovoce.plans.designs import DESIGNS
 from sottovoce.plans.draft import ProbeDraft
-from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Weighted
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Itemised, Probed, Weighted
 from sottovoce.plans.frames import FRAMES
+from sottovoce.plans.items import ITEMS
 from sottovoce.plans.kind import ExplorationKind
 from sottovoce.plans.posterior import POSTERIOR
 from sottovoce.plans.sphere import SPHERE
@@ -20,6 +21,7 @@ __all__ = [
     "Exploration",
     "ExplorationKind",
     "Explorer",
+    "Itemised",
     "ProbeDraft",
     "Probed",
     "Stage",
@@ -27,7 +29,7 @@ __all__ = [
     "exploration_named",
 ]
 
-EXPLORATIONS: dict[str, ExplorationKind] = {one.name: one for one in (POSTERIOR, DESIGNS, FRAMES, SPHERE)}
+EXPLORATIONS: dict[str, ExplorationKind] = {one.name: one for one in (POSTERIOR, ITEMS, DESIGNS, FRAMES, SPHERE)}
 """Every way of exploring there is, by name."""
 
 

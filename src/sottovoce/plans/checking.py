@@ -51,6 +51,8 @@ def check_plan(problem: Problem, plan: Plan) -> None:
     mechanism, exploration = mechanism_named(plan.mechanism), exploration_named(plan.exploration)
     if not isinstance(plan.options, exploration.options):
         raise ValueError(f"the plan explores by {plan.exploration}, and its options are {plan.options!r}; make it anew")
+    if exploration.feedback != problem.feedback:
+        raise ValueError(f"the plan is for feedback={exploration.feedback!r}, not {problem.feedback!r}; make it anew")
     check_knowledge(problem, plan)
     check_costs(problem, f"exploration={plan.exploration!r} with losses={problem.losses!r}", [plan.exploration])
     if plan.bits > most_bits(problem, mechanism):

@@ -59,6 +59,11 @@ def make_plan(problem: Problem, plan: str | Plan = "auto", **overrides: Any) -> 
 
 def _made(problem: Problem, plan: str, **overrides: Any) -> Plan:
     chosen = _checked(problem, overrides)
+    if problem.feedback == "items" and plan != "auto":
+        raise ValueError(
+            f"plan={plan!r} knows one loss for each decision, and feedback='items' tells more: take plan='auto', or "
+            "tell one loss for each decision"
+        )
     if plan == "worst-case" and "exploration" in chosen and not EXPLORATIONS[chosen["exploration"]].bounded:
         raise ValueError(
             f"exploration={chosen['exploration']!r} has no bound for any sequence of losses, and plan='worst-case' is "
@@ -130,7 +135,10 @@ def _pairs(problem: Problem, plan: str, chosen: Chosen) -> list[tuple[Exploratio
     pairs = [
         (kind, mechanism)
         for kind in kinds
-        if problem.losses in kind.losses and kind.serves(problem) and (kind.bounded or plan != "worst-case")
+        if kind.feedback == problem.feedback
+        and problem.losses in kind.losses
+        and kind.serves(problem)
+        and (kind.bounded or plan != "worst-case")
         for mechanism in _mechanisms(problem, kind, chosen.get("mechanism"))
     ]
     return [pair for pair in pairs if pair[0].unasked == "auto"] or pairs
@@ -190,6 +198,8 @@ def _checked(problem: Problem, overrides: dict[str, Any]) -> dict[str, Any]:
     chosen = {name: known[name](problem, value) for name, value in given.items()}
     if "exploration" in chosen:
         kind = EXPLORATIONS[chosen["exploration"]]
+        if problem.feedback != kind.feedback:
+            raise ValueError(f"exploration={kind.name!r} is for feedback={kind.feedback!r}, not {problem.feedback!r}")
         if problem.losses not in kind.losses:
             raise ValueError(f"exploration={kind.name!r} needs losses={kind.losses[0]!r}: {kind.why_not}")
         if not kind.serves(problem):

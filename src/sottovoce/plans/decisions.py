@@ -16,7 +16,7 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import own_copy
 
-__all__ = ["Decisions", "Menu", "indices_of", "joined", "said_of"]
+__all__ = ["Decisions", "Menu", "in_told_order", "indices_of", "joined", "said_of"]
 
 _THIN = 4  # a decision of which less than one in so many entries is not 0 is kept by these
 
@@ -232,6 +232,32 @@ def indices_of(rows: Floats) -> tuple[Integers, ...]:
     ends = np.searchsorted(which, np.arange(len(rows) + 1)).tolist()
     _locked(where)
     return tuple(where[start:end] for start, end in pairwise(ends))
+
+
+def in_told_order(domain: Domain, rows: Floats) -> Integers:
+    """Return the items of 0/1 decisions in the order in which their losses are told; -1 where one has fewer.
+
+    Parameters
+    ----------
+    domain
+        The set.
+    rows
+        Decisions, of which many are the same.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> in_told_order(sv.domains.Hypersimplex(4, 2), np.array([[0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0]]))
+    array([[1, 2],
+           [0, 3]])
+    """
+    bits = np.packbits(np.asarray(rows) > 0.5, axis=1)
+    _, firsts, which = np.unique(bits, axis=0, return_index=True, return_inverse=True)
+    menu = np.full((len(firsts), domain.most_chosen), -1, dtype=np.int64)
+    for row, first in zip(menu, firsts.tolist(), strict=True):
+        places = domain.in_order(np.flatnonzero(rows[first] > 0.5))
+        row[: len(places)] = places
+    return np.asarray(menu[which.ravel()])
 
 
 def _locked(values: Any) -> Any:

@@ -20,7 +20,7 @@ from sottovoce.models.belief import Belief
 from sottovoce.models.hearsay import Prior
 from sottovoce.models.pace import Settings
 
-__all__ = ["Draw", "Exploration", "Explorer", "Probed", "Record", "Weighted"]
+__all__ = ["Draw", "Exploration", "Explorer", "Itemised", "Probed", "Record", "Weighted"]
 
 _LARGEST_WEIGHT = 2**40 + 1  # of a unit vector on the finest grid
 
@@ -112,12 +112,86 @@ class Probed:
         return self.sum(np.ones_like(self.sign))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Itemised:
+    """Events that each belong to a few numbers, one for each item of their decision.
+
+    Attributes
+    ----------
+    columns
+        (m, k), the numbers of each decision's items; -1 where it has fewer.
+    index
+        The decision of each event.
+    multipliers
+        Of each number.
+    spread
+        The multiplier of one more number, the sum of u(U - u)/U; 0 if there is none.
+    steps
+        U, the largest integer of a loss.
+    """
+
+    columns: Integers
+    index: Integers
+    multipliers: Integers
+    spread: int
+    steps: int
+
+    @property
+    def size(self) -> int:
+        """Events."""
+        return len(self.index)
+
+    def only(self, which: NDArray[np.bool_]) -> "Itemised":
+        """Return the same, of some events: the others count for nothing.
+
+        Parameters
+        ----------
+        which
+            Of the events.
+        """
+        return Itemised(self.columns, np.where(which, self.index, -1), self.multipliers, self.spread, self.steps)
+
+    def sum(self, losses: Integers) -> Integers:
+        """Sum of the losses of each item, multiplied; and of their spread.
+
+        Parameters
+        ----------
+        losses
+            (events, k) integers on their grid.
+        """
+        counted = self.index >= 0
+        index, losses = self.index[counted], losses[counted]
+        decisions, width = self.columns.shape
+        by_decision = np.zeros((decisions, width), dtype=np.int64)
+        np.add.at(by_decision.ravel(), (index[:, None] * width + np.arange(width)).ravel(), losses.ravel())
+        sums = np.zeros(len(self.multipliers) + bool(self.spread), dtype=np.int64)
+        there = self.columns >= 0
+        np.add.at(sums, self.columns[there], by_decision[there])
+        by_decision[:] = 0
+        sums[: len(self.multipliers)] *= self.multipliers
+        if self.spread:
+            spreads = losses * (self.steps - losses) // self.steps
+            sums[-1] = self.spread * int(spreads[there[index]].sum())
+            spreads[:] = 0
+        losses[:] = 0  # a copy
+        return sums
+
+    def total(self) -> Integers:
+        """Events that show each item, multiplied; nothing for the spread, whose numbers begin at 0."""
+        shown = np.bincount(self.index[self.index >= 0], minlength=len(self.columns))
+        sums = np.zeros(len(self.multipliers) + bool(self.spread), dtype=np.int64)
+        there = self.columns >= 0
+        np.add.at(sums, self.columns[there], np.broadcast_to(shown[:, None], self.columns.shape)[there])
+        sums[: len(self.multipliers)] *= self.multipliers
+        return sums
+
+
 class Draw(NamedTuple):
     """Consecutive events of a round: where each acts, whether its loss is wanted, and what it is summed into."""
 
     actions: Any  # (size, n), or Decisions where these are many coordinates and the exploration is `compact`
     wants_loss: NDArray[np.bool_] | None  # None: all of them
-    weights: Weighted | Probed
+    weights: "Weighted | Probed | Itemised"
 
 
 class Exploration(ABC):

@@ -45,6 +45,9 @@ class ExplorationKind:
         What to say when the losses are of another kind.
     bounded
         Whether its plans reckon with any sequence of losses. One that does not say so has no bound, and promises none.
+    feedback
+        What people tell: one loss of a decision, or one for each of its items. One that does not say so is for the
+        first.
     unasked
         Which plan may take it though nobody asked for it: "auto", before all others; "worst-case", if its bound is the
         least, and "auto" where none of the first kind serves. One that does not say so is never taken.
@@ -68,6 +71,7 @@ class ExplorationKind:
     losses: tuple[str, ...] = ("convex", "linear")
     why_not: str = ""
     bounded: bool = False
+    feedback: str = "decision"
     unasked: Literal["auto", "worst-case"] | None = None
     serves: Callable[[Problem], bool] = lambda problem: True
     any_costs: Callable[[Problem], bool] = lambda problem: True

@@ -47,6 +47,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "losses": ("convex", "linear"),
     "channel": ("one-bit", "laplace"),
     "accept_prior": ("not private",),
+    "feedback": ("decision", "items"),
 }
 """What arguments may be that are one of a few words."""
 
@@ -75,13 +76,19 @@ class DecisionFacts:
     prior: Posterior | None = None
     accept_prior: str | None = None
     segments: Any = None
+    feedback: str = "decision"
+    most: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("play", "losses", "channel"):
+        for name in ("play", "losses", "channel", "feedback"):
             choice(name, getattr(self, name), CHOICES[name])
         object.__setattr__(self, "integral", bool(self.integral))
         if self.lipschitz is not None:
             object.__setattr__(self, "lipschitz", number("lipschitz", self.lipschitz, above=0))
+        if self.most is not None:
+            if self.feedback != "items":
+                raise ValueError("most is what a person's items count for in all: it needs feedback='items'")
+            object.__setattr__(self, "most", number("most", self.most, above=0))
         if self.features is not None:
             object.__setattr__(self, "features", Features(self.features))
         if not isinstance(self.prior, Posterior | None):
@@ -188,6 +195,8 @@ class OptimizerOptions(PlanChoices, total=False):
     prior: Posterior | None
     accept_prior: str | None
     segments: Any
+    feedback: str
+    most: float | None
 
 
 class _NotPassed:

@@ -12,7 +12,7 @@ from sottovoce.errors import DomainError
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
 from sottovoce.plans.stage import Stage
-from sottovoce.privacy import Guarantee, LocalDP, LossGrid, local
+from sottovoce.privacy import Guarantee, ItemGrid, LocalDP, LossGrid, local
 
 __all__ = ["Problem", "check_loss_range", "forget_rounded"]
 
@@ -61,8 +61,30 @@ class Problem(DecisionFacts):
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
         self._check_knowledge()
+        self._check_feedback()
         if self.domain.rough_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
+
+    def _check_feedback(self) -> None:
+        """Refuse feedback by item where decisions are no choices of items, or losses are privatised one by one."""
+        if self.feedback != "items":
+            return
+        if not (self.integral or self.losses == "linear"):
+            raise ValueError(
+                "feedback='items' is for decisions that choose items: pass integral=True (or losses='linear'). A "
+                "convex loss of a point between decisions is no sum over items"
+            )
+        if isinstance(self.privacy, LocalDP):
+            raise ValueError(
+                "feedback='items' is not for LocalDP: each item's loss would need a channel, and a share of the "
+                "budget, of its own. Privatise one number for each decision, or use PureDP"
+            )
+        if not self.domain.chooses_items:
+            raise DomainError(
+                f"feedback='items' needs a set whose decisions are zeros and ones, and {self.domain!r} has others: "
+                "tell one loss for each decision"
+            )
+        self.item_grid(6)  # refuses what `most` cannot be
 
     def _check_knowledge(self) -> None:
         """Refuse what is known beforehand of other coordinates than the domain's."""
@@ -72,6 +94,13 @@ class Problem(DecisionFacts):
                 f"features must have a row for each of the {dimension} coordinates of {self.domain!r}, got "
                 f"{len(self.features.rows)}"
             )
+        if self.prior is not None and (self.prior.model == "items") != (self.feedback == "items"):
+            raise ValueError(
+                f"prior is a {self.prior.model!r} model, and feedback={self.feedback!r} needs another: a prior is of "
+                "the same kind of feedback"
+            )
+        if self.prior is not None and self.prior.model == "items":
+            object.__setattr__(self, "prior", self.prior.in_order_of(self.domain.labels))
         if self.prior is not None and self.prior.dimension != dimension:
             raise ValueError(
                 f"prior is of decisions with {self.prior.dimension} coordinates, and those of {self.domain!r} have "
@@ -87,6 +116,10 @@ class Problem(DecisionFacts):
             raise AttributeError(f"there is a channel under LocalDP only; the guarantee is {self.privacy}")
         kind = local.OneBitChannel if self.channel == "one-bit" else local.LaplaceChannel
         return kind(self.loss_range, self.privacy.per_report)
+
+    def item_grid(self, bits: int) -> ItemGrid:
+        """Where the integers of a person's losses by item live."""
+        return ItemGrid(LossGrid(*self.loss_range, bits=bits), self.domain.most_chosen, self.most)
 
     @property
     def width(self) -> float:

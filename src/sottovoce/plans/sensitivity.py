@@ -1,7 +1,8 @@
 """How far one loss moves what a round is summed into: the formulas behind the least noise that hides it.
 
-Numbers: one loss is in one number, and moves it by at most the steps of its grid. Vectors: one loss moves the round's
-vector by at most that times the norm of a rounded direction; the sum after the last round is never released.
+Numbers: one loss is in one number, and moves it by at most the steps of its grid. Items: one person's losses of all
+items move one round's numbers as `ItemGrid` says, times what all items are multiplied by. Vectors: one loss moves the
+round's vector by at most that times the norm of a rounded direction; the sum after the last round is never released.
 """
 
 from functools import lru_cache
@@ -9,6 +10,7 @@ from typing import Any
 
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import (
+    RESOLUTION,
     DirectionGrid,
     Guarantee,
     LossGrid,
@@ -32,6 +34,9 @@ def moves_of(problem: Problem, gives: Takes, *, bits: int, rounds: int, dimensio
     steps, length = LossGrid(*problem.loss_range, bits=bits).steps, max(1, rounds - 1)
     if gives == "numbers":
         return Moves(steps, float(steps), length, dimension)
+    if gives == "items":
+        grid = problem.item_grid(bits)
+        return Moves(RESOLUTION * grid.l1, RESOLUTION * grid.l2, length, grid.width)
     directions = DirectionGrid(bits=bits)
     return Moves(steps * directions.largest_l1(dimension), steps * directions.largest_l2(dimension), length, dimension)
 

@@ -14,11 +14,13 @@ from sottovoce.privacy.guarantees import (
     PureDP,
     guarantee_from_dict,
 )
+from sottovoce.privacy.item_grid import ItemGrid
 from sottovoce.privacy.ledger import Entry, Ledger
 from sottovoce.privacy.ledger_statement import LedgerStatement, read_ledger, state_ledger
 from sottovoce.privacy.mechanisms.exact_sum import ExactSum
 from sottovoce.privacy.mechanisms.fresh import FreshSums, fresh_noise
 from sottovoce.privacy.mechanisms.honaker import HonakerSums, honaker_levels, honaker_noise
+from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS, RESOLUTION, check_multipliers
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves, Takes
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS, ProbeSums, probe_noise
 from sottovoce.privacy.mechanisms.table import (
@@ -39,8 +41,10 @@ from sottovoce.privacy.statement import PrivacyStatement, state
 
 __all__ = [
     "GDP",
+    "ITEM_SUMS",
     "MECHANISMS",
     "PROBE_SUMS",
+    "RESOLUTION",
     "TREE",
     "ZCDP",
     "ApproxDP",
@@ -51,6 +55,7 @@ __all__ = [
     "FreshSums",
     "Guarantee",
     "HonakerSums",
+    "ItemGrid",
     "Ledger",
     "LedgerStatement",
     "LocalDP",
@@ -75,6 +80,7 @@ __all__ = [
     "TreeSensitivity",
     "as_approximate",
     "as_zcdp",
+    "check_multipliers",
     "compose",
     "fresh_noise",
     "grids_for",

@@ -93,9 +93,28 @@ class LossGrid:
         return self.steps // 2
 
     @property
+    def missing(self) -> int:
+        """What a loss that never comes counts as."""
+        return self.middle
+
+    leaves_out_missing, per_slot = False, 1
+
+    @property
     def bounds(self) -> tuple[int, int]:
         """The least and the largest integer of a loss."""
         return 0, self.steps
+
+    def coarsened(self, integers: Integers, factor: int) -> Integers:
+        """Return integers on a grid that is coarser by a factor: the nearest ones.
+
+        Parameters
+        ----------
+        integers
+            Of losses.
+        factor
+            A power of 2.
+        """
+        return np.asarray((integers + factor // 2) // factor)
 
     def valid(self, integers: Integers) -> bool:
         """Whether `integers` can be those of losses."""

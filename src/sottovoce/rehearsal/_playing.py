@@ -10,7 +10,7 @@ from sottovoce.domains import Domain
 from sottovoce.learning import PrivateBandit
 from sottovoce.playing import LocalReports, play
 from sottovoce.privacy import Guarantee, LocalDP, SimulatedNoise
-from sottovoce.rehearsal._worlds import World
+from sottovoce.rehearsal._worlds import ItemWorld, World
 
 __all__ = ["share_of"]
 
@@ -19,7 +19,7 @@ _LOTS = 3  # which stream of a seed people's lots are drawn from
 
 def share_of(
     domain: Domain,
-    world: World,
+    world: World | ItemWorld,
     events: int,
     *,
     horizon: int | None,
@@ -48,7 +48,9 @@ def share_of(
 class _Seen:
     """What is seen of a world in a run, and what is lost on average."""
 
-    def __init__(self, world: World, events: int, loss_range: tuple[float, float], lots: np.random.Generator) -> None:
+    def __init__(
+        self, world: World | ItemWorld, events: int, loss_range: tuple[float, float], lots: np.random.Generator
+    ) -> None:
         self._world, self._events, self._lots = world, events, lots
         self._low, self._width = loss_range[0], loss_range[1] - loss_range[0]
         self.lost = 0.0
@@ -56,4 +58,7 @@ class _Seen:
     def losses(self, start: int, actions: Floats) -> Floats:
         means = self._world.mean(actions, start / self._events)
         self.lost += float(means.sum())
+        if isinstance(self._world, ItemWorld):
+            zero = self._low if self._world.sign > 0 else self._low + self._width
+            return zero + self._width * self._world.told(actions, start / self._events, self._lots)
         return np.asarray(self._low + self._width * self._world.seen(actions, means, self._lots))

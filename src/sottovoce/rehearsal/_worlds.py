@@ -14,8 +14,9 @@ import numpy as np
 
 from sottovoce._arrays import Floats, Matrix, Vector
 from sottovoce.domains import Domain
+from sottovoce.plans.decisions import in_told_order
 
-__all__ = ["World", "convex_worlds", "linear_worlds"]
+__all__ = ["ItemWorld", "World", "convex_worlds", "item_worlds", "linear_worlds"]
 
 _VERTICES = 32  # that say how far a set reaches
 _SEASONS = 16  # of a year, in a world that has them
@@ -56,14 +57,72 @@ class World:
 
     def seen(self, actions: Floats, means: Vector, rng: np.random.Generator) -> Vector:
         """Draw what is seen of actions: one of two numbers in [0, 1], with the world's mean and variance there."""
-        variance = np.minimum(self.variance(actions), means * (1 - means))
-        down = np.minimum(np.sqrt(variance), means)
-        up = np.divide(variance, down, out=np.zeros_like(down), where=down > 0)
-        far = up > 1 - means  # then it goes up to 1, and down by less
-        up = np.where(far, 1 - means, up)
-        down = np.divide(variance, up, out=down, where=far)
-        falls = rng.random(len(means)) * (up + down) < up
-        return np.where(falls, means - down, means + up)
+        return _one_of_two(means, self.variance(actions), rng)
+
+
+def _one_of_two(means: Floats, variance: Floats, rng: np.random.Generator) -> Floats:
+    """Draw one of two numbers in [0, 1] for each mean, with this variance or as much as there can be."""
+    variance = np.minimum(variance, means * (1 - means))
+    down = np.minimum(np.sqrt(variance), means)
+    up = np.divide(variance, down, out=np.zeros_like(down), where=down > 0)
+    far = up > 1 - means  # then it goes up to 1, and down by less
+    up = np.where(far, 1 - means, up)
+    down = np.divide(variance, up, out=down, where=far)
+    falls = rng.random(means.shape) * (up + down) < up
+    return np.where(falls, means - down, means + up)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemWorld:
+    """Losses of items, each with odds of its own.
+
+    Attributes
+    ----------
+    domain
+        The feasible set.
+    odds
+        (seasons, n), the mean value of each item, in units of its range.
+    sign
+        1 if values are losses, -1 if they are gains.
+    scatter
+        Variance of one item's value; None for clicks, which are there or not.
+    whole
+        What a decision's items can add up to, which means are measured in.
+    best, middle
+        The mean of the best fixed decision, and that of never learning.
+    """
+
+    domain: Domain
+    odds: Matrix
+    sign: int
+    scatter: float | None
+    whole: float
+    best: float
+    middle: float
+
+    @property
+    def changes(self) -> bool:
+        """Whether means depend on how far the run has come."""
+        return len(self.odds) > 1
+
+    @property
+    def contrast(self) -> float:
+        """How much better the best decision is than never learning, as a share of what there can be."""
+        return self.middle - self.best
+
+    def _season(self, passed: float) -> Vector:
+        return np.asarray(self.odds[int(passed * _YEARS * len(self.odds)) % len(self.odds)])
+
+    def mean(self, actions: Floats, passed: float) -> Vector:
+        """Return the mean loss of each action: the sum over its items."""
+        return np.asarray(self.sign / self.whole * (actions @ self._season(passed)))
+
+    def told(self, actions: Floats, passed: float, rng: np.random.Generator) -> Floats:
+        """Draw what is told of the items of each action, in the order of `chosen`."""
+        items = in_told_order(self.domain, actions)
+        means = np.where(items >= 0, self._season(passed)[items], 0.0)
+        scatter = 1.0 if self.scatter is None else self.scatter
+        return self.sign * _one_of_two(means, np.full(means.shape, scatter), rng)
 
 
 @dataclass(frozen=True)
@@ -164,6 +223,49 @@ def _linear(
 
     at = _placed(gain * stretch)
     return World(mean, variance, at - gain * stretch, at, changes=len(slopes) > 1)
+
+
+_SHARE = 0.5  # of what may count of one person, that happens on average
+
+
+def item_worlds(
+    domain: Domain,
+    seed: int,
+    count: int = len(LOTS),
+    *,
+    most: float | None = None,
+    gains: bool = False,
+    contrast: float | None = None,
+    scatter: float | None = None,
+    features: Matrix | None = None,
+) -> list[ItemWorld]:
+    """Return worlds of items; `most` counts of one person, in units of an item's range, and values may be `gains`.
+
+    The other arguments are as for `linear_worlds`; `contrast` and `scatter` are shares of what a decision's items can
+    add up to.
+    """
+    whole = float(domain.most_chosen) if most is None else min(most, float(domain.most_chosen))
+    sign, found = -1 if gains else 1, []
+    for number, lots in enumerate(LOTS[:count]):
+        rng = np.random.default_rng([seed, number])
+        tastes = _tastes(domain.dimension, lots, rng, features)
+        swings = np.zeros((1, domain.dimension))
+        if lots.swing:
+            phases = rng.uniform(0, 2 * np.pi, domain.dimension)
+            swings = lots.swing * np.cos(2 * np.pi * np.arange(_SEASONS)[:, None] / _SEASONS + phases)
+        odds = 1 / (1 + np.exp(-(lots.spread * tastes + swings)))
+        if most is not None:
+            odds *= min(1.0, _SHARE * whole / float(odds.mean(axis=0) @ domain.middle))
+        usual = odds.mean(axis=0)
+        best, level = domain.extreme_point(sign * usual), float(usual.mean())
+        gain = max(sign * float(usual @ (domain.middle - best)), 1e-9)
+        if contrast is not None:
+            odds = np.clip(level + contrast * whole / gain * (odds - level), 0.0, 1.0)
+            usual = odds.mean(axis=0)
+        ends = sign / whole * float(usual @ best), sign / whole * float(usual @ domain.middle)
+        spread = None if scatter is None else (scatter * whole) ** 2 / domain.most_chosen
+        found.append(ItemWorld(domain, odds, sign, spread, whole, *ends))
+    return found
 
 
 def _placed(gain: float) -> float:

@@ -14,7 +14,7 @@ from sottovoce.privacy import Guarantee, NoPrivacy
 from sottovoce.rehearsal._playing import share_of
 from sottovoce.rehearsal._reading import Shares, price_between
 from sottovoce.rehearsal._scope import LONGEST_RUN, STEP, WORK, Scope, lengths, oracle_work, scope_of, work_of
-from sottovoce.rehearsal._worlds import World, convex_worlds, linear_worlds
+from sottovoce.rehearsal._worlds import ItemWorld, World, convex_worlds, item_worlds, linear_worlds
 
 __all__ = ["OPEN_ENDED", "Hints", "NotRehearsed", "Rehearsal", "rehearse"]
 
@@ -167,8 +167,14 @@ class Rehearsal:
             why += " and the set's oracle is slow"
         return f"{NOT_REHEARSED}: {why}, so that runs would take long; {_MORE}"
 
-    def _worlds(self) -> list[World]:
+    def _worlds(self) -> Sequence[World | ItemWorld]:
         problem, known = self.problem, {"contrast": self._hints.contrast, "scatter": self._hints.scatter}
+        if problem.feedback == "items":
+            rows = None if problem.features is None else problem.features.rows
+            most, gains = problem.most, problem.most is not None and problem.loss_range[1] == 0.0
+            most = None if most is None else most / problem.width
+            count = self.scope.worlds
+            return item_worlds(problem.domain, _SEED, count, most=most, gains=gains, features=rows, **known)
         if problem.losses == "linear" or problem.integral:
             rows = None if problem.features is None else problem.features.rows
             return linear_worlds(problem.domain, _SEED, self.scope.worlds, features=rows, **known)
@@ -285,7 +291,7 @@ class Rehearsal:
         )
 
 
-def _not_easier(shares: list[float], worlds: list[World]) -> list[float]:
+def _not_easier(shares: list[float], worlds: Sequence[World | ItemWorld]) -> list[float]:
     """In a world that changes one may do better than its best fixed decision; nothing is promised from that."""
     still = [share for share, world in zip(shares, worlds, strict=True) if not world.changes]
     usual = float(np.exp(np.mean(np.log(np.maximum(still, 1e-6)))))

@@ -234,6 +234,10 @@ class Store(Protocol):
         """Let go of what was released of a stream long ago, and learned from, where nobody else may want it."""
         ...
 
+    def round_with(self, one: int) -> Round | None:
+        """Return the round of an id that waits for its loss; None if it was released meanwhile."""
+        ...
+
     def look(self, ids: Integers) -> NDArray[np.int8]:
         """Say of each id what became of its slot."""
         ...

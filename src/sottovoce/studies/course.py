@@ -97,6 +97,8 @@ def _added(before: Course, found: Sequence[Release], policy: BanditPolicy, most:
         plan = policy.plan_of(one)
         if mechanism_named(plan.mechanism).releases != "rounds":
             why = _SUMS
+        elif "exploration.multipliers" in one.public:
+            rows.append((one.number, one.position + one.size, *_mean_of_items(plan, policy.problem, release)))
         elif (weights < 0).any() or int(weights.sum()) != release.wanted:
             why = _SIGNED
         else:
@@ -107,6 +109,17 @@ def _added(before: Course, found: Sequence[Release], policy: BanditPolicy, most:
         for old, new in zip((before.rounds, before.ends, before.means, before.deviations), columns, strict=True)
     )
     return Course(numbers, ends, means, deviations, why="" if len(numbers) else why)
+
+
+def _mean_of_items(plan: Plan, problem: Problem, release: Release) -> tuple[float, float]:
+    """Return the mean of a round, summed over the items of each event, and the deviation of its noise."""
+    assert release.numbers is not None
+    grid, multipliers = loss_grid(problem, plan), release.round.public["exploration.multipliers"]
+    numbers, weights = release.numbers[:, : len(multipliers)] / multipliers
+    events = max(1, release.wanted - (len(release.missing) if grid.leaves_out_missing else 0))
+    mean = float((grid.low * weights + grid.step * numbers).sum()) / events
+    noise = 0.0 if plan.noise is None else plan.noise.standard_deviation
+    return mean, grid.step * noise * math.sqrt(float((1.0 / multipliers**2).sum())) / events
 
 
 def _mean(plan: Plan, problem: Problem, numbers: Any, weights: Integers) -> tuple[float, float]:

@@ -111,7 +111,7 @@ def _made(wish: Wish, base: Database) -> tuple[Record, int | None]:
         "simulated": bool(source.simulated),
         "seed": wish.seed,
         "entropy": entropy_of(wish.seed),
-        "shape": list(Shape(1, *trial.grid.bounds)),
+        "shape": list(Shape(trial.grid.per_slot, *trial.grid.bounds)),
         **design_record(trial),
         **{f"configuration.{name}": value for name, value in configuration.to_record().items() if name != "patience"},
     }

@@ -236,8 +236,10 @@ class Study(Optimizer):
         return outcomes
 
     def _read_call(self, call: TellCall) -> tuple[Integers, NDArray[Any]]:
-        values = as_array(self._reported(call.losses, call.report, call.late)).ravel()
-        ids = self._texts.numbers(call.ids)
+        told, ids = self._reported(call.losses, call.report, call.late), self._texts.numbers(call.ids)
+        if self._itemised:
+            return ids, self._by_item(ids, told if np.ndim(call.ids) else [told])
+        values = as_array(told).ravel()
         if len(values) != len(ids):
             raise InvalidLoss(f"there must be a loss for each of {len(ids)} ids; nothing of this call was recorded")
         return ids, values

@@ -84,6 +84,15 @@ class Counting(Fixed, Domain):
     def _said(self, places: Integers, entries: Vector) -> Any:
         return self.domain._said(places, entries)
 
+    def in_order(self, places: Integers) -> Integers:
+        """Ask the original."""
+        return self.domain.in_order(places)
+
+    @property
+    def most_chosen(self) -> int:
+        """That of the original."""
+        return self.domain.most_chosen
+
     @property
     def oracle_costs(self) -> str:
         """Those of the original."""

@@ -1,7 +1,7 @@
 """Several decisions at a time."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -82,13 +82,23 @@ class Product(Fixed, Domain):
 
     def _said(self, places: Integers, entries: Vector) -> Any:
         """Return what every part says, in a list, or in a dict if parts have names."""
-        cuts = [0, *np.searchsorted(places, self._ends).tolist()]
-        starts = [0, *self._ends[:-1]]
-        said = [
-            part._said(places[first:last] - start, entries[first:last])
-            for part, start, (first, last) in zip(self.domains, starts, pairwise(cuts), strict=True)
-        ]
+        said = [part._said(places[own] - start, entries[own]) for part, start, own in self._cut(places)]
         return said if self.part_names is None else dict(zip(self.part_names, said, strict=True))
+
+    def in_order(self, places: Integers) -> Integers:
+        """Ask part by part."""
+        return np.concatenate([start + part.in_order(places[own] - start) for part, start, own in self._cut(places)])
+
+    def _cut(self, places: Integers) -> Iterator[tuple[Domain, int, slice]]:
+        """Go through the parts: each with its first coordinate, and where its own are among the places."""
+        cuts = [0, *np.searchsorted(places, self._ends).tolist()]
+        for part, start, (first, last) in zip(self.domains, [0, *self._ends[:-1]], pairwise(cuts), strict=True):
+            yield part, start, slice(first, last)
+
+    @property
+    def most_chosen(self) -> int:
+        """Sum over the parts."""
+        return sum(part.most_chosen for part in self.domains)
 
     def _each(self, method: Callable[..., Any], rows: ArrayLike) -> Floats:
         """Apply to every domain and its part of the rows; put the answers side by side."""

@@ -137,9 +137,11 @@ class Paths(FlowDomain):
 
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return the edges in the order of travel; of a mixture, the share of each."""
-        if (entries == 1.0).all():
-            places = in_order_of_travel(self._space.graph, self.source, places)
-        return super()._chosen(places, entries)
+        return super()._chosen(self.in_order(places) if (entries == 1.0).all() else places, entries)
+
+    def in_order(self, places: Integers) -> Integers:
+        """Return the edges of a path in the order of travel."""
+        return in_order_of_travel(self._space.graph, self.source, places)
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the indicator of a cheapest path: one pass over the edges in topological order."""

@@ -102,9 +102,11 @@ class SimplePaths(Fixed, Domain):
 
     def _chosen(self, places: Integers, entries: Vector) -> Any:
         """Return the edges in the order of travel; of a mixture, the share of each."""
-        if (entries == 1.0).all():
-            places = in_order_of_travel(self._space.graph, self.source, places)
-        return super()._chosen(places, entries)
+        return super()._chosen(self.in_order(places) if (entries == 1.0).all() else places, entries)
+
+    def in_order(self, places: Integers) -> Integers:
+        """Return the edges of a path in the order of travel."""
+        return in_order_of_travel(self._space.graph, self.source, places)
 
     @property
     def edges(self) -> tuple[tuple[object, object], ...]:
@@ -115,6 +117,11 @@ class SimplePaths(Fixed, Domain):
     def oracle_costs(self) -> str:
         """Those that are not negative."""
         return "non-negative"
+
+    @property
+    def most_chosen(self) -> int:
+        """Edges of a path that visits every node: the longest path itself is too hard to find."""
+        return min(self.dimension, len(self._space.graph.nodes) - 1)
 
     def extreme_point(self, cost: ArrayLike) -> Vector:
         """Return the indicator of a cheapest path; of equals, one with the fewest edges."""

@@ -69,6 +69,16 @@ def _why(problem: Problem, plan: Plan) -> str:
             f"{_spent(problem, plan, float(moves.l1), 1)}"
         )
     assert plan.noise is not None
+    if gives == "items":
+        grid = problem.item_grid(plan.bits)
+        limit = "" if problem.most is None else f", cut to {problem.most:g} in all"
+        far = float(moves.l1) if plan.noise.family == "laplace" else moves.l2
+        return (
+            f"one person's losses of up to {grid.width} items{limit} are in the numbers of one round, and replacing "
+            f"all of them moves these, as they are multiplied, by at most {far:.6g} steps of the grid in "
+            f"{'l1' if plan.noise.family == 'laplace' else 'l2'}, whatever the caller does; every number carries "
+            f"{_spent(problem, plan, far, 1)}"
+        )
     size, norm = (float(moves.l1), "l1") if plan.noise.family == "laplace" else (moves.l2, "l2")
     moved = f"replacing one loss moves one round's integer vector by at most {size:.6g} steps of the grid in {norm}"
     if mechanism.moved_in_all is not None:

@@ -71,7 +71,7 @@ def loss_grid(problem: Problem, plan: Plan) -> Grid:
     """Where the integers of losses live: on the losses' own grid, or on that of privatised reports."""
     if isinstance(problem.privacy, LocalDP):
         return ReportGrid(problem.channel_of_owners)
-    return plan.grids(problem.loss_range)[0]
+    return problem.item_grid(plan.bits) if problem.feedback == "items" else plan.grids(problem.loss_range)[0]
 
 
 def _step(plan: Plan, stage: Stage) -> StepRule:

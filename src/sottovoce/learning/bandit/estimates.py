@@ -13,11 +13,11 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.plans.explorer import Exploration
-from sottovoce.privacy import LossGrid, RunningSums
+from sottovoce.privacy import ItemGrid, LossGrid, RunningSums
 
 __all__ = ["FreshGradient", "Grid", "ReleasedRound", "RunningTotal"]
 
-Grid = LossGrid | ReportGrid
+Grid = LossGrid | ReportGrid | ItemGrid
 """Where the integers of losses live: f = low + step * q."""
 
 

@@ -27,12 +27,12 @@ from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.public_records import refuse_secrets
 from sottovoce.learning.bandit.recommendation import best_informed
 from sottovoce.plans.decisions import Decisions, joined
-from sottovoce.plans.explorer import Exploration, Probed, Weighted
+from sottovoce.plans.explorer import Exploration, Itemised, Probed, Weighted
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import NoiseSource
 from sottovoce.rounds.lease import Lease
-from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape
+from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape, leading
 
 __all__ = ["BanditPolicy", "Stretch", "coins_of", "entropy_of"]
 
@@ -67,7 +67,7 @@ class RoundPlay:
     size: int
     public: Record
     drawn: tuple[int, int] | None = None  # its first id, and what its mechanism had released before its noise was drawn
-    chunks: dict[int, tuple[Any, Any, Weighted | Probed]] = field(default_factory=dict)
+    chunks: dict[int, tuple[Any, Any, Weighted | Probed | Itemised]] = field(default_factory=dict)
 
     @property
     def epoch(self) -> Epoch:
@@ -117,7 +117,7 @@ class BanditPolicy:
         self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
         self.grid = self.first.grid
-        self.shape = Shape(1, *self.grid.bounds)  # later epochs have no finer grid
+        self.shape = Shape(self.grid.per_slot, *self.grid.bounds)  # later epochs have no finer grid
 
     def coins(self, stream: int, number: int, chunk: int = -1) -> np.random.Generator:
         """Return the public coins of a round, or of a chunk of its slots."""
@@ -310,7 +310,9 @@ class BanditPolicy:
         everything = np.concatenate(wanted)
         return Draw(joined(pieces), None if everything.all() else everything)
 
-    def _chunk(self, one: Round, played: RoundPlay, chunk: int, length: int) -> tuple[Any, Any, Weighted | Probed]:
+    def _chunk(
+        self, one: Round, played: RoundPlay, chunk: int, length: int
+    ) -> tuple[Any, Any, Weighted | Probed | Itemised]:
         found = played.chunks.get(chunk)
         if found is None:
             coins = self.coins(one.stream, one.number + self.stream(one.stream).resumed_rounds, chunk)
@@ -321,6 +323,14 @@ class BanditPolicy:
             if len(played.chunks) > _CHUNKS:
                 del played.chunks[min(played.chunks)]
         return found
+
+    def items_at(self, one: Round, slot: int) -> Integers:
+        """Return the items of the decision that a slot of a round plays, in the order in which losses are told."""
+        played = self._play(one)
+        length = played.epoch.chunk_of(played.exploration)
+        weights = self._chunk(one, played, slot // length, length)[2]
+        items = played.exploration.items_of(weights)[slot % length]  # type: ignore[attr-defined]
+        return np.asarray(items[items >= 0])
 
     def plan_of(self, one: Round) -> Plan:
         """Return the plan of a round."""
@@ -339,10 +349,13 @@ class BanditPolicy:
         for start in range(0, one.size, length):
             weights = self._chunk(one, played, start // length, length)[2]
             mine = slots[start : start + length]
-            losses = mine + finer // 2
-            losses //= finer  # long epochs have coarser grids: sums must fit
-            losses[mine == MISSING] = grid.middle
-            losses[mine == UNWANTED] = 0
+            losses = grid.coarsened(mine, finer)  # long epochs have coarser grids: sums must fit
+            marks = leading(mine)
+            losses[marks == MISSING] = grid.missing
+            losses[marks == UNWANTED] = 0
+            if isinstance(weights, Itemised):
+                losses = losses.reshape(len(losses), -1)
+                weights = weights.only(marks != MISSING) if grid.leaves_out_missing else weights
             of_chunk = weights.sum(losses)
             products += of_chunk
             losses[:] = of_chunk[:] = 0  # the store overwrites its own

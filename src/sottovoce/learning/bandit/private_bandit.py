@@ -63,6 +63,12 @@ class PrivateBandit(Optimizer):
     segments
         Kinds of people or occasions, public, that are decided for separately and learn from each other: a list of
         names, a mapping of factors to levels, or `Segments`. `ask` then says whom an action is for.
+    feedback
+        "decision": people tell one loss of each decision. "items": they tell one of each item that it chooses (clicks
+        on a slate, times of the links of a route), and `loss_range` is each item's. Then far fewer events are needed.
+    most
+        With `feedback="items"`: what the losses of one person's items add up to at most, in distance from 0; what is
+        more is scaled down. Items that are not told are 0, which has to lie at an end of `loss_range`.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise
@@ -140,12 +146,12 @@ class PrivateBandit(Optimizer):
         self._home: Recommendation | None = None  # what was known when a state was taken, if nothing else says it
 
     def _charge(self, life: Life) -> None:
-        self._life, self._attentive = life, self._local or life.wants_to_hear
+        self._life, self._attentive = life, self._attentive or life.wants_to_hear
         self._policy.before_noise = life.claim  # nothing is released that a state, taken up elsewhere, may release
 
     def _hear(self) -> None:
         self._life.hear()  # before the first loss
-        self._attentive = self._local
+        self._attentive = self._local or self._itemised
 
     def _recommended(self, segment: Any) -> Recommendation:
         if self._home is not None and self._informed() is None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
-from sottovoce.domains.naming import as_plain, in_words
+from sottovoce.domains.naming import as_plain, in_words, label_text
 from sottovoce.domains.specification import as_stored
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.models import Belief, Misfit, Posterior
@@ -36,6 +36,7 @@ _NUMBERS = 4_000_000  # of posterior samples that are held at once
 _DRAWS, _CURVED_DRAWS = 200, 50
 _NOTHING = 1e-9  # a loss that is none
 _SHOWN = 12  # entries, in print
+_WHYS = {"items": "the best decision for what is believed of each item"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +68,9 @@ class Recommendation:
         How well released numbers fit the model; None where there is none.
     caution
         What to mind, in words, if the model does not fit; otherwise empty.
+    items
+        With feedback by item: of each item that it chooses, the loss that is expected and its standard deviation, by
+        name; None otherwise.
 
     Examples
     --------
@@ -96,13 +100,14 @@ class Recommendation:
     caution: str = ""
     chosen: Any = None
     words: str = ""
+    items: dict[Any, tuple[float, float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
         plain = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("x", "misfit", "chosen", "words")
+            if name not in ("x", "misfit", "chosen", "words", "items")
         }
         shortfall = None if self.shortfall is None else list(self.shortfall)
         misfit = None if self.misfit is None else self.misfit.to_dict()
@@ -112,6 +117,7 @@ class Recommendation:
             **plain,
             "shortfall": shortfall,
             "misfit": misfit,
+            "items": None if self.items is None else [[as_plain(name), *two] for name, two in self.items.items()],
         }
 
     def __str__(self) -> str:
@@ -120,6 +126,11 @@ class Recommendation:
         if self.loss is not None:
             give_or_take = "" if self.deviation is None else f", give or take {self.deviation:.2g}"
             rows.append(("loss", f"{self.loss:.4g} per event expected{give_or_take}"))
+        if self.items:
+            each = sorted(self.items.items(), key=lambda one: one[1][0])
+            shown = [f"{label_text(name)} {loss:.3g} ± {deviation:.2g}" for name, (loss, deviation) in each[:_SHOWN]]
+            more = f" and {len(each) - _SHOWN:,} more" if len(each) > _SHOWN else ""
+            rows.append(("items", ", ".join(shown) + more))
         if self.share is not None and self.shortfall is not None:
             rows.append(("how sure", self._how_sure(self.share, *self.shortfall)))
         elif self.rounds:
@@ -181,6 +192,9 @@ def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
 def in_names(found: Recommendation, domain: Domain) -> Recommendation:
     """Return a recommendation that says what it is in the names of the set's coordinates."""
     chosen = domain.chosen(found.x)
+    if found.items is not None:
+        names = domain.coordinate_names
+        found = replace(found, items={names[item]: two for item, two in found.items.items()})
     return replace(found, chosen=chosen, words=in_short(found.x) if domain.labels is None else in_words(chosen))
 
 
@@ -205,20 +219,26 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
 
 def from_belief(belief: Belief) -> Recommendation:
     """Return the decision that a belief would take home."""
-    x, linear = np.array(belief.leader), belief.model == "linear"
-    draws = max(10, min(_DRAWS if linear else _CURVED_DRAWS, _NUMBERS // belief.dimension))
+    x, curved = np.array(belief.leader), belief.model == "radial"
+    draws = max(10, min(_CURVED_DRAWS if curved else _DRAWS, _NUMBERS // belief.dimension))
     sure, misfit = belief.certainty(x, draws), belief.misfit()
     return Recommendation(
         x,
-        f"the best decision for the posterior mean of a {belief.model} model of the losses",
-        len(np.unique(belief.history.ends)),
+        _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses"),
+        belief.history.rounds,
         sure.loss,
         sure.deviation,
         sure.share,
         sure.shortfall,
         misfit,
         misfit.caution,
+        items=_of_items(belief, x) if belief.model == "items" else None,
     )
+
+
+def _of_items(belief: Any, x: Floats) -> dict[int, tuple[float, float]]:
+    losses, deviations = belief.item_losses()
+    return {item: (float(losses[item]), float(deviations[item])) for item in np.flatnonzero(x).tolist()}
 
 
 def misfit_of(epoch: Epoch | None) -> Misfit | None:
@@ -239,7 +259,7 @@ def believed(epoch: Epoch) -> Posterior:
 def believed_by(belief: Belief, domain: Domain) -> Posterior:
     """Return what is believed, as a public record."""
     found = replace(belief.posterior(), labels=as_stored(domain.labels))
-    if found.covariance is None:
+    if found.covariance is None or found.model == "items":
         return found
     # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.
     n, covariance = found.dimension, np.array(found.covariance)

@@ -38,9 +38,15 @@ class ReportGrid:
         return float(self.channel.step)
 
     @property
-    def middle(self) -> int:
+    def missing(self) -> int:
         """What a report that never comes counts as."""
         return int(self.channel.middle)
+
+    leaves_out_missing, per_slot = False, 1
+
+    def coarsened(self, integers: NDArray[np.int64], factor: int) -> NDArray[np.int64]:
+        """Return the same integers: reports have one grid."""
+        return integers.copy()
 
     @property
     def bounds(self) -> tuple[int, int]:

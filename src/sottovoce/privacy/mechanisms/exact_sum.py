@@ -58,7 +58,7 @@ class ExactSum(Stream):
 
 NONE = Mechanism(
     name="none",
-    takes=("numbers", "vectors"),
+    takes=("numbers", "vectors", "items"),
     releases="rounds",
     guarantees=(NoPrivacy,),
     noise=lambda guarantee, moves: None,

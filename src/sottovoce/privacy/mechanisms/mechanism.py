@@ -13,8 +13,9 @@ from sottovoce.privacy.noise import Noise, Sampler
 
 __all__ = ["Mechanism", "Moves", "Takes", "Variances"]
 
-Takes = Literal["numbers", "vectors"]
-"""How events enter a round: each into one of its numbers, or each into all coordinates of a vector."""
+Takes = Literal["numbers", "vectors", "items"]
+"""How events enter a round: each into one of its numbers, into all coordinates of a vector, or into a few numbers, one
+for each item of its decision."""
 
 Variances = tuple[Callable[[int], float], float, float]
 """Of the t-th running sum, their mean, and the largest; for noise of variance 1."""

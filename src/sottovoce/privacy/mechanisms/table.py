@@ -19,6 +19,7 @@ from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.mechanisms.exact_sum import LOCAL, NONE
 from sottovoce.privacy.mechanisms.fresh import FRESH
 from sottovoce.privacy.mechanisms.honaker import HONAKER
+from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS
 from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS
 from sottovoce.privacy.mechanisms.toeplitz import TOEPLITZ
@@ -36,7 +37,9 @@ __all__ = [
     "sum_error",
 ]
 
-MECHANISMS: dict[str, Mechanism] = {one.name: one for one in (PROBE_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)}
+MECHANISMS: dict[str, Mechanism] = {
+    one.name: one for one in (PROBE_SUMS, ITEM_SUMS, TREE, HONAKER, TOEPLITZ, FRESH, NONE, LOCAL)
+}
 """Every mechanism there is, by name."""
 
 

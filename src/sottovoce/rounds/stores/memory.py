@@ -349,6 +349,10 @@ class MemoryStore(Leases):
         """Return the stream of an id that was recorded; of any, if its round was released meanwhile."""
         return self._open[bisect_right(self._firsts, one) - 1].stream if self._open else 0
 
+    def round_with(self, one: int) -> Round:
+        """Return the round of an id that waits for its loss."""
+        return self._open[bisect_right(self._firsts, one) - 1].round
+
     def record(self, ids: Integers, integers: Integers) -> set[int] | None:
         """Take losses, all or none; return the streams that may have a complete round, or None: nothing was taken."""
         self._settle()

@@ -12,7 +12,7 @@ from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
 from sottovoce.models.history import History, Numbers
-from sottovoce.plans.explorer import Exploration, Explorer, Weighted
+from sottovoce.plans.explorer import Exploration, Explorer, Itemised, Weighted
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import LocalDP, SimulatedNoise
@@ -264,12 +264,12 @@ class EpochReplay:
         record, expect = self.book.released.get(one.key), self.book.expect
         if record is None:
             marks = self.book.slots[one.key][: one.reserved]
-            wanted, _ = self._redrawn(one, exploration, one.reserved)
+            wanted, _ = self._redrawn(one, exploration, one.reserved, np.empty(0, dtype=np.int64))
             expect(np.array_equal(marks == UNWANTED, ~wanted), f"{what} does not want the losses that its actions need")
             return
         if one.key in self.book.dropped:
             return
-        wanted, weights = self._redrawn(one, exploration, one.size)
+        wanted, weights = self._redrawn(one, exploration, one.size, record["missing"])
         same = np.array_equal(np.sort(record["unwanted"]), np.flatnonzero(~wanted))
         expect(same, f"{what} wanted losses that its probes do not need")
         last = self.book.public[one.key]["last"]
@@ -289,15 +289,22 @@ class EpochReplay:
             possible = bool(((low <= numbers[0]) & (numbers[0] <= high)).all())
             expect(possible, f"the release of {what} is not a sum of its losses")
 
-    def _redrawn(self, one: RoundRow, exploration: Exploration, count: int) -> tuple[NDArray[np.bool_], Integers]:
+    def _redrawn(
+        self, one: RoundRow, exploration: Exploration, count: int, missing: Integers
+    ) -> tuple[NDArray[np.bool_], Integers]:
         """Return which of the first slots of a round want their loss, and what all of these weigh together."""
         length, wanted = self._epoch.chunk_of(exploration), np.ones(count, dtype=bool)
+        told = np.ones(one.size, dtype=bool)
+        told[missing] = False
         total = np.zeros(exploration.numbers, dtype=np.int64)
         self._rounds_directions = False
         for start in range(0, count, length):
             coins = coins_of(self.setting.entropy, one.stream, one.number, start // length)
             drawn = exploration.draw(coins, start, min(length, one.size - start))
-            total += drawn.weights.total()
+            weights = drawn.weights
+            if isinstance(weights, Itemised) and self._epoch.grid.leaves_out_missing:
+                weights = weights.only(told[start : start + weights.size])
+            total += weights.total()
             self._rounds_directions |= isinstance(drawn.weights, Weighted)
             if drawn.wants_loss is not None:
                 wanted[start : start + length] = drawn.wants_loss[: count - start]

@@ -98,6 +98,12 @@ class Losses(Leasing):
         """Return the stream of the id that was recorded last."""
         return self._stream
 
+    def round_with(self, one: int) -> Round | None:
+        """Return the round of an id that waits for its loss; None if it was released meanwhile."""
+        query = "SELECT stream, round FROM sottovoce_cells WHERE book = ? AND cell = ?"
+        found = self._base.run(query, self._book, (one & PLACE) >> self._slots.bits)
+        return self._round(*found[0]) if found else None
+
     def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
         """Return the values of a tell of slots that follow one another in their cell."""
         slot, cell = place & self._slots.per_cell - 1, place >> self._slots.bits

@@ -1,0 +1,548 @@
+"""Beliefs about items: each has a mean loss of its own, known from its own released numbers; any number of items.
+
+In units of the range B, measured from 0 (or from the low end of the range), the value of item i is
+theta_i = <phi_i, w> + s xi_i: a level, what features say, and a deviation of its own. w is Gaussian; the scale s is one
+of ten, weighed by how well it explains what was released; both are integrated out. A released mean y of e events has
+variance v = rho f(1 - f)/e + (noise/e)^2, f its expected value; rho is 1 for clicks, and otherwise follows from the
+sums of x(1 - x), which are released beside the others where that is free. The posterior of each item given w and s is
+its own, so that a round costs a pass over the items, and nothing is ever inverted but a matrix of features.
+
+Decisions are not drawn from the posterior itself but from what the events to come can still teach of it: an item whose
+value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and
+v' = q/e' + (noise/e')^2, a deviation t becomes temper * t/sqrt(1 + v'/t^2). The last round plays the best decision.
+
+Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
+round that surprises by far more than is usual makes it forget everything.
+
+Tests: tests/models/test_items.py; constants as in theory 3e, chosen by simulation on other seeds than are reported.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._records import Record
+from sottovoce.models.belief import Known
+from sottovoce.models.misfit import Certainty, Misfit
+from sottovoce.models.pace import Pace
+from sottovoce.models.published import MOST_COVARIANCES, Posterior
+
+__all__ = ["ItemBelief", "ItemHistory", "ItemNumbers", "ItemSettings"]
+
+_SCALES = 2.0 ** -np.arange(1.0, 11.0)  # of items' own deviations, in B
+_REACHES = (math.inf, 0.1, 0.03)  # how far back memories reach, in horizons
+_LEAD = (3.0, -1.0, -1.0)  # nats by which each is ahead
+_PRIOR_LEAD = 2.0  # of what an earlier run knew, over knowing nothing
+_RIDGE = 16.0  # precision of w, in 1/B^2
+_FADE, _FLOOR = 0.9, -40.0  # of the evidence for a memory
+_OUTLIER, _FAR = 12.0, 30.0  # what a squared surprise counts at most: as a surprise; as evidence
+_LIMIT, _CALM, _USUAL, _ENOUGH = 6.0, 0.05, 20, 6
+_GROW, _CAP, _LONG = 0.1, 0.02, 0.04  # of a round: shares of what was seen, and of the horizon
+_AHEAD = 0.03  # share of the events to come that teach of one item
+_LEAST_SPREAD = 0.02  # of x, in f(1 - f)
+_MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far items lie apart
+
+
+class ItemNumbers(NamedTuple):
+    """What one round has released.
+
+    Attributes
+    ----------
+    items
+        That were shown.
+    means, counts
+        The mean value of each, and the events behind it.
+    deviations
+        Of the noise in each mean.
+    spread
+        The sum of x(1 - x) over all items and events; None where it was not released.
+    end
+        Events that had passed when the round was over.
+    """
+
+    items: Integers
+    means: Floats
+    counts: Floats
+    deviations: Floats
+    spread: float | None
+    end: int
+
+
+@dataclass(frozen=True)
+class ItemSettings:
+    """What is known beforehand.
+
+    Attributes
+    ----------
+    horizon, width
+        Events, and B.
+    zero, sign
+        The loss that values are measured from, and whether larger values are larger losses (1) or gains (-1).
+    noise
+        Deviation of the noise of an item's sum, in B, where all items count alike.
+    heavy
+        Whether that is Laplace noise.
+    items, chosen
+        How many there are, and how many a decision has at most.
+    probes, first
+        Decisions of a round, and events of the first one.
+    temper
+        What deviations of a sample are multiplied by.
+    """
+
+    horizon: int
+    width: float
+    zero: float
+    sign: int
+    noise: float
+    heavy: bool
+    items: int
+    chosen: int
+    probes: int
+    first: int
+    temper: float
+
+    @property
+    def middle(self) -> float:
+        """Where released means are measured from: nowhere else than at 0."""
+        return 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class ItemHistory:
+    """What a belief rests on: events by item, and when rounds were over."""
+
+    counts: Floats
+    ends: Floats
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds it is of."""
+        return len(self.ends)
+
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.counts))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Known(Known):
+    history: Any
+    precisions: Floats  # (M, n), by memory: one over the variance of what was released of each item,
+    pulls: Floats  # and that times its mean
+    scores: Floats  # evidence for each memory, the best at 0
+    surprises: Floats  # mean squared surprise of the last rounds
+    alarm: float = 0.0
+    mean: float = 0.5  # value of what was shown last
+    enough: float = 0.0  # events of an item at which noise equals sampling error
+    spread: float = 0.0  # sums of x(1 - x), as released,
+    largest: float = 0.0  # and of f(1 - f), which they are at most
+    squares: float = 0.0  # of all surprises, each over its variance; how many; what heavy tails add to their variance
+    numbers: float = 0.0
+    tails: float = 0.0
+
+
+class _Prior(NamedTuple):
+    """Of each scale: its weight, the mean of w, and a root of its covariance."""
+
+    weights: Floats
+    means: Floats
+    roots: Floats
+
+
+class ItemBelief:
+    """What is believed of items, given all that was released; replaced as a whole, never changed in part.
+
+    Parameters
+    ----------
+    oracle
+        From a cost for each item to the best decision.
+    settings
+        What is known beforehand.
+    features
+        (n, d), a row for each item; None if there are none.
+    earlier
+        Means and variances of items, as losses, that an earlier run believed in; NaN where it knew nothing.
+
+    Examples
+    --------
+    >>> settings = ItemSettings(1000, 1.0, 0.0, 1, 0.0, False, 3, 1, 4, 64, 1.0)
+    >>> belief = ItemBelief(lambda cost: np.eye(3)[cost.argmin()], settings)
+    >>> belief.learn(ItemNumbers(np.arange(3), np.array([0.9, 0.1, 0.8]), np.full(3, 50.0), np.zeros(3), None, 150))
+    >>> belief.leader
+    array([0., 1., 0.])
+    """
+
+    model = "items"
+
+    def __init__(
+        self,
+        oracle: Callable[[Floats], Floats],
+        settings: ItemSettings,
+        *,
+        features: Floats | None = None,
+        earlier: tuple[Floats, Floats] | None = None,
+    ) -> None:
+        self.oracle, self.settings, self.dimension = oracle, settings, settings.items
+        ones = np.ones((settings.items, 1))
+        self._features = ones if features is None else np.hstack([ones, _standard(features)])
+        self._start = np.eye(1, self._features.shape[1])[0] / 2  # the mean of w
+        self._earlier = None if earlier is None else self._as_data(*earlier)
+        self.known = self._nothing()
+        self._led: tuple[_Known, Floats] | None = None
+        self._priors: tuple[_Known, dict[int, _Prior]] | None = None
+
+    def _as_data(self, means: Floats, variances: Floats) -> tuple[Floats, Floats]:
+        """Return what an earlier run knew as a precision and a pull for each item: the world may have moved since."""
+        values, heard = self._values(means), np.isfinite(means)
+        apart = float(values[heard].std()) if heard.any() else 0.0
+        spread = variances / self.settings.width**2 + (_MOVED * apart) ** 2
+        precisions = np.where(heard, 1 / np.where(heard, spread, 1.0), 0.0)
+        return precisions, precisions * np.where(heard, values, 0.0)
+
+    def _nothing(self) -> _Known:
+        n, memories = self.dimension, len(_REACHES) + (self._earlier is not None)
+        precisions, pulls = np.zeros((2, memories, n))
+        scores, mean = np.zeros(memories), 0.5
+        if self._earlier is not None:
+            precisions[0], pulls[0] = self._earlier
+            if precisions[0].any():
+                mean = float(np.clip(pulls[0].sum() / precisions[0].sum(), 1e-5, 0.98))
+        none = ItemHistory(np.zeros(n), np.empty(0))
+        return _Known(history=none, precisions=precisions, pulls=pulls, scores=scores, surprises=np.empty(0), mean=mean)
+
+    # ------------------------------------------------------------------ units
+
+    def _values(self, losses: Floats) -> Floats:
+        return np.asarray(self.settings.sign * (losses - self.settings.zero) / self.settings.width)
+
+    def _losses(self, values: Floats) -> Floats:
+        return np.asarray(self.settings.zero + self.settings.sign * self.settings.width * values)
+
+    # ------------------------------------------------------------------ what is believed
+
+    @property
+    def history(self) -> ItemHistory:
+        """What it rests on, since all was forgotten last."""
+        found: ItemHistory = self.known.history
+        return found
+
+    @property
+    def resets(self) -> int:
+        """How often all was forgotten, because a round surprised far more than is usual."""
+        return self.known.resets
+
+    @property
+    def pace(self) -> Pace:
+        """Since when it remembers."""
+        return Pace(since=self.known.since)
+
+    @property
+    def remembers_earlier(self) -> bool:
+        """Whether what an earlier run knew is in use."""
+        return self._earlier is not None and not self.known.resets and self._memory == 0
+
+    @property
+    def knows_nothing(self) -> bool:
+        """Whether every item is like every other."""
+        return not self.known.precisions[0].any()
+
+    @property
+    def _memory(self) -> int:
+        """Which memory is in use: that which predicted best, if by a margin."""
+        lead = np.array(_LEAD)
+        if self._earlier is not None:
+            lead = np.append(lead, lead[0] - _PRIOR_LEAD)  # as far back as the first, without what was known earlier
+        return int(np.argmax(self.known.scores + lead))
+
+    def _reaches(self) -> tuple[float, ...]:
+        return _REACHES if self._earlier is None else (*_REACHES, math.inf)
+
+    @property
+    def ratio(self) -> float:
+        """rho, the variance of a loss over that of a click as likely."""
+        known = self.known
+        return 1.0 if not known.largest else min(1.0, max(_LEAST_SPREAD, 1 - known.spread / known.largest))
+
+    def _prior(self, memory: int) -> _Prior:
+        """Return what all items together say of each: w for each scale, and how likely that scale is."""
+        if self._priors is None or self._priors[0] is not self.known:
+            self._priors = self.known, {}
+        found = self._priors[1].get(memory)
+        if found is None:
+            found = self._priors[1][memory] = self._fitted(memory)
+        return found
+
+    def _fitted(self, memory: int) -> _Prior:
+        shown = self.known.precisions[memory] > 0
+        rows, variances = self._features[shown], 1 / self.known.precisions[memory][shown]
+        values, size = self.known.pulls[memory][shown] * variances, self._features.shape[1]
+        fits, means, roots = [], [], []
+        for scale in _SCALES:
+            weights = 1 / (scale * scale + variances)
+            precision = (rows.T * weights) @ rows + _RIDGE * np.eye(size)
+            mean = np.linalg.solve(precision, rows.T @ (weights * values) + _RIDGE * self._start)
+            off = values - rows @ mean
+            fit = np.log(weights).sum() - (weights * off**2).sum() - _RIDGE * ((mean - self._start) ** 2).sum()
+            fits.append(0.5 * (fit - np.linalg.slogdet(precision)[1]))
+            means.append(mean)
+            roots.append(np.linalg.inv(np.linalg.cholesky(precision)).T)
+        likely = np.exp(np.array(fits) - max(fits))
+        return _Prior(likely / likely.sum(), np.array(means), np.array(roots))
+
+    def _expected(self, memory: int) -> tuple[Floats, Floats]:
+        """Return mean and variance of each item's value."""
+        prior = self._prior(memory)
+        own = float(prior.weights @ _SCALES**-2.0)
+        precisions = own + self.known.precisions[memory]
+        level = self._features @ (prior.weights @ prior.means)
+        return (own * level + self.known.pulls[memory]) / precisions, 1 / precisions
+
+    def _samples(self, count: int, coins: np.random.Generator, later: float, temper: float) -> Floats:
+        """Draw values of all items: the part of the posterior that numbers of variance `later` would still teach."""
+        memory = self._memory
+        prior = self._prior(memory)
+        pick = coins.choice(len(_SCALES), count, p=prior.weights)
+        drawn = coins.standard_normal((count, self._features.shape[1]))
+        level = (prior.means[pick] + np.einsum("mij,mj->mi", prior.roots[pick], drawn)) @ self._features.T
+        own = _SCALES[pick][:, None] ** -2.0
+        precisions = own + self.known.precisions[memory]
+        noise = coins.standard_normal(precisions.shape)
+        noise *= temper
+        noise /= np.sqrt(precisions * (1 + later * precisions))
+        return np.asarray((own * level + self.known.pulls[memory]) / precisions + noise)
+
+    # ------------------------------------------------------------------ rounds
+
+    def round_size(self, passed: int) -> int:
+        """Events of the round that begins after `passed` events."""
+        settings, seen, left = self.settings, passed - self.known.since, self.settings.horizon - passed
+        size = float(settings.first)
+        if not self.knows_nothing:
+            grown, long = min(_GROW * seen, _CAP * settings.horizon), min(seen, _LONG * settings.horizon)
+            size = max(min(size, seen), grown, min(self.known.enough, long))
+        size = max(64.0, size)
+        if left < 1.2 * size:
+            return left
+        return int(min(left, (left + 1) // 2 if left < 1.5 * size else size))
+
+    def count(self, passed: int, size: int) -> int:
+        """Decisions of a round of `size` events that begins after `passed` others."""
+        settings = self.settings
+        if not self.knows_nothing:
+            return 1 if passed + size >= settings.horizon else min(settings.probes, size)
+        return int(min(size, max(settings.probes, min(1000, -(-2 * settings.items // settings.chosen)))))
+
+    def draw(self, count: int, passed: int, size: int, coins: np.random.Generator) -> list[Floats]:
+        """Draw decisions that may be the best; before anything is known, some that show all items evenly.
+
+        Parameters
+        ----------
+        count
+            How many decisions.
+        passed, size
+            Events before the round, and in it.
+        coins
+            Public ones.
+        """
+        settings, drawn = self.settings, []
+        if self.knows_nothing:
+            load = np.zeros(settings.items)
+            for _ in range(count):
+                decision = self.oracle(load + coins.random(settings.items))
+                load += decision
+                drawn.append(decision)
+            return drawn
+        if passed + size >= settings.horizon:
+            return [self.leader] * count
+        events = _AHEAD * (settings.horizon - passed - size) + 1e-9
+        usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
+        later = usual / events + (settings.noise / events) ** 2
+        temper = settings.temper
+        return [self.oracle(settings.sign * one) for one in self._samples(count, coins, later, temper)]
+
+    @property
+    def leader(self) -> Floats:
+        """The best decision, as far as is known."""
+        if self._led is None or self._led[0] is not self.known:
+            self._led = self.known, np.asarray(self.oracle(self.settings.sign * self._expected(self._memory)[0]))
+        return self._led[1]
+
+    # ------------------------------------------------------------------ learning
+
+    def learn(self, numbers: ItemNumbers) -> None:
+        """Take in what a round has released.
+
+        Parameters
+        ----------
+        numbers
+            Means of items, and the events behind them.
+        """
+        known, settings = self.known, self.settings
+        items, means, counts = numbers.items, numbers.means, numbers.counts
+        if not len(items):
+            return
+        fresh, memory = self.knows_nothing, self._memory
+        shown = float((means * counts).sum())
+        mean = min(0.98, max((shown + 1) / (counts.sum() + 20), 1e-5))
+        fits = [] if fresh else [self._expected(one) for one in range(len(known.scores))]
+        likely = np.full(len(items), mean) if fresh else np.clip(fits[memory][0][items], mean / 4, 1 - (1 - mean) / 4)
+        if numbers.spread is not None:
+            known = replace(
+                known,
+                spread=known.spread + numbers.spread,
+                largest=known.largest + float((counts * likely * (1 - likely)).sum()),
+            )
+            self.known = known  # for `ratio`
+        own = self.ratio * likely * (1 - likely)
+        private = numbers.deviations**2
+        variances = own / counts + private
+        known = replace(known, mean=mean, enough=settings.noise**2 / max(1e-12, float(np.median(own))))
+        history = ItemHistory(known.history.counts.copy(), np.append(known.history.ends, float(numbers.end)))
+        history.counts[items] += counts
+        events = numbers.end - (known.history.ends[-1] if len(known.history.ends) else known.since)
+        if fits:
+            squares = np.array([(means - one[items]) ** 2 / (two[items] + variances) for one, two in fits])
+            spreads = np.array([two[items] + variances for _, two in fits])
+            shock = float(np.minimum(squares[memory], _OUTLIER).mean())
+            usual = float(np.median(known.surprises)) if len(known.surprises) else 1.0
+            limit = _LIMIT * 2**known.alarm * max(1.0, usual)
+            alarm = max(0.0, known.alarm - events / (_CALM * settings.horizon))
+            if shock > limit and len(items) >= min(_ENOUGH, settings.chosen):
+                forgotten = self._nothing()
+                zero = np.zeros_like(forgotten.precisions)
+                self.known = replace(
+                    forgotten,
+                    precisions=zero,
+                    pulls=zero.copy(),
+                    since=numbers.end,
+                    resets=known.resets + 1,
+                    alarm=alarm + 1,
+                    mean=mean,
+                    enough=known.enough,
+                )
+                return
+            evidence = -0.5 * (np.log(spreads) + np.minimum(squares, _FAR)).sum(axis=1)
+            scores = _FADE * known.scores + evidence
+            share = private / spreads[memory]
+            known = replace(
+                known,
+                alarm=alarm,
+                scores=np.maximum(scores - scores.max(), _FLOOR),
+                surprises=np.append(known.surprises, shock)[-_USUAL:],
+                squares=known.squares + float(squares[memory].sum()),
+                numbers=known.numbers + len(items),
+                tails=known.tails + (float((3 * share**2).sum()) if settings.heavy else 0.0),
+            )
+        fade = np.exp([-events / (reach * settings.horizon) for reach in self._reaches()])[:, None]
+        precisions, pulls = known.precisions * fade, known.pulls * fade
+        precisions[:, items] += 1 / variances
+        pulls[:, items] += means / variances
+        self.known = replace(known, history=history, precisions=precisions, pulls=pulls)
+
+    # ------------------------------------------------------------------ saying
+
+    def item_losses(self) -> tuple[Floats, Floats]:
+        """Return the loss that is expected of each item, and its standard deviation."""
+        means, variances = self._expected(self._memory)
+        return self._losses(means), self.settings.width * np.sqrt(variances)
+
+    def expected_loss(self, decision: Floats) -> float:
+        """Return the loss per event that is expected of a decision: the sum of its items'."""
+        return float(self.item_losses()[0] @ decision)
+
+    def gaps(self, one: Floats, other: Floats, draws: int) -> Floats:
+        """Draw from what is believed by how much one decision loses more than another."""
+        values = self._samples(draws, np.random.default_rng(1), 0.0, 1.0)
+        return np.asarray(self.settings.sign * self.settings.width * (values @ (one - other)))
+
+    def certainty(self, decision: Floats, draws: int = 200) -> Certainty:
+        """Say how sure it is that a decision is the best: draw from the posterior, and see what is better by how much.
+
+        Parameters
+        ----------
+        decision
+            Of the set.
+        draws
+            Samples of the posterior that it is judged by.
+        """
+        sign, coins, gaps, same = self.settings.sign, np.random.default_rng(1), [], 0
+        for _ in range(draws):
+            values = self._samples(1, coins, 0.0, 1.0)[0]
+            best = self.oracle(sign * values)
+            gaps.append(sign * float(values @ (decision - best)))
+            same += bool(np.array_equal(best, decision))
+        worse = self.settings.width * np.maximum(0.0, gaps)
+        means, deviations = self.item_losses()
+        shortfall = float(worse.mean()), float(np.quantile(worse, 0.95))
+        return Certainty(same / draws, shortfall, float(means @ decision), float(np.sqrt(deviations**2 @ decision)))
+
+    def misfit(self) -> Misfit:
+        """Compare what was released of items with what was expected of them, round by round."""
+        known = self.known
+        return Misfit.of(known.squares, known.numbers, known.tails, self.model)
+
+    def posterior(self) -> Posterior:
+        """Return what is believed, as a public record: the loss of each item."""
+        settings, known, n = self.settings, self.known, self.dimension
+        means, deviations = self.item_losses()
+        data = known.precisions[self._memory]
+        (shown,) = np.nonzero(data)
+        ends = settings.zero, settings.zero + settings.sign * settings.width
+        return Posterior(
+            model=self.model,
+            loss_range=(min(ends), max(ends)),
+            decisions=sparse.csr_array((np.ones(len(shown)), (np.arange(len(shown)), shown)), shape=(len(shown), n)),
+            means=self._losses(known.pulls[self._memory][shown] / data[shown]),
+            precisions=data[shown] / settings.width**2,
+            events=known.history.counts[shown],
+            center=np.zeros(n),
+            slopes=means,
+            level=0.0,
+            deviations=deviations,
+            covariance=np.diag(np.append(deviations**2, 0.0)) if n <= MOST_COVARIANCES else None,
+            rounds=known.history.rounds,
+            misfit=self.misfit(),
+        )
+
+    def is_as_good(self, decision: Floats) -> bool:
+        """Whether nothing but rounding makes the leader better than another decision."""
+        means = self._expected(self._memory)[0]
+        return abs(float(means @ (decision - self.leader))) <= 1e-9 * max(1.0, float(np.abs(means).max()))
+
+    # ------------------------------------------------------------------ keeping
+
+    def knowledge(self) -> Any:
+        """Return what was learned, as one value that nothing changes later."""
+        return self.known
+
+    def go_back(self, knowledge: Any) -> None:
+        """Know no more than what `knowledge` returned."""
+        self.known = knowledge
+
+    def memory(self) -> Record:
+        """Return what was learned, as plain arrays and numbers."""
+        plain = {name: one for name, one in vars(self.known).items() if name != "history"}
+        return {**plain, "counts": self.history.counts, "ends": self.history.ends}
+
+    def remember(self, memory: Record) -> None:
+        """Take over what `memory` returned."""
+        given: dict[str, Any] = {name: np.array(one) if np.ndim(one) else one for name, one in memory.items()}
+        history = ItemHistory(given.pop("counts"), given.pop("ends"))
+        self.known = replace(self._nothing(), history=history, **given)
+
+    def carry_over(self, earlier: Self, events: int) -> None:
+        """Begin with what another belief of the same kind knows, `events` before this one's first."""
+        known = earlier.known
+        history = replace(known.history, ends=known.history.ends - events)
+        self.known = replace(known, history=history, since=known.since - events)
+
+
+def _standard(features: Floats) -> Floats:
+    """Return features with a deviation of 1, around 0: the prior is the same for each."""
+    spread = features.std(axis=0)
+    return np.asarray((features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0))

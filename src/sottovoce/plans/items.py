@@ -1,0 +1,336 @@
+"""Feedback by item: every event plays a decision that may be the best, and tells a loss for each of its items.
+
+A round draws a few decisions from what is believed of items and deals its events out among them by public coins. Of
+each item that is shown, the sum of its losses is released, with noise (privacy/mechanisms/item_sums.py). Items that
+most decisions of a round have in common are known well enough already: under Laplace noise their numbers count for
+less, so that those of the others carry less of it. Who counts for how much follows from the decisions alone.
+
+There is no bound against an adversary. The order of magnitude that is given: of n items, of which k are chosen, each is
+seen T k/n times, so that its mean is off by sqrt(V n/(T k)), and regret is of the order of k of these.
+
+Tests: tests/plans/test_items.py.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sottovoce._arrays import Floats, Integers
+from sottovoce._checks import number, whole
+from sottovoce.domains.base import as_choice
+from sottovoce.errors import DomainError
+from sottovoce.models.items import ItemBelief, ItemNumbers, ItemSettings
+from sottovoce.plans.decisions import Decisions, Menu
+from sottovoce.plans.draft import ProbeDraft, probe_noise_of
+from sottovoce.plans.explorer import Draw, Exploration, Explorer, Itemised, Record
+from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.plan import Options, Plan
+from sottovoce.plans.problem import Problem
+from sottovoce.plans.stage import Stage
+from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
+
+__all__ = ["ITEMS", "ItemExploration", "ItemOptions", "ItemProbes"]
+
+_PROBES, _TEMPER = 16, 0.8
+_FIRST, _EARLY, _LEAST_FIRST = 20.0, 1 / 30, 64  # events of the first round: times noise; of the horizon; at least
+_SURE = 0.15  # what an item counts for at least that all decisions show, against one that is in doubt
+
+
+class ItemProbes(Explorer):
+    """Rounds whose decisions are drawn from what is believed of items.
+
+    Parameters
+    ----------
+    stage
+        Where the play takes place.
+    belief
+        What is believed.
+    grid
+        Of the losses.
+    family, unit
+        Of the noise, and its deviation in one number, in B.
+    """
+
+    belief: Any
+
+    def __init__(self, stage: Stage, belief: ItemBelief, grid: ItemGrid, family: str | None, unit: float) -> None:
+        self.stage, self.belief, self.grid, self.family, self.unit = stage, belief, grid, family, unit
+
+    def round_size(self, passed: int) -> int:
+        """Events of the round that begins after `passed` events."""
+        return int(self.belief.round_size(passed))
+
+    def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "ItemExploration":
+        """Draw the round's decisions."""
+        fresh = self.belief.knows_nothing
+        drawn = self.belief.draw(self.belief.count(passed, size), passed, size, coins)
+        decisions = np.full((len(drawn), self.grid.width), -1, dtype=np.int64)
+        for row, decision in zip(decisions, drawn, strict=True):
+            places = as_choice(decision)
+            if places is None or len(places) > len(row):
+                raise DomainError(
+                    f"{self.stage.domain!r} has a decision that is no choice of at most {len(row)} items: feedback by "
+                    "item is for sets of these. Tell one loss for each decision"
+                )
+            row[: len(places)] = self.stage.domain.in_order(places)
+        return ItemExploration(self, decisions, self._multipliers(decisions, fresh), passed + size)
+
+    def _multipliers(self, decisions: Integers, fresh: bool) -> Integers:
+        """Return what each item of a round is multiplied by: more, the fewer of its decisions show it."""
+        items, columns = columns_of(decisions)
+        alike = np.full(len(items), RESOLUTION, dtype=np.int64)
+        if fresh or self.family != "laplace" or len(decisions) < 2 or self.grid.limit <= self.grid.steps:
+            return alike
+        share = np.bincount(columns[columns >= 0], minlength=len(items)) / len(decisions)
+        doubt = np.clip(2 * (1 - share), _SURE, 1.0)
+        own = -np.sort(-np.where(columns >= 0, doubt[columns], 0.0), axis=1)
+        room = np.clip(2 * self.grid.limit / self.grid.steps - np.arange(own.shape[1]), 0.0, 1.0)
+        most = float((own * room).sum(axis=1).max())
+        found = np.floor(RESOLUTION * self.grid.l1 / self.grid.steps * doubt / most).astype(np.int64)
+        return np.maximum(found, 1)
+
+    def resume(self, point: Floats, record: Record) -> "ItemExploration":
+        """Return the round that `record` was taken of."""
+        decisions, multipliers = np.array(record["decisions"]), np.array(record["multipliers"])
+        return ItemExploration(self, decisions, multipliers, int(record["end"]))
+
+    def follow(self, earlier: Explorer, events: int) -> None:
+        """Begin with what was believed at the end of an epoch of `events` events, if it believed the same way."""
+        if isinstance(earlier, ItemProbes):
+            self.belief.carry_over(earlier.belief, events)
+
+    def is_as_good(self, point: Floats) -> bool:
+        """Whether a point of the set is believed to be as good as the best."""
+        return self.stage.domain.contains(point, 1e-6) and bool(self.belief.is_as_good(point))
+
+
+class ItemExploration(Exploration):
+    """One round: a few decisions, who plays which, and what their items are multiplied by.
+
+    Parameters
+    ----------
+    explorer
+        What began it.
+    decisions
+        (m, k), the items of each decision, in the order in which losses are told; -1 where it has fewer.
+    multipliers
+        Of the items that are shown, in increasing order.
+    end
+        Events that have passed when it is over.
+    """
+
+    def __init__(self, explorer: ItemProbes, decisions: Integers, multipliers: Integers, end: int) -> None:
+        grid, dimension = explorer.grid, explorer.stage.domain.dimension
+        self._explorer, self._decisions, self._multipliers, self._end = explorer, decisions, multipliers, end
+        self.items, self._columns = columns_of(decisions)
+        self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
+        if explorer.family == "gaussian":
+            self._spread = 0
+        if len(multipliers) != len(self.items) or (len(self.items) and not self.items[-1] < dimension):
+            raise ValueError("a round's decisions and what their items are multiplied by do not belong together")
+        check_multipliers(grid, self._columns, multipliers, self._spread, explorer.family)
+        self.numbers, self.stride = len(self.items) + bool(self._spread), len(decisions)
+        shown = [np.sort(row[row >= 0]) for row in decisions]
+        if dimension > _MANY:
+            self._menu = Menu(None, tuple(shown), tuple(np.ones(len(one)) for one in shown), dimension)
+        else:
+            rows = np.zeros((len(decisions), dimension))
+            for row, one in zip(rows, shown, strict=True):
+                row[one] = 1.0
+            self._menu = Menu(rows, (), (), dimension)
+        self.compact = dimension > _MANY
+
+    def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
+        """Return events: passes over the decisions, each in an order of its own."""
+        passes = -(-size // self.stride)
+        ranks = coins.bit_generator.random_raw(passes * self.stride).reshape(passes, self.stride)
+        index = ranks.argsort(axis=1, kind="stable").ravel()[:size]
+        actions: Any = Decisions(self._menu, index) if self.compact else self._menu.written()[index]
+        weights = Itemised(self._columns, index, self._multipliers, self._spread, self._explorer.grid.steps)
+        return Draw(actions, None, weights)
+
+    def items_of(self, weights: Itemised) -> Integers:
+        """Return the items of each event's decision, in the order in which their losses are told; -1 for no more."""
+        return np.asarray(self._decisions[weights.index])
+
+    def learn(self, sums: Floats, weights: Floats) -> None:
+        """Let the belief know what was released.
+
+        Parameters
+        ----------
+        sums
+            What was released.
+        weights
+            Events behind each, times its multiplier.
+        """
+        explorer, settings = self._explorer, self._explorer.belief.settings
+        mine = weights[: len(self.items)]
+        shown = mine > 0
+        values = settings.sign * (sums[: len(self.items)][shown] / mine[shown] - settings.zero) / settings.width
+        spread = float(sums[-1]) / self._spread / settings.width if self._spread else None
+        explorer.belief.learn(
+            ItemNumbers(
+                self.items[shown],
+                values,
+                mine[shown] / self._multipliers[shown],
+                explorer.unit / mine[shown],
+                spread,
+                self._end,
+            )
+        )
+
+    def estimate(self, sums: Floats, weights: Floats) -> Floats:
+        """There is no gradient here: what is released goes into the belief."""
+        raise TypeError("feedback by item estimates no gradient; use `learn`")
+
+    def record(self) -> Record:
+        """Return the decisions, and what their items are multiplied by."""
+        return {"decisions": self._decisions, "multipliers": self._multipliers, "end": self._end}
+
+    def is_possible(self) -> bool:
+        """Whether the decisions are of the set."""
+        rows = self._menu.written()
+        return all(self._explorer.stage.domain.contains(row, 1e-6) for row in np.unique(rows, axis=0))
+
+    def can_begin(self, passed: int, size: int) -> bool:
+        """Whether it ends where it does."""
+        return self._end == passed + size
+
+    def counts(self, weights: Integers, size: int) -> tuple[Integers, Integers]:
+        """All losses count with a plus, and the weights say how many there are; of what is beside them, all may."""
+        most = weights.copy()
+        if self._spread:
+            most[-1] = self._spread * size * self._explorer.grid.width
+        return np.zeros(self.numbers, dtype=np.int64), most
+
+
+def columns_of(decisions: Integers) -> tuple[Integers, Integers]:
+    """Return the items that decisions show, and where each item of each decision is among them.
+
+    Examples
+    --------
+    >>> columns_of(np.array([[7, 2], [2, -1]]))
+    (array([2, 7]), array([[ 1,  0],
+           [ 0, -1]]))
+    """
+    items, columns = np.unique(decisions, return_inverse=True)
+    columns = columns.reshape(decisions.shape)
+    return (items[1:], columns - 1) if len(items) and items[0] == -1 else (items, columns)
+
+
+_MANY = 600  # coordinates from which decisions are kept without their zeros, and once for all events
+
+
+@dataclass(frozen=True)
+class ItemOptions(Options, exploration="items"):
+    """What is the own of feedback by item in a plan.
+
+    Attributes
+    ----------
+    probes
+        Decisions of a round.
+    first_events
+        Events of the first round.
+    temper
+        What deviations of a sample are multiplied by.
+    """
+
+    probes: int
+    first_events: int
+    temper: float
+    steps: ClassVar[bool] = False
+
+    @property
+    def begins_with(self) -> tuple[str, ...]:
+        """Which of `features`, `prior` and `segments` such a plan can make use of."""
+        return ("features", "prior")
+
+    @property
+    def rests_on(self) -> str:
+        """What has to be true for it to do well."""
+        return (
+            "mean losses of items that do not depend on what is chosen beside them, and stay, drift slowly, or change "
+            "now and then; no bound if they do not"
+        )
+
+    def words(self) -> str:
+        """How such a plan explores."""
+        return f"{self.probes} decisions a round that may be the best, by what was released of each item"
+
+    def pace(self, horizon: int, batch_size: int) -> str:
+        """How long rounds are."""
+        return f"of {batch_size:,} events at first ({horizon:,} in all)"
+
+
+class ItemDraft(ProbeDraft):
+    """A plan for feedback by item, before noise and the order of the regret follow."""
+
+    def finish(self) -> Plan:
+        """Derive noise and bound; the noise is said as it is in an item's sum."""
+        plan = super().finish()
+        return replace(plan, noise_in_loss_units=plan.noise_in_loss_units / RESOLUTION)
+
+    def bound_at(self, deviation: float) -> float:
+        """Return the order of the regret for noise of a deviation."""
+        problem = self.problem
+        n, k, horizon = problem.domain.dimension, problem.domain.most_chosen, problem.horizon
+        seen = max(1.0, horizon * k / n)
+        own = deviation / RESOLUTION
+        off = math.sqrt((problem.width / 2) ** 2 / seen + min(1.0, (n / k) * 100 / seen) * (own**2 / seen))
+        return horizon * k * min(problem.width, off) + problem.width * min(horizon, self.batch_size) / 2
+
+
+def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list[ItemDraft]]:
+    noise = probe_noise_of(problem, mechanism)
+    n, k = problem.domain.dimension, problem.domain.most_chosen
+    own = noise.deviation / RESOLUTION / problem.width
+    first = max(_LEAST_FIRST, round(min(_FIRST * own * n / k, _EARLY * problem.horizon)))
+    options = ItemOptions(chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("temper") or _TEMPER)
+    return [[ItemDraft(problem, problem.stage("plain"), options, options.first_events, mechanism)]]
+
+
+def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+    options, domain, grid = plan.options, problem.domain, problem.item_grid(plan.bits)
+    assert isinstance(options, ItemOptions)
+    family = None if plan.noise is None else plan.noise.family
+    unit = 0.0 if plan.noise is None else plan.noise.standard_deviation / grid.steps
+    settings = ItemSettings(
+        horizon=plan.horizon,
+        width=problem.width,
+        zero=problem.loss_range[0] if grid.zero == 0 else 0.0,
+        sign=1 if grid.zero == 0 else -1,
+        noise=unit / RESOLUTION,
+        heavy=family == "laplace",
+        items=domain.dimension,
+        chosen=grid.width,
+        probes=options.probes,
+        first=options.first_events,
+        temper=options.temper,
+    )
+    features = None if problem.features is None else problem.features.rows
+    earlier = None if problem.prior is None else problem.prior.of_items()
+
+    def oracle(cost: Floats) -> Floats:
+        asked = cost if domain.oracle_costs == "any" else domain.believable(cost)
+        return np.asarray(domain.extreme_point(asked))
+
+    return ItemProbes(stage, ItemBelief(oracle, settings, features=features, earlier=earlier), grid, family, unit)
+
+
+ITEMS = ExplorationKind(
+    gives="items",
+    options=ItemOptions,
+    choices={
+        "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
+        "temper": lambda problem, value: number("temper", value, above=0, at_most=2),
+    },
+    drafts=_drafts,
+    build=_build,
+    feedback="items",
+    unasked="auto",
+    any_costs=lambda problem: False,
+    serves=lambda problem: problem.play == "inside",
+    why_not="it plays decisions of the set, and play='around' leaves it",
+)
