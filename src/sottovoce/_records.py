@@ -170,6 +170,8 @@ def _smallest(array: NDArray[Any]) -> NDArray[Any]:
     if array.size == 0:
         return array
     if array.dtype.kind == "f":
+        if array.flat[0] not in (0, 1):  # as most are
+            return array
         exact = bool(((array == 0) | (array == 1)).all() and not np.signbit(array).any())
         return array.astype(np.uint8) if exact else array
     if array.dtype.kind in "iu":

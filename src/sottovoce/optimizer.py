@@ -1,6 +1,7 @@
 """Ask and tell over rounds in a store: what `PrivateBandit` and `Study` have in common."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, overload
 
@@ -210,18 +211,17 @@ class Optimizer(Book):
         """Return the stream of each event of a block, or one for all."""
         if not isinstance(self._policy, SegmentPolicy):
             return self._stream_of(segment)
-        self._check_remaining(size)
         given = segment.tolist() if isinstance(segment, np.ndarray) else segment
         if type(given) is list and len(given) == size and set(map(type, given)) == {str}:  # plain names, as is usual
-            streams = list(map(self._streams.get, given))
-            if None not in streams:
-                return np.array(streams)
+            with suppress(KeyError):
+                return np.fromiter(map(self._streams.__getitem__, given), np.int64, size)
+        self._check_remaining(size)
         keys, index = segments_of_block(self._policy.segments, size, segment)
         found = np.array(self._streams_of_keys(keys))
         return int(found[0]) if len(found) == 1 else found[index]
 
     def _actions(self, handed: HandedOut) -> Actions:
-        x, ids, wanted = joined([actions[piece] for actions, piece in handed.actions]), handed.ids, handed.wanted
+        x, ids, wanted = joined(handed.actions), handed.ids, handed.wanted
         if handed.order is not None:
             back = np.empty_like(handed.order)
             back[handed.order] = np.arange(len(back))
@@ -361,13 +361,13 @@ class Optimizer(Book):
     @property
     def patience(self) -> int | None:  # type: ignore[override]
         """How many later positions, of all segments, a full round waits for its losses; None for ever."""
-        planned = self._policy.planned if self.segments is None else self.asked
+        planned = self._policy.planned if self.segments is None else 0 if self.horizon else self.asked
         return patience_for(self._configuration.patience, horizon=self.horizon, planned=planned)
 
     @property
     def asked(self) -> int:
         """Events that were asked, by those as well that this one goes on for."""
-        return self._store.clock + sum(one.resumed for one in self._policy.streams.values())
+        return self._store.clock + self._policy.resumed
 
     def _asked_of(self, stream: int) -> int:
         known = self._policy.streams.get(stream)

@@ -110,7 +110,6 @@ def play(book: BareBook, model: Model, history: Calls) -> None:
 def step(book: BareBook, model: Model, what: str, stream: int, number: int) -> None:
     waiting = [one for one in model.handed if model.waits(one)]
     if what in ("ask", "block", "blocks", "rest"):
-        model.give_up()
         ask(book, model, what, stream, number)
     elif what == "forget":
         ids = waiting[::3] + list(model.told)[:2]
@@ -133,6 +132,7 @@ def ask(book: BareBook, model: Model, what: str, stream: int, number: int) -> No
         with pytest.raises(HorizonReached):
             book.ask_one(stream) if what == "ask" else book.ask_block(size, streams)
         return
+    model.give_up()  # a call that is refused closes nothing
     if what == "ask":
         one, _, wanted = book.ask_one(stream)
         model.hand_out(stream, one, wanted)

@@ -46,7 +46,7 @@ from sottovoce.evaluations._setting import Setting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
 from sottovoce.rounds.book import Book, HandedOut, Recorded
-from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.lease import Lease, Piece
 from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round
 from sottovoce.rounds.store import WAITING, Store
 from sottovoce.rounds.stores.memory import MemoryStore
@@ -190,10 +190,10 @@ class EvaluationBook(Book):
             self._close_overdue()
             self._deal(size)
         met = self._hand[:size]
-        handed, moves = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
+        handed, pieces = self._next(dict(Counter(met)))  # evaluation by evaluation, as they are first met
         order = [place for number in Counter(met) for place, one in enumerate(met) if one == number]
         people = dict(zip(order, self.ids.texts(handed.ids), strict=True))
-        self._store.hand_out(moves)
+        self._store.hand_out(pieces)
         self._hand = self._hand[size:]
         return [(number, people[place]) for place, number in enumerate(met)]
 
@@ -225,13 +225,13 @@ class EvaluationBook(Book):
     @_locked
     def assign_to(self, number: int, size: int) -> list[Any]:
         """Assign the next people to one evaluation; return their ids."""
-        handed, moves = self._prepared(number, size)
+        handed, pieces = self._prepared(number, size)
         ids: list[Any] = self.ids.texts(handed.ids)
-        self._store.hand_out(moves)
+        self._store.hand_out(pieces)
         return ids
 
-    def _prepared(self, number: int, size: int) -> tuple[HandedOut, list[tuple[Lease, int]]]:
-        """Lease slots of one evaluation; return them, and how far leases are handed out with them."""
+    def _prepared(self, number: int, size: int) -> tuple[HandedOut, list[Piece]]:
+        """Lease slots of one evaluation; return them, and the pieces of leases that they are."""
         self._check_usable()
         self._close_overdue()
         room = self._store.room().get(number)
@@ -297,10 +297,10 @@ class EvaluationBook(Book):
         return self.forget(self._places(number, ids))
 
     def _tell_next(self, number: int, losses: NDArray[Any]) -> None:
-        handed, moves = self._prepared(number, len(losses))
-        before = [(lease, lease.at) for lease in self._store.held(number)]
+        handed, pieces = self._prepared(number, len(losses))
+        before = [(lease, 0, lease.at) for lease in self._store.held(number)]
         try:
-            self._store.hand_out(moves)
+            self._store.hand_out(pieces)
             self._record_block(handed.ids, losses, "error", "error")
         except BaseException:
             if (self._store.look(handed.ids) == WAITING).all():

@@ -12,6 +12,7 @@ All of it is a function of released numbers.
 Tests: tests/models/test_kinship.py compares it with the joint Gaussian, written out.
 """
 
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that se
 _WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
 _SOME = 5  # numbers of a segment, on average, before it is tried elsewhere at all
 _AGAIN = 1.5  # as many numbers as at the last time, and shares are learned again
+_KNOWN = attrgetter("known")
 
 
 class _Variances(NamedTuple):
@@ -146,7 +148,7 @@ class Kinship:
 
     def _common(self, heard: Heard, others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
-        precision, pull = self._added_up(heard.informs, heard.says, others)
+        precision, pull = self._added_up(self._family.rows, heard.informs, heard.says, others)
         precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.likeness).common
         if len(row) == 1:
             covariance = np.linalg.inv(precision)
@@ -155,9 +157,9 @@ class Kinship:
         solved = np.linalg.solve(precision, np.column_stack([across.T, pull]))
         return np.asarray(across @ solved[:, -1]), np.asarray(across @ solved[:, :-1])
 
-    def _added_up(self, informs: Floats, says: Floats, others: Floats) -> tuple[Floats, Floats]:
+    def _added_up(self, rows: Floats, informs: Floats, says: Floats, others: Floats) -> tuple[Floats, Floats]:
         """What segments, each so many times, say of all common parts together: a precision and a pull."""
-        rows, size = self._family.rows, self._size
+        size = self._size
         if rows.shape[1] == 1:
             return (others @ informs.reshape(len(rows), size * size)).reshape(size, size), others @ says
         width, weighed = rows.shape[1], others[:, None] * rows
@@ -223,9 +225,11 @@ class Kinship:
             How alike segments are taken to be.
         """
         heard = self._listen()
-        found = self._integrated(heard.precisions, heard.pulls, likeness)
-        own = (found.quadratic - float(np.linalg.slogdet(found.inner)[1].sum())) / 2
-        precision, pull = self._added_up(found.informs, found.says, np.ones(len(found.says)))
+        said = np.flatnonzero(heard.numbers)  # by whom: the others add nothing
+        found = self._integrated(heard.precisions[said], heard.pulls[said], likeness)
+        roots = np.diagonal(np.linalg.cholesky(found.inner), axis1=1, axis2=2)
+        own = found.quadratic / 2 - float(np.log(roots).sum())
+        precision, pull = self._added_up(self._family.rows[said], found.informs, found.says, np.ones(len(said)))
         root = np.sqrt(self._variances_of(likeness).common)
         inner = root[:, None] * precision * root + np.eye(len(root))
         pull = root * pull
@@ -260,7 +264,7 @@ class Kinship:
 
     def _listen(self) -> Heard:
         """Return what all segments have to say; of those alone that have learned something is it asked again."""
-        known = [one.known for one in self._family.members]
+        known = list(map(_KNOWN, self._family.members))
         heard = self._heard
         if len(heard.known) != len(known):
             heard = self._heard = heard.of_length(len(known))

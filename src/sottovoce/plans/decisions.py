@@ -208,9 +208,12 @@ def joined(pieces: Sequence[Any]) -> Any:
     """
     if len(pieces) == 1:
         return pieces[0]
-    if all(isinstance(piece, Decisions) for piece in pieces):
+    kinds = set(map(type, pieces))
+    if kinds == {Decisions}:
         return Decisions.joined(pieces)
-    return np.concatenate([piece.written() if isinstance(piece, Decisions) else piece for piece in pieces])
+    if Decisions in kinds:
+        pieces = [piece.written() if isinstance(piece, Decisions) else piece for piece in pieces]
+    return np.concatenate(pieces)
 
 
 def indices_of(rows: Floats) -> tuple[Integers, ...]:

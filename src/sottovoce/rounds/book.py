@@ -37,7 +37,7 @@ from sottovoce.errors import (
     StudyDamaged,
     UnknownAction,
 )
-from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.lease import Lease, Piece
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 from sottovoce.rounds.store import BEHIND, CONSEQUENCES, EARLIER, LATE, TOLD, UNASKED, UNKNOWN, WAITING, Store
 
@@ -115,7 +115,7 @@ class HandedOut(NamedTuple):
     """What a call of ask hands out: an id, an action and whether its loss is wanted, for each event."""
 
     ids: Integers
-    actions: list[tuple[Any, slice]]
+    actions: list[Any]
     wanted: NDArray[np.bool_]
     order: Integers | None
 
@@ -224,21 +224,19 @@ class Book:
         if isinstance(streams, int):
             counts, order = {streams: size}, None
         else:
-            order, numbers = np.argsort(streams, kind="stable"), np.bincount(streams)
+            numbers = np.bincount(streams)
+            # Few numbers in few bytes are sorted several times as quickly.
+            order = np.argsort(streams.astype(np.uint16) if len(numbers) < 2**16 else streams, kind="stable")
             found = np.flatnonzero(numbers)
             counts = dict(zip(found.tolist(), numbers[found].tolist(), strict=True))
-        leases = self._store.leases
-        short = {
-            stream: lacking
-            for stream, count in counts.items()
-            if ((lease := leases.get(stream)) is None or lease.size - lease.at < count)
-            and (lacking := count - self._store.left(stream)) > 0
-        }
+        held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
+        ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
+        short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
         if short and not self._lease(short, size + more, self._store.spare):
             return self._ask_block(size, streams, more, begins=begins)
-        handed, moves = self._next(counts, order)
+        handed, pieces = self._next(counts, order)
         self._left = 0  # rounds may be full now: asking one by one has to look around first
-        self._store.hand_out(moves)
+        self._store.hand_out(pieces)
         return handed
 
     def _checked(self, streams: Streams) -> Streams:
@@ -262,17 +260,15 @@ class Book:
     def _admit(self, name: str) -> None:
         """Refuse a stream that is about to be added."""
 
-    def _next(self, counts: dict[int, int], order: Integers | None = None) -> tuple[HandedOut, list[tuple[Lease, int]]]:
-        """Return the next slots of streams, which are leased; and how far leases are handed out with them."""
-        moves, pieces, leases = list[tuple[Lease, int]](), list[tuple[Lease, int, int]](), self._store.leases
-        for stream, count in counts.items():
-            lease = leases.get(stream)
-            if lease is None or lease.at + count > lease.size:
-                moves.append(self._gather(stream, count, pieces))
+    def _next(self, counts: dict[int, int], order: Integers | None = None) -> tuple[HandedOut, list[Piece]]:
+        """Return the next slots of streams, which are leased; and the pieces of leases that they are."""
+        pieces = list[Piece]()
+        for (stream, count), lease in zip(counts.items(), map(self._store.leases.get, counts), strict=True):
+            if lease is None or (end := (at := lease.at) + count) > lease.size:
+                self._gather(stream, count, pieces)
             else:
-                pieces.append((lease, lease.at, lease.at + count))
-                moves.append((lease, lease.at + count))
-        return _handed_out(pieces, order), moves
+                pieces.append((lease, at, end))
+        return _handed_out(pieces, order), pieces
 
     def _lease(self, orders: dict[int, int], handed: int, ahead: int = 0) -> bool:
         """Lease more slots of streams; False if all that is leased had to be given back first: then look again.
@@ -320,8 +316,8 @@ class Book:
         self._seen = {stream: known for stream, known in self._seen.items() if stream not in self._stored}
         self._current, self._stored = False, {}
 
-    def _gather(self, stream: int, count: int, pieces: list[tuple[Lease, int, int]]) -> tuple[Lease, int]:
-        """Find the next slots of a stream; return the last lease of them, and how far it is handed out then."""
+    def _gather(self, stream: int, count: int, pieces: list[Piece]) -> None:
+        """Find the next slots of a stream, which several leases have."""
         lease = self._store.leases.get(stream)
         at = 0 if lease is None else lease.at
         while lease is None or lease.size - at < count:
@@ -331,7 +327,6 @@ class Book:
             lease, at = self._store.after(stream, lease), 0
             assert lease is not None
         pieces.append((lease, at, at + count))
-        return lease, at + count
 
     def _begin(self, stream: int, number: int, position: int) -> Draft:
         """Begin a round, with all that was released by now; where others ask as well, store what it follows from."""
@@ -566,13 +561,12 @@ class Book:
         """Let the policy learn what was released since it last did, each round once; return the streams of these."""
         self._refresh()
         learned, known = set[int](), self._known
-        for stream, closed in self._store.closed().items():
-            if closed > known.get(stream, 0):
-                self._news.add(stream)
-                learned.add(stream)
-                for release in self._store.releases(stream, self._known.get(stream, 0)):
-                    self._policy.learn(release)
-                    self._known[stream] = release.round.number + 1
+        for stream in [one for one, closed in self._store.closed().items() if closed > known.get(one, 0)]:
+            self._news.add(stream)
+            learned.add(stream)
+            for release in self._store.releases(stream, known.get(stream, 0)):
+                self._policy.learn(release)
+                known[stream] = release.round.number + 1
         return learned
 
     # ------------------------------------------------------------------ copies
@@ -614,16 +608,17 @@ def _alone(one: int) -> Integers:
         raise UnknownAction(f"id {one} was never handed out; {UNRECORDED}") from None
 
 
-def _handed_out(pieces: list[tuple[Lease, int, int]], order: Integers | None) -> HandedOut:
-    actions = [(lease.draw.actions, slice(start, stop)) for lease, start, stop in pieces]
-    firsts = np.array([lease.first + start for lease, start, _ in pieces])
-    counts = np.array([stop - start for _, start, stop in pieces])
+def _handed_out(pieces: list[Piece], order: Integers | None) -> HandedOut:
+    actions = [lease.draw.actions[start:stop] for lease, start, stop in pieces]
+    held, starts, stops = zip(*pieces, strict=True)
+    firsts, counts = np.add([lease.first for lease in held], starts), np.subtract(stops, starts)
     ends = np.cumsum(counts)
     ids = np.arange(ends[-1]) + np.repeat(firsts - ends + counts, counts)
-    if all([lease.draw.wanted is None for lease, _, _ in pieces]):  # noqa: C419  # a list is quicker
+    wanted = [lease.draw.wanted for lease in held]
+    if all([one is None for one in wanted]):  # noqa: C419  # a list is quicker
         return HandedOut(ids, actions, np.ones(len(ids), dtype=bool), order)
-    wanted = [
-        np.ones(stop - start, dtype=bool) if lease.draw.wanted is None else lease.draw.wanted[start:stop]
-        for lease, start, stop in pieces
+    whole = [
+        np.ones(stop - start, dtype=bool) if one is None else one[start:stop]
+        for one, start, stop in zip(wanted, starts, stops, strict=True)
     ]
-    return HandedOut(ids, actions, np.concatenate(wanted), order)
+    return HandedOut(ids, actions, np.concatenate(whole), order)

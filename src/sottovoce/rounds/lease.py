@@ -5,7 +5,7 @@ from typing import Any
 
 from sottovoce.rounds.round import Draw, Round
 
-__all__ = ["Lease", "Leases"]
+__all__ = ["Lease", "Leases", "Piece"]
 
 
 class Lease:
@@ -74,6 +74,10 @@ class Lease:
         return f"Lease(stream={self.round.stream}, round={self.round.number}, size={self.size}, at={self.at})"
 
 
+Piece = tuple[Lease, int, int]
+"""Slots of a lease that one call hands out: from so many on, and before so many."""
+
+
 class Leases:
     """The leases that a process holds: of each stream a chain, from the one that is handed out from to the newest.
 
@@ -130,9 +134,9 @@ class Leases:
             lease = lease.next
         return left
 
-    def hand_out(self, moves: Sequence[tuple[Lease, int]]) -> None:
-        """Hand out slots of several streams: of each, all before so many of this lease; of all of them, or of none."""
-        self.leases = self.leases | {lease.round.stream: lease.moved_to(at) for lease, at in moves}
+    def hand_out(self, pieces: Sequence[Piece]) -> None:
+        """Hand out slots of several streams, of each in order: all of these pieces, or none."""
+        self.leases = self.leases | {lease.round.stream: lease.moved_to(end) for lease, _, end in pieces}
         self._let_go()
 
     def _let_go(self) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sottovoce._arrays import Integers
 from sottovoce._records import Record
-from sottovoce.rounds.lease import Lease
+from sottovoce.rounds.lease import Lease, Piece
 from sottovoce.rounds.round import Draft, Draw, Release, Round
 
 __all__ = [
@@ -159,8 +159,8 @@ class Store(Protocol):
         """How many slots to lease when one is asked for."""
         ...
 
-    def hand_out(self, moves: Sequence[tuple[Lease, int]]) -> None:
-        """Hand out slots of several streams: of each, all before so many of this lease; of all of them, or of none."""
+    def hand_out(self, pieces: Sequence[Piece]) -> None:
+        """Hand out slots of several streams, of each in order: all of these pieces, or none."""
         ...
 
     def until_due(self, patience: int | None) -> int | None:

@@ -129,7 +129,7 @@ class Baseline(Compared, Book, ABC):
             with self._lock: return cast(Action, self._ask_one(0))  # noqa: E701  # fmt: skip
         count = whole("size", size)
         with self._lock: handed = self._ask_block(count, 0)  # noqa: E701  # fmt: skip
-        x = np.concatenate([actions[piece] for actions, piece in handed.actions])
+        x = np.concatenate(handed.actions)
         return Actions(handed.ids, x, handed.wanted, self.domain)
 
     def ask_round(self, most: int | None = None) -> Actions:

@@ -113,6 +113,7 @@ class BanditPolicy:
         self.configuration, self.problem, self.source, self.entropy = configuration, problem, source, entropy
         self.horizon = None if configuration.horizon is None else problem.horizon
         self.streams: dict[int, Stream] = {}
+        self.resumed = 0  # events of all streams, by optimizers that this one goes on for
         self.refresh: Callable[[], None] = lambda: None  # reads what other processes have begun
         self.before_noise: Callable[[], None] = lambda: None  # refuses to release anything, or sees to the right to
         self.first = self._planned(None)
@@ -231,6 +232,7 @@ class BanditPolicy:
         at = mine.current
         at.epoch.abandon(max(0, asked - at.before))
         mine.passed = mine.resumed = asked
+        self.resumed = sum(one.resumed for one in self.streams.values())
         mine.stretches, mine.taught = [at], best_informed([at.epoch])
         mine.resumed_rounds, mine.resumed_closed = at.earlier + at.epoch.counts[1], closed
         mine.begun = mine.learned = 0
@@ -305,10 +307,13 @@ class BanditPolicy:
             actions, wants, _ = self._chunk(one, played, chunk, length)
             here = slice(at, min(at + count, len(actions)))
             pieces.append(actions[here])
-            wanted.append(np.ones(here.stop - at, dtype=bool) if wants is None else wants[here])
+            wanted.append(wants if wants is None else wants[here])
             start, count = start + here.stop - at, count - (here.stop - at)
-        everything = np.concatenate(wanted)
-        return Draw(joined(pieces), None if everything.all() else everything)
+        if all(wants is None or wants.all() for wants in wanted):
+            return Draw(joined(pieces))
+        everything = zip(pieces, wanted, strict=True)
+        flags = [np.ones(len(piece), dtype=bool) if wants is None else wants for piece, wants in everything]
+        return Draw(joined(pieces), np.concatenate(flags))
 
     def _chunk(
         self, one: Round, played: RoundPlay, chunk: int, length: int

@@ -8,6 +8,7 @@ import copy
 import json
 from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from sottovoce.rounds.round import Draft
 
 __all__ = ["SegmentPolicy"]
 
+_PASSED = attrgetter("passed")
 _BEFORE = 20.0  # events of each segment that are taken for granted, in guessing what share of all it has
 
 
@@ -176,8 +178,8 @@ class SegmentPolicy(BanditPolicy):
 
     def sizes(self) -> Floats:
         """Events of the rounds that have begun, of each segment that has joined; none of one that is about to."""
-        sizes = np.zeros(self.kinship.count)
-        sizes[: len(self.names)] = [self.streams[stream].passed for stream in range(len(self.names))]
+        sizes, count = np.zeros(self.kinship.count), len(self.names)
+        sizes[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
         return sizes
 
     def informed_belief(self, stream: int) -> Belief:

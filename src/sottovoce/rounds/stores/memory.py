@@ -25,7 +25,7 @@ from sottovoce import _fork
 from sottovoce._arrays import Integers
 from sottovoce._records import Record
 from sottovoce.errors import ForkRefused
-from sottovoce.rounds.lease import Lease, Leases
+from sottovoce.rounds.lease import Lease, Leases, Piece
 from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Draw, Release, Round, Shape, fresh_slots
 from sottovoce.rounds.store import (
     LATE,
@@ -145,12 +145,11 @@ class _Open:
 class _Stream:
     """The rounds of one stream: those that are open, and what was released."""
 
-    __slots__ = ("full_up_to", "open", "releases")
+    __slots__ = ("open", "releases")
 
     def __init__(self) -> None:
         self.open: deque[_Open] = deque()
         self.releases: list[Release] = []  # the newest: those of long ago are let go of
-        self.full_up_to = 0  # events; the first round that ends later is not known to be full
 
     @property
     def next_number(self) -> int:
@@ -210,7 +209,9 @@ class MemoryStore(Leases):
         self._open: list[_Open] = []  # of all streams, by their first id
         self._firsts: list[int] = []  # that id
         self._closed: list[_Closed] = []  # by their first id
-        self._moves: Sequence[tuple[Lease, int]] = ()  # how far one call hands out leases: handed out, once it is here
+        self._moves: Sequence[Piece] = ()  # what one call hands out: handed out, once it is here
+        self._ended = set[int]()  # streams that have gone on to another lease since it was noted which rounds are full
+        self._counts: dict[int, int] = {}  # how many rounds of each stream are closed
         self._intent: tuple[Integers, Any] | None = None  # what one call puts into slots: in, once it is here
         self._settings: tuple[int | None, float | None] = None, None
         self._generation = self._ready = _fork.generation()
@@ -257,18 +258,21 @@ class MemoryStore(Leases):
             while left > 0:
                 left -= self._lease(stream, left, ahead, begin, draw)
 
-    def hand_out(self, moves: Sequence[tuple[Lease, int]]) -> None:
-        """Hand out slots of several streams: of each, all before so many of this lease; of all of them, or of none."""
+    def hand_out(self, pieces: Sequence[Piece]) -> None:
+        """Hand out slots of several streams, of each in order: all of these pieces, or none."""
         self._ready = _BUSY
-        self._moves = moves  # now all of it is handed out
+        self._moves = pieces  # now all of it is handed out
         self._move()
         self._ready = self._generation
 
     def _move(self) -> None:
         leases = self.leases
-        for lease, at in self._moves:
-            lease.at = at
-            leases[lease.round.stream] = lease
+        for lease, _, end in self._moves:
+            lease.at = end
+            stream = lease.round.stream
+            if leases.get(stream) is not lease:
+                self._ended.add(stream)
+                leases[stream] = lease
         self._moves = ()
         self._let_go()
 
@@ -372,15 +376,13 @@ class MemoryStore(Leases):
         places = self._pages.places(ids)
         if places is None or not (_leading(self._pages.view[places]) == PENDING).all():
             return None
-        rounds, leases = [], self.leases
         numbers, starts, ends = _stretches(np.searchsorted(self._firsts, ids, side="right"))
-        for number, start, end, last in zip(numbers, starts, ends, ids[np.array(ends) - 1].tolist(), strict=True):
-            opened = self._open[number - 1]  # there is one: who else would wait
-            lease = leases.get(opened.stream)
-            if lease is None or last >= lease.first + lease.at:
-                return None
-            rounds.append((opened, end - start))
-        return _Waiting(order, places, rounds)
+        rounds = [self._open[number - 1] for number in numbers]  # there is one: who else would wait
+        leases = map(self.leases.get, [one.stream for one in rounds])
+        limits = [0 if lease is None else lease.first + lease.at for lease in leases]
+        if not (ids[np.subtract(ends, 1)] < limits).all():
+            return None
+        return _Waiting(order, places, list(zip(rounds, np.subtract(ends, starts).tolist(), strict=True)))
 
     def _handed_out(self, opened: _Open) -> int:
         """The id below which those of a round are handed out."""
@@ -413,40 +415,32 @@ class MemoryStore(Leases):
     def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
         """Close what full rounds lack, `patience` events after their last slot was handed out."""
         self._settle()
-        now = self.clock
-        self._note_full(now)
-        if patience is None:
+        self._note_full()
+        full = [(one, one.full_at) for one in self._open if one.full_at is not None and one.left > 0]
+        if patience is None or not full:
             return set()
-        overdue = [
-            opened
-            for line in self._streams.values()
-            for opened in line.open
-            if opened.full_at is not None and opened.full_at + patience <= now and opened.left > 0
-        ]
-        ids = [self._waiting_of(opened) for opened in overdue]
+        since = self.clock - patience
+        ids = [self._waiting_of(one) for one, full_at in full if full_at <= since]
         return self.forget(np.concatenate(ids))[1] if ids else set()
 
     def until_due(self, patience: int | None) -> int | None:
         """How many events may be asked before a round is to be closed without what it lacks; None: any number."""
         if patience is None:
             return None
-        now = self.clock
-        full = [line.open[0].full_at for line in self._streams.values() if line.open]
-        return min((one + patience - now for one in full if one is not None), default=None)
+        full = [one.full_at for one in self._open if one.full_at is not None]
+        return min(full) + patience - self.clock if full else None
 
-    def _note_full(self, now: int) -> None:
+    def _note_full(self) -> None:
         """Note when rounds were handed out to their end: by the last call, if it is not noted yet."""
-        streams = self._streams
-        for stream, lease in self.leases.items():
-            line = streams.get(stream)
-            if line is None or lease.before + lease.at < line.full_up_to:
-                continue
-            for opened in line.open:
-                line.full_up_to = opened.end
-                if opened.end > lease.before + lease.at:
-                    break
-                if opened.full_at is None:
-                    opened.full_at = now
+        self._ready = _BUSY
+        ended = {stream for stream, lease in self.leases.items() if lease.at == lease.size} | self._ended
+        self._ended = set()
+        lines = [(line, self.asked(stream)) for stream in ended if (line := self._streams.get(stream)) and line.open]
+        full = [one for line, asked in lines for one in line.open if one.full_at is None and one.end <= asked]
+        now = self.clock if full else 0
+        for opened in full:
+            opened.full_at = now
+        self._ready = self._generation
 
     # ------------------------------------------------------------------ releasing
 
@@ -469,11 +463,14 @@ class MemoryStore(Leases):
             return 0
         oldest = line.open[0]
         if oldest.release is None:
-            if oldest.reserved < oldest.round.size or oldest.left > 0 or self._count(oldest):
+            if oldest.reserved < oldest.round.size or oldest.left > 0:
                 return 0
             slots = self._slots_of(oldest)
-            missing = np.flatnonzero(_leading(slots) == MISSING)
-            wanted = int(np.count_nonzero(_leading(slots) != UNWANTED))
+            marks = _leading(slots)
+            oldest.left = int(np.count_nonzero(marks == PENDING))
+            if oldest.left:
+                return 0
+            missing, wanted = np.flatnonzero(marks == MISSING), int(np.count_nonzero(marks != UNWANTED))
             self._ready = _BUSY
             drawn = Release(oldest.round, compute(oldest.round, slots), missing, wanted)
             if oldest.release is None:  # or a signal handler was here meanwhile: what it has released stays
@@ -490,20 +487,21 @@ class MemoryStore(Leases):
             assert oldest.release is not None
             self._remember(oldest)
             line.releases.append(oldest.release)
+            self._counts[oldest.stream] = line.closed
         self._erase(oldest)
         if line.open and line.open[0] is oldest:
             line.open.popleft()
 
     def _remember(self, oldest: _Open) -> None:
         assert oldest.release is not None
-        one = oldest.release.round
-        unwanted = _leading(self._slots_of(oldest))[: one.size] == UNWANTED
-        missing = np.zeros(one.size, dtype=bool)
-        missing[oldest.release.missing] = True
-        bits = [np.packbits(which).tobytes() if which.any() else b"" for which in (missing, unwanted)]
+        release, one, missing, unwanted = oldest.release, oldest.release.round, b"", b""
+        if len(release.missing):
+            missing = np.packbits(np.bincount(release.missing, minlength=one.size).astype(bool)).tobytes()
+        if release.wanted < one.size:
+            unwanted = np.packbits(_leading(self._slots_of(oldest))[: one.size] == UNWANTED).tobytes()
         at = bisect_right(self._closed, one.first, key=_first_id)
         if not at or self._closed[at - 1].first != one.first:
-            self._closed.insert(at, _Closed(one.first, one.size, *bits))
+            self._closed.insert(at, _Closed(one.first, one.size, missing, unwanted))
 
     def _erase(self, oldest: _Open) -> None:
         """Overwrite the losses of a round, and let go of pages that no open round has slots in."""
@@ -523,7 +521,7 @@ class MemoryStore(Leases):
 
     def closed(self) -> Mapping[int, int]:
         """How many rounds of each stream are closed."""
-        return {stream: line.closed for stream, line in self._streams.items()}
+        return self._counts
 
     def believed(self, known: Mapping[int, int]) -> Mapping[int, tuple[int, Record]]:
         """Return nothing: nobody else learns."""
@@ -590,7 +588,7 @@ class MemoryStore(Leases):
     def open_rounds(self) -> Sequence[OpenRound]:
         """Return the rounds that are not released, in the order in which they began."""
         self._settle()
-        self._note_full(self.clock)
+        self._note_full()
         found = [opened for line in self._streams.values() for opened in line.open]
         return [self._described(opened) for opened in sorted(found, key=lambda one: one.round.first)]
 
@@ -652,8 +650,8 @@ class MemoryStore(Leases):
     def overdue(self, patience: Callable[[int], int | None]) -> list[int]:
         """Return streams with a round that has been full for as many events as its size is patient for."""
         self._settle()
+        self._note_full()
         now = self.clock
-        self._note_full(now)
         full = [(one.round, one.full_at) for line in self._streams.values() for one in line.open]
         return [
             one.stream
@@ -699,6 +697,7 @@ class MemoryStore(Leases):
         self._waiting.pop(stream, None)
         self._newest.pop(stream, None)
         self._streams.pop(stream, None)
+        self._counts.pop(stream, None)
 
     # ------------------------------------------------------------------ places
 
@@ -734,6 +733,8 @@ class MemoryStore(Leases):
         self._open = sorted((one for line in self._streams.values() for one in line.open), key=_first_of)
         self._firsts = [one.round.first for one in self._open]
         self._next = max([self._next, *(one.round.first + one.places for one in self._open)])
+        self._counts = {stream: line.closed for stream, line in self._streams.items() if line.releases}
+        self._ended = set(self.leases)
         for stream, line in self._streams.items():
             leased = self._leased(stream)
             for opened in list(line.open):
