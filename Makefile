@@ -4,6 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export OPENBLAS_NUM_THREADS := 1  # small matrices: threads only get in each other's way
+export PYTHONDONTWRITEBYTECODE :=  # hundreds of processes are started in tests: none compiles the library anew
 
 # Studies wait for the disk several times a call. What tests write may as well be written to memory, where there is enough.
 IN_MEMORY := $(shell df -k /dev/shm 2>/dev/null | awk 'NR == 2 && $$4 > 4000000 {print "PYTEST_DEBUG_TEMPROOT=/dev/shm"}')
@@ -12,15 +13,22 @@ AXE := /usr/local/lib/node_modules/axe-core
 AXE_VERSION := 4.14.0
 AXE_SHA512 := f564d9c448ec67b6f5dd31fc24f99b576cfc0876e5f34ff6866dd73c41b826035d40b2bcd480515e64b11df3003a44aa41e4714ffd1dc0d0f3d863a6df3ce971
 
-.PHONY: demo test test-busy soak lint bench docs reproduce wheel system pins clean
+TEST := $(IN_MEMORY) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+
+.PHONY: demo test test-long test-all test-busy soak lint bench docs reproduce wheel system pins clean
 
 demo: $(READY)  ## run a private bandit, print what happened, draw a figure (results/demo)
 	$(BIN)/sottovoce run demo --out results/demo
 
-test: $(READY)  ## run the whole test suite, docstring examples included
-	$(IN_MEMORY) $(BIN)/python -m pytest -q -n 2 --dist worksteal
+test: $(READY)  ## every fact once, docstring examples included
+	$(TEST) -m "not long"
 
-test-busy: $(READY)  ## the same on busy cores, with four endless loops for each; ONLY=tests/client for a part
+test-long: $(READY)  ## what test leaves out: every case of many that are alike, and searches through all of them
+	$(TEST) -m long
+
+test-all: test test-long  ## both
+
+test-busy: $(READY)  ## all of them on busy cores, with four endless loops for each; ONLY=tests/client for a part
 	$(IN_MEMORY) $(BIN)/python tests/busy.py $(BIN)/python -m pytest -q -n 2 --dist worksteal $(ONLY)
 
 soak: $(READY)  ## kill studies and services thousands of times, on SQLite and PostgreSQL, and count what becomes of them

@@ -5,9 +5,10 @@ tests start. Tests of processes that do stand still set limits of their own.
 """
 
 import gc
-import importlib.util
+import importlib
 import os
 import pkgutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,11 @@ from hypothesis import settings
 
 os.environ["SOTTOVOCE_IDLE_SECONDS"] = "600"  # before anything is imported that reads it
 
+sys.path.insert(0, str(Path(__file__).parent))  # tests cannot import one another, so what they share has a name
+import browsers
 import sottovoce
+import storages
+import system
 
 settings.register_profile("sottovoce", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("sottovoce")
@@ -32,17 +37,6 @@ def pytest_collection_finish():
     gc.freeze()
 
 
-def _beside(name):
-    """Load a module of this folder: with importlib as the import mode, tests cannot import one another."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-system = _beside("system")
-storages = _beside("storages")
-browsers = _beside("browsers")
 programs, start, browser, show = browsers.programs, browsers.start, browsers.browser, browsers.show
 own_server, postgres_server, postgres_url = storages.own_server, storages.postgres_server, storages.postgres_url
 shelf, sqlite_url, url = storages.shelf, storages.sqlite_url, storages.url

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli.app import app
 from sottovoce.errors import InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
@@ -156,7 +157,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+@every("call", CALLS.values())
 def test_no_error_shows_a_loss(call):
     shown = {what: shows(refused(lambda bad=bad: call(bad))) for what, bad in BAD.items()}
     assert not {what: where for what, where in shown.items() if where}

@@ -71,6 +71,7 @@ class Loads(HTMLParser):
         self.found += [part.split()[0] for part in (values.get("srcset") or "").split(",") if part.strip()]
 
 
+@pytest.mark.long
 def test_the_site_loads_nothing_from_a_network(site):
     pages = sorted(site.glob("**/*.html"))
     assert len(pages) > 10
@@ -88,11 +89,13 @@ def test_the_site_loads_nothing_from_a_network(site):
         assert not outside, f"{sheet.name} loads {outside}"
 
 
+@pytest.mark.long
 def test_figures_can_be_opened_in_full(site):
     shown = re.findall(r'<a href="([^"]+)"><img [^>]*src="([^"]+)"', (site / "index.html").read_text(encoding="utf-8"))
     assert shown == [("images/demo.png", "images/demo.png")]
 
 
+@pytest.mark.long
 def test_the_search_works_from_disk(site):
     index = (site / "search" / "search_index.js").read_text(encoding="utf-8")
     assert index.startswith("var __index = {")
@@ -114,6 +117,7 @@ def browser(system_program, tmp_path):
     driver.quit()
 
 
+@pytest.mark.long
 def test_a_browser_shows_and_searches_the_site_from_disk_without_a_network(site, browser):
     browser.get((site / "tutorials" / "five-minutes.html").as_uri())
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("Five minutes")
@@ -139,6 +143,7 @@ def reference():
     return module
 
 
+@pytest.mark.long
 def test_every_public_name_is_in_the_tables_and_has_one_entry(site, reference):
     tables = (site / "reference" / "python" / "index.html").read_text(encoding="utf-8")
     pages = [page.read_text(encoding="utf-8") for page in (site / "reference" / "python").glob("*.html")]
@@ -154,6 +159,7 @@ def test_every_public_name_is_in_the_tables_and_has_one_entry(site, reference):
         assert not homeless, f"give {module.__name__} a mark on a page of docs/reference/python: {homeless}"
 
 
+@pytest.mark.long
 def test_the_reference_shows_signatures_and_parameters_and_no_raw_docstring(site):
     page = (site / "reference" / "python" / "optimizer.html").read_text(encoding="utf-8")
     entry = page[page.index('id="sottovoce.learning.bandit.private_bandit.PrivateBandit"') :]

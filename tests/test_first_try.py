@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains import all_domains
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy import GDP, as_approximate, guarantee_from_dict
@@ -82,8 +83,8 @@ def test_what_is_no_function_is_not_minimised():
         sv.minimize(5, BALL, **SETTINGS)
 
 
-@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
-@pytest.mark.parametrize("rng", [0, None, np.random.RandomState(0)], ids=["0", "None", "legacy"])
+@every("family", all_domains())
+@every("rng", [0, None, np.random.RandomState(0)])
 def test_round_asks_for_a_generator(family, rng):
     domain = family.examples()[0]
     with pytest.raises(TypeError, match=r"rng must be a generator of numpy, such as np.random.default_rng\(0\)"):
@@ -100,14 +101,14 @@ class TestGuarantees:
         lambda value: sv.ApproxDP(1.0, value),
     )
 
-    @pytest.mark.parametrize("make", KINDS)
-    @pytest.mark.parametrize("value", ["1", True, False, np.True_, b"1", None, 1j, [1.0]], ids=repr)
+    @every("make", KINDS)
+    @every("value", ["1", True, False, np.True_, b"1", None, 1j, [1.0]])
     def test_a_budget_is_a_number(self, make, value):
         with pytest.raises(TypeError, match="must be a number"):
             make(value)
 
-    @pytest.mark.parametrize("make", KINDS)
-    @pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.array])
+    @every("make", KINDS)
+    @every("kind", [float, np.float64, np.float32, np.array])
     def test_numbers_of_any_kind_are_fine(self, make, kind):
         made = make(kind(0.0078125))
         assert 0.0078125 in (getattr(made, name, None) for name in ("epsilon", "rho", "mu", "delta"))

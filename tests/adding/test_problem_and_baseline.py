@@ -14,6 +14,7 @@ from sottovoce.lab import baselines
 from sottovoce.lab.baselines import _registry
 from sottovoce.lab.problems import base
 
+pytestmark = pytest.mark.long  # the library is copied, and started in processes of their own
 HERE, PACKAGE = Path(__file__).parent, Path(sottovoce.__file__).parent
 EVERYWHERE = """
 import json

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.auditing import Audit, Configuration, MechanismAlone, audit, shipped
 from sottovoce.plans import EXPLORATIONS
 from sottovoce.privacy import GDP, MECHANISMS
@@ -29,7 +30,14 @@ QUICK = [
 ]
 
 
-@pytest.mark.parametrize("configuration", QUICK, ids=ids(QUICK))
+SOME = {
+    "frames, patience of 1, probe-sums",
+    "sphere, tree, 2 events a person",
+    "frames, local, one-bit",
+}
+
+
+@pytest.mark.parametrize("configuration", sampled(QUICK, SOME, ids(QUICK)))
 def test_the_real_optimizer_with_real_noise_keeps_its_claim(configuration):
     found = audit(configuration, runs=400, confidence=SURE)
     assert found.passed
@@ -37,6 +45,7 @@ def test_the_real_optimizer_with_real_noise_keeps_its_claim(configuration):
     assert found.epsilon_claimed >= EPSILON
 
 
+@pytest.mark.long
 def test_owners_with_several_reports_keep_their_privacy():
     choices = {"exploration": "frames", "batch_size": 4}
     several = Configuration(sv.domains.Box(0.0, 1.0, 1), sv.LocalDP(2.0, contributions=2), 8, choices)
@@ -46,7 +55,7 @@ def test_owners_with_several_reports_keep_their_privacy():
 GAUSSIAN = [one for one in shipped(EPSILON, 0.01, exploration="sphere") if one.plan.noise.family == "gaussian"]
 
 
-@pytest.mark.parametrize("configuration", GAUSSIAN, ids=ids(GAUSSIAN))
+@pytest.mark.parametrize("configuration", sampled(GAUSSIAN, {"sphere, toeplitz"}, ids(GAUSSIAN)))
 def test_the_real_optimizer_with_real_noise_keeps_approximate_privacy(configuration):
     found = audit(configuration, runs=400, confidence=SURE)
     assert found.passed
@@ -70,7 +79,7 @@ class HardlyAny:
 ONE_OF_EACH = [next(one for one in QUICK if one.label == "frames, probe-sums"), GAUSSIAN[0]]
 
 
-@pytest.mark.parametrize("configuration", ONE_OF_EACH, ids=ids(ONE_OF_EACH))
+@pytest.mark.parametrize("configuration", sampled(ONE_OF_EACH, 1, ids(ONE_OF_EACH)))
 def test_these_audits_would_see_that_noise_is_missing(configuration):
     found = audit(lambda seed, noise: configuration(seed, HardlyAny(noise)), runs=400, confidence=SURE, noise_seed=0)
     assert not found.passed
@@ -90,7 +99,7 @@ ALONE = [
 ]
 
 
-@pytest.mark.parametrize(("name", "privacy"), ALONE, ids=str)
+@pytest.mark.parametrize(("name", "privacy"), sampled(ALONE, 4, [f"{name}, {privacy}" for name, privacy in ALONE]))
 def test_a_mechanism_alone_keeps_its_claim_and_uses_most_of_it(name, privacy):
     """The bound must come near the claim, or the audit would be too weak to mean anything. Repeatable: simulated."""
     found = audit(MechanismAlone(name, privacy), runs=40_000, noise_seed=5)
@@ -134,6 +143,7 @@ def small():
     return found, told
 
 
+@pytest.mark.long
 def test_processes_change_nothing_but_the_time(small):
     together = audit(SMALL, runs=401, noise_seed=3, label="a small one", workers=2)
     assert small[0].to_dict() == together.to_dict()
@@ -145,6 +155,7 @@ def test_progress_counts_every_run(small):
     assert told == sorted(told)
 
 
+@pytest.mark.long
 def test_more_contributions_are_all_used_by_the_person():
     """Twice the events under the noise for one: caught, so the person's events do add up."""
     found = audit(SMALL, claimed=sv.PureDP(1.0, contributions=2), runs=1600, noise_seed=2)

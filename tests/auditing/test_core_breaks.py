@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.auditing import EvaluationConfiguration, StudyConfiguration, align, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.evaluations._book import _EvaluationPolicy
@@ -48,7 +49,9 @@ def found(subject, telling="single", most=2):
 
 
 def on(subjects):
-    return pytest.mark.parametrize("subject", subjects.values(), ids=subjects)
+    """Run a test on all of them, and quickly on one in memory and one in SQL."""
+    some = {name for name in ("optimizer", "study with segments", "stored evaluations") if name in subjects}
+    return pytest.mark.parametrize("subject", sampled(subjects.values(), some, subjects))
 
 
 def changed(monkeypatch, change, *owners):

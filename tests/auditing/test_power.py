@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 
 import sottovoce as sv
@@ -47,6 +48,7 @@ def test_bets_that_may_go_on_see_more_than_one_count_of_the_same_guesses():
     assert counted(smallest_seen(claim, Schedule(trials, trials), error)) > 0.9
 
 
+@pytest.mark.long
 def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
     """Of 40 audits of noise for the smallest epsilon that can be seen, fewer than 30 are refuted once in 10^4."""
     runs = 4000
@@ -59,6 +61,7 @@ def test_a_mechanism_at_the_edge_is_refuted_nine_times_out_of_ten():
     assert found[0].smallest_seen == edge
 
 
+@pytest.mark.long
 def test_people_who_share_a_run_count_as_many():
     """Noise for epsilon = 1.3 in an optimizer: 2,000 runs refute a claim of 1, at the error of one part of many."""
     weak = next(one for one in shipped(1.3) if one.label == "frames, probe-sums")

@@ -11,31 +11,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli import main
 from sottovoce.cli.abtest_released import Released
 from sottovoce.cli.abtest_rows import Rows
 from sottovoce.privacy import read_ledger
 
 RUN = ("abtest", "run", "events.csv", "--arms", "A,B", "--simulated-noise", "3")
-
-
-@pytest.fixture(autouse=True)
-def wide(monkeypatch, tmp_path):
-    """A wide terminal without colours, in a folder of its own."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def command(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return call
 
 
 def write(path, rows, head="arm,loss"):
@@ -64,20 +44,8 @@ def found(command, *arguments):
 
 
 def test_a_plan_says_what_python_says(command):
-    plan = (
-        "abtest",
-        "plan",
-        "--difference",
-        "0.05",
-        "--epsilon",
-        "0.5",
-        "--arms",
-        "3",
-        "--looks",
-        "2",
-        "--mean",
-        "0.2",
-    )
+    plan = ("abtest", "plan", "--difference", "0.05", "--epsilon", "0.5")
+    plan += ("--arms", "3", "--looks", "2", "--mean", "0.2")
     expected = sv.events_needed(0.05, privacy=sv.PureDP(0.5), arms=3, looks=2, mean=0.2)
     assert found(command, *plan) == json.loads(json.dumps(expected.to_dict()))
     code, out, _ = command(*plan, "--text")

@@ -5,13 +5,12 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing import Configuration, everything
 from sottovoce.cli import main
+from sottovoce.service import audited
 
 
 @pytest.fixture
-def command(monkeypatch, tmp_path, capsys):
+def command(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "300")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
 
     def call(*arguments):
         with pytest.raises(SystemExit) as ended:
@@ -22,6 +21,7 @@ def command(monkeypatch, tmp_path, capsys):
     return call
 
 
+@pytest.mark.long
 def test_an_audit_shows_a_table_and_writes_findings_that_agree(command, monkeypatch, tmp_path):
     """With two of the designs; `tests/auditing/test_audit.py` audits all that ships, one by one."""
     shown = {"designs, probe-sums, 2 events a person", "integral designs with reuse, probe-sums"}
@@ -60,10 +60,21 @@ SMALL = Configuration(
 )
 
 
-def test_simulated_noise_can_be_repeated_and_says_so(command, monkeypatch, tmp_path):
-    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
-    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
-    monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
+@pytest.fixture
+def only(monkeypatch):
+    """Let an audit go through one subject, and nothing else."""
+
+    def audits(subject):
+        monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [subject])
+        for others in ("evaluations_shipped", "mechanisms_alone"):
+            monkeypatch.setattr(everything, others, lambda *arguments: [])
+        monkeypatch.setattr(audited, "service_shipped", lambda *arguments: [])
+
+    return audits
+
+
+def test_simulated_noise_can_be_repeated_and_says_so(command, only, tmp_path):
+    only(SMALL)
     for out in ("a", "b"):
         code, printed, _ = command("--runs", "400", "--simulated-noise", "4", "--out", out)
         assert code == 0
@@ -89,22 +100,19 @@ class Broken(Configuration):
         return super().__call__(seed, FarTooLittleNoise(noise))
 
 
-def test_a_refuted_claim_ends_with_code_1(command, monkeypatch):
+def test_a_refuted_claim_ends_with_code_1(command, only):
     broken = Broken(SMALL.domain, SMALL.privacy, 8, SMALL.choices, label="broken")
-    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [broken])
-    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
-    monkeypatch.setattr(everything, "mechanisms_alone", lambda *arguments: [])
+    only(broken)
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 1
     assert "REFUTED: broken" in out
 
 
-def test_an_interrupt_keeps_what_was_finished(command, monkeypatch, tmp_path):
+def test_an_interrupt_keeps_what_was_finished(command, only, monkeypatch, tmp_path):
     def interrupt(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [SMALL])
-    monkeypatch.setattr(everything, "evaluations_shipped", lambda *arguments: [])
+    only(SMALL)
     monkeypatch.setattr(everything, "audit", interrupt)
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 130

@@ -10,28 +10,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli import execute, main
+from sottovoce.cli import execute
 from sottovoce.lab.simulation import Run
-
-
-@pytest.fixture(autouse=True)
-def wide(monkeypatch, tmp_path):
-    """A wide terminal without colours, in a folder of its own."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.fixture
-def command(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return call
-
 
 SMALL = ("--domain", "ball:3", "--horizon", "2k", "--simulated-noise")
 

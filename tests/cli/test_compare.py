@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.cli import main
 from sottovoce.cli.compare import default_folder
 from sottovoce.lab import Sweep
 from sottovoce.lab.summary import summarise
@@ -18,10 +17,8 @@ from sottovoce.lab.sweeps._workers import Done, Failed, Started, one_line
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch, tmp_path):
+def narrow(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
 
 
 @pytest.fixture
@@ -39,15 +36,7 @@ def inline(monkeypatch):
     monkeypatch.setattr("sottovoce.lab.sweeps._sweeping.work", work)
 
 
-@pytest.fixture
-def command(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(["compare", *arguments])
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return call
+COMMAND = ("compare",)
 
 
 GRID = ("ball:dimension=2", "--epsilon", "1,10", "--horizon", "300,1e3", "--seeds", "2", "--out", "here")

@@ -8,7 +8,6 @@ import pytest
 import typer
 
 import sottovoce as sv
-from sottovoce.cli import main
 from sottovoce.cli.app import app
 from sottovoce.cli.options import Options
 from sottovoce.options import OPTIONS
@@ -25,24 +24,10 @@ ALL = [PLAN, RUN, CREATE]
 
 
 @pytest.fixture(autouse=True)
-def place(monkeypatch, tmp_path):
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
+def place(monkeypatch):
     monkeypatch.setenv("SOTTOVOCE_STORAGE", "sqlite:///study.db")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 1)
     monkeypatch.setattr(rehearsing, "WORK", 50.0)
-
-
-@pytest.fixture
-def command(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return call
 
 
 def options_of(*words):

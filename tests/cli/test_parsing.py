@@ -1,11 +1,12 @@
 import pytest
 
+from sampling import every
 from sottovoce._wishes import written_domain
 from sottovoce.cli.parsing import count
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex, all_domains
 
 
-@pytest.mark.parametrize(
+@every(
     ("text", "number"),
     [
         ("1000000", 10**6),
@@ -24,7 +25,7 @@ def test_counts_are_read_as_people_write_them(text, number):
     assert count("horizon", text) == number
 
 
-@pytest.mark.parametrize(
+@every(
     "text", ["", "0", "-5", "1.5", "k", "1kk", "ten", "1e-3", "nan", "inf", "1e40", "1..2", True, None, "_", "1,000"]
 )
 def test_other_counts_are_refused_by_name(text):

@@ -3,7 +3,6 @@ import json
 import pytest
 
 import sottovoce as sv
-from sottovoce.cli import main
 from sottovoce.plans import outlook
 from sottovoce.plans.outlook import horizon_needed
 from sottovoce.plans.problem import Problem
@@ -11,25 +10,14 @@ from sottovoce.rehearsal import prices_of, rehearsing
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch, tmp_path):
-    """A wide terminal without colours, in a folder of its own; and few points, which say as much here."""
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.chdir(tmp_path)
+def small(monkeypatch):
+    """Few points, which say as much here."""
     monkeypatch.setitem(outlook.outlook.__kwdefaults__, "points", 3)
     monkeypatch.setattr(rehearsing, "WORK", 150.0)
     monkeypatch.setitem(prices_of.__kwdefaults__, "factors", (0.1, 1.0))
 
 
-@pytest.fixture
-def command(capsys):
-    def call(*arguments):
-        with pytest.raises(SystemExit) as ended:
-            main(["plan", *arguments])
-        printed = capsys.readouterr()
-        return ended.value.code, printed.out, printed.err
-
-    return call
+COMMAND = ("plan",)
 
 
 def test_the_plan_is_shown_with_its_price_and_what_else_was_considered(command, tmp_path):

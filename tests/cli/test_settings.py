@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.cli import ready
 from sottovoce.cli.execute import _file_names, all_settings, labels_of
 from sottovoce.cli.settings import Settings, from_file, variant, with_values
@@ -15,7 +16,7 @@ def test_epsilon_and_delta_choose_the_guarantee():
     assert Settings(no_privacy=True).guarantee == sv.NoPrivacy()
 
 
-@pytest.mark.parametrize(
+@every(
     ("values", "words"),
     [
         ({"environment": "desert"}, "environment"),

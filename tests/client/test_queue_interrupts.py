@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sampling import sampled
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))  # tests cannot import one another
 from cut_files import FileTrial
 from onlooker import Onlooker
@@ -109,6 +111,6 @@ def onlooker():
         yield one
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, 4))
 def test_an_interrupt_at_any_line_leaves_no_lock_held_and_loses_nothing(kind, tmp_path, connected, stand_in, onlooker):
     FileTrial(QueuePlayer(tmp_path / "tells.db", connected, stand_in), onlooker, NEAR).cut_everywhere(kind)

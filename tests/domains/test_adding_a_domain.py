@@ -84,6 +84,7 @@ assert not doctest.testmod(prefixes).failed
 """
 
 
+@pytest.mark.long
 def test_a_new_domain_works_everywhere_by_one_file_and_its_name_in_one_place(house, tmp_path):
     paths = os.pathsep.join((str(house), str(ROOT / "docs")))
     done = subprocess.run(

@@ -8,6 +8,7 @@ import piqp
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Birkhoff, Box, Custom, Matchings
 from sottovoce.domains._solvers.assignment import permutation_mixture
 from sottovoce.errors import DomainError
@@ -83,8 +84,8 @@ def test_contains_measures_the_distance_of_a_matrix():
         assert not domain.contains(y, 0.99 * away)
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 12])
-@pytest.mark.parametrize("kind", ["few", "many", "sinkhorn"])
+@every("n", [1, 2, 5, 12])
+@every("kind", ["few", "many", "sinkhorn"])
 def test_mixtures_of_permutations_are_the_matrix(n, kind):
     rng = np.random.default_rng(5)
     if kind == "sinkhorn":

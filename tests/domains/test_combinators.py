@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import (
     Affine,
     Ball,
@@ -128,7 +129,7 @@ def test_projection_on_an_ellipse():
     assert not ellipse.contains([2.1, 0.0], 0.09)
 
 
-@pytest.mark.parametrize(
+@every(
     ("build", "message"),
     [
         (lambda: Product([]), "at least one domain"),

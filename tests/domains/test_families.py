@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.domains import Ball, Box, Custom, Hypersimplex, Simplex
 from sottovoce.errors import DomainError
 
@@ -73,7 +74,7 @@ def test_the_box_does_not_keep_a_hold_on_the_callers_arrays():
     assert box.low[0] == 0.0
 
 
-@pytest.mark.parametrize(
+@every(
     ("build", "message"),
     [
         (lambda: Box([0.0, 2.0], [1.0, 1.0]), "empty: low 2 is above high 1 at coordinate 1"),

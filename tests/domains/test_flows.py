@@ -8,6 +8,7 @@ import piqp
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Custom, Flows, Paths
 from sottovoce.domains._solvers.network_simplex import Tree, optimize
 from sottovoce.errors import DomainError
@@ -164,7 +165,7 @@ def test_a_ball_is_kept_away_from_capacities_too():
     np.testing.assert_allclose(domain.center, 5 / 6)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@every("seed", range(20))
 def test_a_value_that_is_the_maximum_up_to_rounding_is_accepted(seed):
     pairs, capacities, _ = random_network(seed, integral=False)
     graph = nx.DiGraph()

@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.domains import Flows, Paths, SpanningTrees, multicommodity
 from sottovoce.domains._solvers.graph import acyclic_part, read_graph
 from sottovoce.errors import DomainError
@@ -54,7 +55,7 @@ def test_topological_numbers_go_up_along_every_useful_edge():
 CYCLE = [("s", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "t")]
 
 
-@pytest.mark.parametrize(
+@every(
     ("build", "message"),
     [
         (lambda: Paths(CYCLE, source="s", target="t"), "no directed cycle here, but has 'a' -> 'b' -> 'c' -> 'a'"),

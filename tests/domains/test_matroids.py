@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
+from sampling import every
 from sottovoce.domains import IndependentSets, MatroidBases
 from sottovoce.domains._subsets import all_masks
 from sottovoce.domains.matroids import Graphic, Laminar, Linear, Matroid, Partition, Transversal, Uniform
@@ -407,7 +408,7 @@ def test_every_family_of_sets_on_four_elements_is_judged_rightly():
     assert 50 < sum(verdicts) < 350
 
 
-@pytest.mark.parametrize(
+@every(
     ("build", "message"),
     [
         (lambda: Uniform(3, 4), "rank must be at least 0 and at most 3"),

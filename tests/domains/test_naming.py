@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce import domains
 from sottovoce.domains import all_domains
 from sottovoce.domains.naming import as_plain, in_words
@@ -96,7 +97,7 @@ def test_a_decision_follows_from_what_is_said_of_it(family, seed, share):
                 assert in_words(said)
 
 
-@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+@every("family", all_domains())
 def test_names_change_nothing_but_what_is_said_and_are_stored(family):
     for domain in family.examples():
         named = with_names(domain)
@@ -117,7 +118,7 @@ def test_names_change_nothing_but_what_is_said_and_are_stored(family):
             assert pickle.loads(pickle.dumps(named)).labels == labels
 
 
-@pytest.mark.parametrize(
+@every(
     ("make", "expected"),
     [
         (lambda names: sv.domains.Hypersimplex(names, 2), ["tea", "coffee"]),
@@ -129,7 +130,7 @@ def test_names_change_nothing_but_what_is_said_and_are_stored(family):
         (lambda names: sv.domains.MatroidBases(sv.domains.matroids.Uniform(names, 2)), ["tea", "coffee"]),
     ],
 )
-@pytest.mark.parametrize("kind", [list, tuple, iter, np.array, FakeIndex, lambda names: np.array(names, dtype=object)])
+@every("kind", [list, tuple, iter, np.array, FakeIndex, lambda names: np.array(names, dtype=object)])
 def test_names_come_as_any_list_of_them(make, expected, kind):
     domain = make(kind(DRINKS))
     said = domain.chosen([1.0, 1.0, 0.0, 0.0, 0.0, 0.0])
@@ -146,7 +147,7 @@ def test_names_come_from_pandas():
         assert build(specify(domain)).labels == DRINKS
 
 
-@pytest.mark.parametrize(
+@every(
     ("names", "error", "words"),
     [
         ("tea", TypeError, "list of names, got the text 'tea'"),
@@ -161,14 +162,13 @@ def test_names_come_from_pandas():
         (["tea", "coffee"], ValueError, "3 names, one for each coordinate, got 2"),
         (7, TypeError, "list of names"),
     ],
-    ids=str,
 )
 def test_what_is_no_list_of_names_is_refused(names, error, words):
     with pytest.raises(error, match=words):
         sv.domains.Simplex(3, labels=names)
 
 
-@pytest.mark.parametrize(
+@every(
     ("make", "words"),
     [
         (lambda: sv.domains.Hypersimplex("tea", 1), "n must be a whole number or a list of names"),

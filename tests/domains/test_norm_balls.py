@@ -8,6 +8,7 @@ import piqp
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Ball, Box, KSparse, L1Ball, LInfBall
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
@@ -134,12 +135,8 @@ def test_sparse_contains_is_a_matter_of_distance():
             assert not domain.contains(x, distance * 0.99)
 
 
-@pytest.mark.parametrize(
-    "domain", [L1Ball(4, 2.0), KSparse(4, 2, 2.0), KSparse(4, 1, 2.0), KSparse(4, 4, 2.0)], ids=repr
-)
-@pytest.mark.parametrize(
-    "x", [[0.0, 0.0, 0.0, 0.0], [0.5, -0.3, 0.0, 0.1], [0.4, 0.4, 0.4, 0.4], [-2.0, 0.0, 0.0, 0.0]], ids=str
-)
+@every("domain", [L1Ball(4, 2.0), KSparse(4, 2, 2.0), KSparse(4, 1, 2.0), KSparse(4, 4, 2.0)])
+@every("x", [[0.0, 0.0, 0.0, 0.0], [0.5, -0.3, 0.0, 0.1], [0.4, 0.4, 0.4, 0.4], [-2.0, 0.0, 0.0, 0.0]])
 def test_rounding_has_the_right_mean_and_full_length(domain, x):
     """Hoeffding with 20000 draws of width 4: off by more than 0.1 with probability below 2 exp(-25) a coordinate."""
     drawn = domain.round(x, np.random.default_rng(0), size=20_000)

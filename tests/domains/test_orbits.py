@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce import _waiting
 from sottovoce.domains import Rounded, design
 from sottovoce.domains._geometry.orbits import helmert
@@ -36,7 +37,7 @@ def vertices(domain, count, seed=0):
     return np.array([domain.extreme_point(rng.standard_normal(domain.dimension)) for _ in range(count)])
 
 
-@pytest.mark.parametrize("name", SYMMETRIC)
+@every("name", SYMMETRIC)
 def test_an_orbit_is_the_covariance_of_cheapest_vertices(name):
     """Each entry of the empirical covariance, whitened, is within 7 deviations: a false alarm in 10^8 such tests."""
     domain, count = SYMMETRIC[name], 4_000
@@ -61,7 +62,7 @@ def test_a_design_by_formula_is_optimal_and_searches_nothing(name, monkeypatch):
     assert found.worst_leverage == domain.affine_dimension
 
 
-@pytest.mark.parametrize("name", FORMULA)
+@every("name", FORMULA)
 def test_rounded_position_by_formula_contradicts_nothing(name):
     rounded = Rounded(FORMULA[name])
     d = rounded.dimension

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains import Custom, Domain, Hypersimplex, check_domain
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
@@ -51,8 +52,8 @@ def test_a_subclass_with_one_method_passes_the_check():
     check_domain(Subclass(1, integer=True))
 
 
-@pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
-@pytest.mark.parametrize("settings", [{}, {"losses": "linear"}, {"integral": True}], ids=str)
+@every("plan", ["auto", "worst-case", "paper"])
+@every("settings", [{}, {"losses": "linear"}, {"integral": True}])
 def test_a_subclass_with_one_method_is_played(plan, settings):
     optimizer = sv.PrivateBandit(
         Subclass(2), horizon=200, loss_range=(0, 1), privacy=sv.PureDP(1.0), plan=plan, seed=1, **settings

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.domains import Paths, check_domain
 from sottovoce.domains.specification import build, specify
 from sottovoce.errors import DomainError
@@ -64,8 +65,8 @@ def by_hand(graph, source, target):
     return sorted(way for way in down if way[1] in reached)
 
 
-@pytest.mark.parametrize("kind", [nx.DiGraph, nx.MultiDiGraph, nx.Graph, nx.MultiGraph])
-@pytest.mark.parametrize("lengths", ["few", "zeros", "any"])
+@every("kind", [nx.DiGraph, nx.MultiDiGraph, nx.Graph, nx.MultiGraph])
+@every("lengths", ["few", "zeros", "any"])
 def test_kept_are_the_links_that_lead_nearer(kind, lengths):
     seen = 0
     for seed in range(25):
@@ -161,7 +162,7 @@ def test_a_plain_set_of_paths_keeps_all_of_its_edges():
             Paths([("a", "b"), ("a", "c"), ("b", "c")], source="a", target="c", kept=bad)
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "error", "words"),
     [
         ({"source": "z"}, DomainError, "source must be a node of the graph"),

@@ -9,6 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import Ball, Birkhoff, Box, ConvexHull, Counting, Hypersimplex, Polytope, Simplex
 from sottovoce.errors import DomainError
 from sottovoce.projection import project
@@ -27,7 +28,7 @@ def hard_and_random_costs(rng, n):
     return [*rng.standard_normal((8, n)), *signs, np.zeros(n), np.ones(n), -np.ones(n), 1e-9 * np.ones(n)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every("seed", range(12))
 def test_the_oracle_against_linprog_with_accurate_vertices(seed):
     rows, limits, rng = random_description(seed)
     polytope = Polytope(rows, limits, bounds=(-1, 2))
@@ -40,7 +41,7 @@ def test_the_oracle_against_linprog_with_accurate_vertices(seed):
         assert (vertex <= 2.0).all()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@every("seed", range(12))
 def test_answers_are_a_function_of_the_cost_whatever_was_asked_before(seed):
     rows, limits, rng = random_description(seed)
     polytope = Polytope(rows, limits, bounds=(-1, 2))
@@ -150,7 +151,7 @@ def test_projection_on_a_polytope_has_a_certificate():
         assert abs((x - y) @ (x - polytope.extreme_point(x - y))) < 1e-8
 
 
-@pytest.mark.parametrize(
+@every(
     ("build", "error", "message"),
     [
         (lambda: Polytope([[1.0, 1.0]], [1.0]), DomainError, "unbounded"),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains import Affine, Counting, Paths, Product, Rounded, SimplePaths, Simplex, check_domain
 from sottovoce.domains.specification import build, fingerprint, same_answers, specify
 from sottovoce.errors import DomainError
@@ -41,7 +42,7 @@ def two_way_grid(side):
 SMALL = [(random_network(seed), 0, 6) for seed in range(12)]
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every(("edges", "source", "target"), SMALL)
 def test_the_oracle_against_all_simple_paths(edges, source, target):
     domain, paths = SimplePaths(edges, source=source, target=target), all_simple_paths(edges, source, target)
     rng = np.random.default_rng(0)
@@ -67,7 +68,7 @@ def test_the_oracle_against_networkx(seed):
     assert cost @ domain.extreme_point(cost) == pytest.approx(nx.dijkstra_path_length(graph, 0, 24, weight="cost"))
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every(("edges", "source", "target"), SMALL)
 def test_geometry_bounds_that_of_all_simple_paths(edges, source, target):
     domain, paths = SimplePaths(edges, source=source, target=target), all_simple_paths(edges, source, target)
     assert domain.affine_dimension >= np.linalg.matrix_rank(paths - paths[0])
@@ -90,7 +91,7 @@ def test_dead_ends_of_two_way_streets_are_no_room_to_move():
     assert with_end.affine_dimension == whole.affine_dimension
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every(("edges", "source", "target"), SMALL)
 def test_a_believable_cost_is_the_nearest_without_negative_cycles(edges, source, target):
     """By a QP solver: the nearest c + (prices at tails) - (prices at heads) with c >= 0, on the edges that matter."""
     domain = SimplePaths(edges, source=source, target=target)
@@ -116,7 +117,7 @@ def test_a_believable_cost_is_the_nearest_without_negative_cycles(edges, source,
         np.testing.assert_allclose(circulations @ found[free], circulations @ nearest, atol=1e-4)
 
 
-@pytest.mark.parametrize(("edges", "source", "target"), SMALL)
+@every(("edges", "source", "target"), SMALL)
 def test_costs_without_negative_cycles_keep_their_best_path(edges, source, target):
     """Costs of at least 0 with prices on top of them: negative ones among them, and yet solved exactly."""
     domain, paths = SimplePaths(edges, source=source, target=target), all_simple_paths(edges, source, target)

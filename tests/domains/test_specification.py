@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.domains import all_domains
 from sottovoce.domains.specification import build, fingerprint, same_answers, specify
 
@@ -13,7 +14,7 @@ EXAMPLES = [domain for family in all_domains() for domain in family.examples()]
 BY_FUNCTION = ("Custom", "FromCallable", "Oracle")  # hold a function that somebody wrote
 
 
-@pytest.mark.parametrize("family", all_domains(), ids=lambda family: family.__name__)
+@every("family", all_domains())
 def test_every_family_can_be_written_down_and_made_again(family):
     rng = np.random.default_rng(0)
     for domain in family.examples():

@@ -7,6 +7,7 @@ import piqp
 import pytest
 from scipy.optimize import linprog
 
+from sampling import every
 from sottovoce.domains import BasePolytope, Permutahedron, check_submodular
 from sottovoce.domains.set_functions import ConcaveOfCardinality, FacilityLocation, GraphCut, WeightedCoverage
 from sottovoce.errors import DomainError
@@ -232,8 +233,8 @@ def test_large_functions_take_all_prefixes_in_one_go():
     assert values[-1] == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("size", [4, 30])
-@pytest.mark.parametrize(
+@every("size", [4, 30])
+@every(
     ("function", "message"),
     [
         (lambda mask: float(mask.sum() ** 2), "not submodular: element"),
@@ -265,7 +266,7 @@ def test_rounding_errors_are_forgiven_at_every_scale():
         check_submodular(lambda mask, scale=scale: scale * 0.1 * mask.sum(), 25)
 
 
-@pytest.mark.parametrize(
+@every(
     ("build", "message"),
     [
         (lambda: ConcaveOfCardinality([1.0, 2.0]), "values must start with 0"),

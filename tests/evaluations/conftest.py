@@ -1,15 +1,13 @@
 """Evaluations in memory, in a file and on a server: what is said of them holds for each."""
 
-import json
-import os
 import sqlite3
-import traceback
 from contextlib import ExitStack, closing, contextmanager
 
 import psycopg
 import pytest
 
 import sottovoce as sv
+from children import Child
 
 
 @contextmanager
@@ -79,34 +77,6 @@ def execute():
             return found.fetchall() if found.description else []
 
     return run
-
-
-class Child:
-    """A forked process: it runs `work(report)`, and what it reports is read once it is gone."""
-
-    def __init__(self, work):
-        reading, writing = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            status = 1
-            try:
-                os.close(reading)
-                work(lambda *message: os.write(writing, (json.dumps(message) + "\n").encode()))
-                status = 0
-            except BaseException:
-                os.write(writing, (json.dumps(["failed", traceback.format_exc()]) + "\n").encode())
-            finally:
-                os._exit(status)
-        os.close(writing)
-        self._reading = reading
-
-    def finish(self):
-        """Return what was reported, and whether it was killed."""
-        with os.fdopen(self._reading, "rb") as pipe:
-            said = [json.loads(line) for line in pipe.read().splitlines()]
-        _, status = os.waitpid(self.pid, 0)
-        assert not [what for kind, what in said if kind == "failed"], said[-1][1]
-        return said, os.WIFSIGNALED(status)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import sampled
 
 PACKAGE = str(Path(sv.__file__).parent)
 
@@ -122,7 +123,7 @@ def cuts(original, call):
     assert stop > 5
 
 
-@pytest.mark.parametrize("which", range(3))
+@pytest.mark.parametrize("which", sampled(range(3), 1))
 def test_what_is_abandoned_is_never_released_wherever_that_is_cut_short(which):
     for evaluations, some, cut in cuts(world(), lambda all_, some: some[which].abandon()):
         done = some[which].abandoned or not cut
@@ -134,7 +135,7 @@ def test_what_is_abandoned_is_never_released_wherever_that_is_cut_short(which):
 
 
 @pytest.mark.parametrize(
-    ("name", "variance"), [*((one, False) for one in CALLS), ("tell the last", True), ("close", True)]
+    ("name", "variance"), sampled([*((one, False) for one in CALLS), ("tell the last", True), ("close", True)], 2)
 )
 def test_every_call_can_be_cut_short_at_every_line(name, variance):
     for evaluations, some, _ in cuts(world(variance=variance), CALLS[name]):

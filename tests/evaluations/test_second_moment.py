@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.evaluations._second_moment import squares_of
 from sottovoce.privacy import LossGrid
 from sottovoce.stats import ReleasedMean, scale
@@ -169,7 +170,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("privacy", "people"), CASES)
+@every(("privacy", "people"), CASES)
 def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
     """Of means and of differences; four deviations of luck, and 0.01 for losses so rare that sums are not normal."""
     runs, truth = 80, RANGE[0] + 4.0 * PEOPLE[people][1]

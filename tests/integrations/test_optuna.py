@@ -10,6 +10,7 @@ import optuna
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import InvalidLoss, LedgerExceeded, RefusedCall
 from sottovoce.integrations.optuna import estimates, private_optimize, tell
 
@@ -183,7 +184,7 @@ def test_two_numbers_give_the_third_and_no_more_people_are_served_than_there_are
     assert alone.events_per_trial == sv.integrations.events_per_trial(600, privacy=sv.PureDP(1.0))
 
 
-@pytest.mark.parametrize(
+@every(
     ("numbers", "words"),
     [
         ({}, "events_per_trial= and trials="),

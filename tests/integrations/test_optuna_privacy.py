@@ -7,6 +7,7 @@ import optuna
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import RefusedCall
 from sottovoce.integrations.optuna import private_optimize
 from sottovoce.privacy import LossGrid
@@ -164,8 +165,8 @@ def meddled(meddle, keep, find, loss):
     return stored(study)
 
 
-@pytest.mark.parametrize("holding", HOLDING)
-@pytest.mark.parametrize("meddle", MEDDLING, ids=lambda one: one.__name__)
+@every("holding", HOLDING)
+@every("meddle", MEDDLING)
 def test_a_trial_takes_nothing_once_people_are_served(meddle, holding):
     """However it came to `serve`: what is stored is the same, whatever the first person lost."""
     assert meddled(meddle, *HOLDING[holding], 0.123) == meddled(meddle, *HOLDING[holding], 0.987)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import AlreadyTold, DomainError, HorizonReached, InvalidLoss, RoundClosed, UnknownAction
 
 SIMPLEX = sv.domains.Simplex(4)
@@ -115,8 +116,8 @@ def test_ask_round_returns_the_rest_of_a_round():
         optimizer.ask_round()
 
 
-@pytest.mark.parametrize("horizon", [1, 2, 3, 7, 10, 99])
-@pytest.mark.parametrize("plan", ["auto", "paper"])
+@every("horizon", [1, 2, 3, 7, 10, 99])
+@every("plan", ["auto", "paper"])
 def test_every_event_of_every_horizon_is_played(horizon, plan):
     optimizer = bandit(horizon=horizon, plan=plan, batch_size=None, step=None)
     assert len(finish(optimizer)) == horizon
@@ -354,7 +355,7 @@ def test_many_threads_lose_nothing():
     assert len(optimizer.outstanding()) == 0
 
 
-@pytest.mark.parametrize(
+@every(
     ("options", "message"),
     [
         ({"horizon": 0}, "horizon must be at least 1, got 0"),

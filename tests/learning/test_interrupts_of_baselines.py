@@ -10,6 +10,7 @@ import pytest
 from interrupting import Cut, Tracer
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
 from sottovoce.lab.baselines.base import Baseline
 
@@ -108,7 +109,7 @@ def cut_short(template, call, mine, stop, *, again=False):
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["once", "again while it repairs"])
-@pytest.mark.parametrize("what", CALLS)
+@pytest.mark.parametrize("what", sampled(CALLS, 3))
 def test_a_call_of_a_baseline_may_be_cut_short_at_any_line(what, again):
     prepare, call, mine = CALLS[what]
     template = prepare(Recorder())

@@ -7,6 +7,7 @@ import pytest
 from watching import watch_releases
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import AlreadyTold, RoundClosed, UnknownAction
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.patience import default_patience
@@ -39,8 +40,8 @@ def test_a_lost_ask_does_not_stop_learning():
         optimizer.tell(lost, 0.25)
 
 
-@pytest.mark.parametrize("how", ["one", "block", "round"])
-@pytest.mark.parametrize("patience", [0, 1, 7, 10, 25])
+@every("how", ["one", "block", "round"])
+@every("patience", [0, 1, 7, 10, 25])
 def test_a_full_round_waits_for_so_many_positions(how, patience):
     """It closes at the start of the first call of ask for which as many were asked since the call that filled it."""
     optimizer = bandit(patience=patience)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from watching import cut_after, watch_releases
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import CopyRefused, ForkRefused
 from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound, RunningTotal
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
@@ -352,8 +353,8 @@ class TestOneCopyOnly:
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 6
         real.tell(action.id, 0.5)  # the parent goes on
 
-    @pytest.mark.parametrize("attempt", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
-    @pytest.mark.parametrize("options", [{}, {"privacy": sv.NoPrivacy(), "noise": None}, {"horizon": None}])
+    @every("attempt", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+    @every("options", [{}, {"privacy": sv.NoPrivacy(), "noise": None}, {"horizon": None}])
     def test_simulated_and_public_ones_copy_freely(self, attempt, options):
         one = make(**options)
         block = one.ask(size=33)

@@ -6,6 +6,7 @@ import re
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.privacy import FreshSums, HonakerSums, ProbeSums, ToeplitzSums, TreeAggregator
 
 GUARANTEES = [sv.PureDP(0.5), sv.PureDP(1.0, contributions=3), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.3, contributions=2)]
@@ -35,7 +36,7 @@ GRID = [
 ]
 
 
-@pytest.mark.parametrize(("privacy", "choices", "horizon", "source"), GRID, ids=str)
+@every(("privacy", "choices", "horizon", "source"), GRID)
 def test_the_statement_is_true(privacy, choices, horizon, source):
     optimizer = sv.PrivateBandit(
         sv.domains.Hypersimplex(5, 2), horizon=horizon, loss_range=(0, 1), privacy=privacy, noise=source, **choices

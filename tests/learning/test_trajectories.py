@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(4), sv.domains.Ball(3), sv.domains.Hypersimplex(6, 2)
 LINEAR = {"losses": "linear", "integral": True}
@@ -94,7 +95,7 @@ def tell(optimizer, actions, positions, forgets):
         optimizer.tell(ids, losses)
 
 
-@pytest.mark.parametrize("name", RUNS)
+@every("name", RUNS)
 def test_a_seeded_run_is_what_it_was(name):
     optimizer = optimizer_for(name, patience=None)
     checksum, rounds = RECORDED[name]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.models import Evidence, Kinship, Likeness
 
 SIZE = 4  # coefficients, the last of them the level
@@ -86,8 +87,8 @@ def measured(speakers, chosen):
     )
 
 
-@pytest.mark.parametrize("segments", [PLAIN, FACTORS, FEATURES], ids=["plain", "factors", "features"])
-@pytest.mark.parametrize("seed", range(3))
+@every("segments", [PLAIN, FACTORS, FEATURES])
+@every("seed", range(3))
 def test_what_others_say_is_the_conditional_of_the_joint_gaussian(segments, seed):
     kinship, blank, speakers = family(segments, seed)
     covariance = joint_covariance(segments, kinship.likeness, blank)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce._records import pack, part, unpack
 from sottovoce.errors import UnknownSegment
 
@@ -19,7 +20,7 @@ def test_a_list_a_mapping_and_segments_are_all_taken():
     assert sv.Segments.of(NAMES) is NAMES
 
 
-@pytest.mark.parametrize("given", [3, "phone", None, [], {}, [1.5], [True], ["a", "a"], {"": ["a"]}, {"d": "ab"}])
+@every("given", [3, "phone", None, [], {}, [1.5], [True], ["a", "a"], {"": ["a"]}, {"d": "ab"}])
 def test_what_cannot_be_segments_is_refused(given):
     with pytest.raises((TypeError, ValueError)):
         sv.Segments.of(given)
@@ -31,7 +32,7 @@ def test_segments_of_factors_are_named_by_level_in_order_or_by_name():
     assert len(FACTORS.names) == FACTORS.most == 6
 
 
-@pytest.mark.parametrize(
+@every(
     ("segments", "segment", "word"),
     [
         (NAMES, "fone", "did you mean 'phone'"),

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import sottovoce as sv
+from sampling import every, sampled
 from sottovoce.plans.designs import BallProbes, DesignBound, Designs, LinearModel, Probe, Schedule, VertexProbes
 from sottovoce.plans.stage import Stage
 
@@ -74,9 +75,9 @@ def in_working(stage, cost):
 
 
 class TestUnbiased:
-    @pytest.mark.parametrize("control_variate", [False, True])
-    @pytest.mark.parametrize("known", [False, True], ids=["nothing known", "something believed"])
-    @pytest.mark.parametrize("stage", VERTEX_STAGES.values(), ids=VERTEX_STAGES)
+    @every("control_variate", [False, True])
+    @every("known", [False, True])
+    @every("stage", VERTEX_STAGES.values())
     def test_vertex_probes_exactly(self, stage, known, control_variate):
         """The mean over the design, taken in full: whatever b and theta' are, and without sampling error."""
         rng, design = np.random.default_rng(0), stage.rounded.design
@@ -269,9 +270,9 @@ class TestSchedule:
             passed += rounds[-1][0] * rounds[-1][1]
         return rounds
 
-    @pytest.mark.parametrize("growth", [0.0, 0.3])
-    @pytest.mark.parametrize("decay", [0.0, 1 / 3])
-    @pytest.mark.parametrize(("rate", "horizon"), [(0.05, 10**5), (0.01, 10**6), (0.25, 10**4)])
+    @every("growth", [0.0, 0.3])
+    @every("decay", [0.0, 1 / 3])
+    @every(("rate", "horizon"), [(0.05, 10**5), (0.01, 10**6), (0.25, 10**4)])
     def test_the_rate_is_the_average_over_the_horizon(self, rate, horizon, decay, growth):
         rounds = self.rounds(Schedule(rate, horizon, 5, decay, growth))
         explored = sum(events for events, _ in rounds)
@@ -330,8 +331,8 @@ def test_a_model_with_memory_follows_a_change():
     assert np.linalg.norm(lasting.theta + truth) > 1.0
 
 
-@pytest.mark.parametrize(("noise", "probe_events"), [(0.0, 2), (0.0, 10), (1.5, 10)])
-@pytest.mark.parametrize("name", ["choices, integral", "assignments, integral"])
+@pytest.mark.parametrize(("noise", "probe_events"), sampled([(0.0, 2), (0.0, 10), (1.5, 10)], 2))
+@pytest.mark.parametrize("name", sampled(["choices, integral", "assignments, integral"], 1))
 def test_the_energy_is_within_the_bound(name, noise, probe_events):
     """(d/rate)(V + y G^2 + s^2/y) per event, V the variance of a loss, G the spread of means about b."""
     stage, coins, rounds = VERTEX_STAGES[name], np.random.default_rng(11), 3000

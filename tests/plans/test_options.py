@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.auditing import Configuration
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.plans import EXPLORATIONS
@@ -64,7 +65,7 @@ def test_a_slip_of_the_pen_is_refused_with_what_was_meant(build):
         build(sv.domains.Ball(2), **GIVEN, loses="linear")
 
 
-@pytest.mark.parametrize("one", fields(DecisionFacts), ids=lambda one: one.name)
+@every("one", fields(DecisionFacts))
 def test_what_a_record_has_lost_is_not_guessed(one):
     record = BanditConfiguration(sv.domains.Ball(2), 1000, (0.0, 1.0), sv.PureDP(1.0)).to_record()
     if one.name not in record:  # it does not speak of it unless it was given

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.learning.bandit.epoch import assemble
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
@@ -71,13 +72,9 @@ def test_no_horizon_drops_an_event(horizon):
     assert (plan.rounds - 1) * plan.batch_size < horizon <= plan.rounds * plan.batch_size
 
 
-@pytest.mark.parametrize("privacy", GUARANTEES[1:], ids=str)
-@pytest.mark.parametrize(
-    "choices",
-    [{}, {"plan": "paper"}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames"}],
-    ids=str,
-)
-@pytest.mark.parametrize("horizon", [1, 10, 1000, 10**6, 10**9])
+@every("privacy", GUARANTEES[1:])
+@every("choices", [{}, {"plan": "paper"}, {"mechanism": "tree"}, {"mechanism": "fresh"}, {"exploration": "frames"}])
+@every("horizon", [1, 10, 1000, 10**6, 10**9])
 def test_noise_is_never_less_than_the_sensitivity_needs(privacy, choices, horizon):
     """Worked out again from the definitions: levels, the range of a loss, and the norm of a direction."""
     given = problem(horizon, privacy)
@@ -110,11 +107,11 @@ def test_a_radius_that_does_not_fit_is_cut():
     assert any("does not fit" in note for note in plan.notes)
 
 
-@pytest.mark.parametrize(
+@every(
     ("choice", "value"),
     [("radius", 0.05), ("batch_size", 77), ("step", 1e-3), ("delay", 1), ("padding", True), ("mechanism", "tree")],
 )
-@pytest.mark.parametrize("name", ["auto", "paper"])
+@every("name", ["auto", "paper"])
 def test_single_choices_override_the_plan(name, choice, value):
     options = {"exploration": "sphere", "mechanism": "tree", choice: value}
     assert getattr(make_plan(problem(privacy=sv.PureDP(1.0)), name, **options), choice) == value
@@ -136,7 +133,7 @@ def test_unknown_choices_are_refused():
         make_plan(problem(), "best")
 
 
-@pytest.mark.parametrize(
+@every(
     ("losses", "plan", "choices", "words"),
     [
         ("convex", "auto", {"exploration": "sphere", "rate": 0.1}, "rate does not apply to exploration 'sphere'"),

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import Buffered, fit_buffers
 from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for
 from sottovoce.privacy.mechanisms._toeplitz_factors.square_root import SquareRoot, square_root_column
@@ -31,8 +32,8 @@ def test_the_square_root_squared_is_all_ones():
     assert column == pytest.approx(recursion, rel=1e-8)
 
 
-@pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize("length", [1, 2, 59])
+@every("factor", FACTORS)
+@every("length", [1, 2, 59])
 def test_sums_over_the_column_are_those_of_the_stream(factor, length):
     column, stated = column_of(factor, length)[1:], factor.column(length)
     assert stated.total == pytest.approx(column.sum(), rel=1e-8)
@@ -65,8 +66,8 @@ def test_eight_buffers_come_close_to_the_square_root(length):
     assert math.sqrt(buffered.mean()) <= 1.0025 * math.sqrt(ideal.mean() * ideal[-1])
 
 
-@pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize("seed", range(6))
+@every("factor", FACTORS)
+@every("seed", range(6))
 def test_rounding_drives_neighbours_apart_by_no_more_than_stated(factor, seed):
     """At every later round, what is noised moves by c_k times the change, and by less than `rounding` beyond it."""
     rng = np.random.default_rng(seed)

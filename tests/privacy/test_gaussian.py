@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from sampling import every
 from sottovoce.privacy import ApproxDP
 from sottovoce.privacy.gaussian import delta_of, epsilon_of, mu_for, rounding_delta
 
 
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0, 10.0])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+@every("sigma", [0.5, 1.0, 3.0, 10.0])
+@every("epsilon", [0.1, 1.0, 3.0])
 def test_delta_agrees_with_dp_accounting(sigma, epsilon):
     ours = delta_of(1 / sigma, epsilon)
     theirs = dp_accounting.get_sigma_gaussian  # the exact inverse, by another route

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.plans.explorer import Probed, Weighted
@@ -56,10 +57,8 @@ def test_an_integer_of_a_loss_is_on_the_grid_whatever_range_and_loss_are(low, hi
             grid.quantise(losses)
 
 
-@pytest.mark.parametrize(
-    "loss_range", [(0, 5e-324), (-5e-324, 5e-324), (0, 1e-300), (1e308, 1.1e308), (-8e307, 8e307), (1, 1 + 2**-52)]
-)
-@pytest.mark.parametrize("bits", [1, 18, 40])
+@every("loss_range", [(0, 5e-324), (-5e-324, 5e-324), (0, 1e-300), (1e308, 1.1e308), (-8e307, 8e307), (1, 1 + 2**-52)])
+@every("bits", [1, 18, 40])
 def test_tiny_and_huge_ranges_keep_their_losses_on_the_grid(loss_range, bits):
     grid = LossGrid(*loss_range, bits=bits)
     integers = grid.quantise(np.concatenate([np.linspace(*loss_range, 7), [-1.7e308, 1.7e308, 0.0, -0.0, 5e-324]]))

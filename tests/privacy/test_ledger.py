@@ -11,7 +11,8 @@ import time
 
 import pytest
 
-from sottovoce.errors import ForkRefused, LedgerConflict, LedgerExceeded
+from children import is_refused_after_a_fork
+from sottovoce.errors import LedgerConflict, LedgerExceeded
 from sottovoce.privacy import GDP, ZCDP, ApproxDP, Ledger, LocalDP, NoPrivacy, PureDP, compose
 
 fork = multiprocessing.get_context("fork")
@@ -163,14 +164,7 @@ def test_only_its_owner_can_read_it(tmp_path):
 
 def test_a_ledger_in_memory_is_not_used_after_a_fork():
     ledger = Ledger(PureDP(1.0))
-    child = os.fork()
-    if child == 0:
-        try:
-            ledger.charge("run", PureDP(1.0))
-        except ForkRefused:
-            os._exit(42)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    assert is_refused_after_a_fork(lambda: ledger.charge("run", PureDP(1.0)))
 
 
 def test_threads_share_one_budget():

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from sampling import sampled
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))  # tests cannot import one another
 from cut_files import FileTrial
 from onlooker import Onlooker
@@ -81,6 +83,6 @@ def onlooker():
 
 
 @pytest.mark.parametrize("place", ["file", "memory"])
-@pytest.mark.parametrize("kind", LedgerPlayer(None).calls())
+@pytest.mark.parametrize("kind", sampled(LedgerPlayer(None).calls(), 4))
 def test_an_interrupt_at_any_line_leaves_no_lock_held(kind, place, tmp_path, onlooker):
     FileTrial(LedgerPlayer(tmp_path / "ledger.db" if place == "file" else None), onlooker, NEAR).cut_everywhere(kind)

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from sampling import every
 from sottovoce.errors import InvalidLoss
 from sottovoce.privacy import LocalDP, PureDP
 from sottovoce.privacy.local import (
@@ -88,8 +89,8 @@ def test_laplace_reports_follow_their_distribution(loss):
     assert channel.grid.steps / channel.noise.scale <= channel.epsilon
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
-@pytest.mark.parametrize("where", [0.0, 0.3, 1.0])
+@every("channel", CHANNELS)
+@every("where", [0.0, 0.3, 1.0])
 def test_reports_are_unbiased_within_their_second_moment(channel, where):
     """Simulated: 200 000 reports; six standard errors are passed by chance with probability below 1e-8."""
     low, high = channel.loss_range
@@ -131,8 +132,8 @@ def test_zero_is_no_bit():
     assert not channel.valid(np.array([1, 0, -1]))
 
 
-@pytest.mark.parametrize("channel", CHANNELS, ids=repr)
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@every("channel", CHANNELS)
+@every("bad", [math.nan, math.inf, -math.inf])
 def test_what_is_no_number_is_refused_without_being_shown(channel, bad):
     with pytest.raises(InvalidLoss) as caught:
         privatise(bad, channel)
@@ -171,8 +172,8 @@ def test_impossible_budgets_are_refused(epsilon):
         OneBitChannel((0.0, 1.0), epsilon)
 
 
-@pytest.mark.parametrize("make", [OneBitChannel, LaplaceChannel])
-@pytest.mark.parametrize("loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (-1e308, 1e308)])
+@every("make", [OneBitChannel, LaplaceChannel])
+@every("loss_range", [(1.0, 1.0), (2.0, 1.0), (0.0, math.inf), (math.nan, 1.0), (-1e308, 1e308)])
 def test_impossible_ranges_are_refused(make, loss_range):
     with pytest.raises(ValueError, match="loss_range"):
         make(loss_range, 1.0)

@@ -2,7 +2,6 @@
 
 import copy
 import math
-import os
 import pickle
 
 import numpy as np
@@ -11,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from sottovoce.errors import CopyRefused, ForkRefused
+from children import is_refused_after_a_fork
+from sottovoce.errors import CopyRefused
 from sottovoce.privacy import Noise, SecureNoise, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, laplace_for
 
@@ -110,14 +110,7 @@ def test_secure_noise_cannot_be_copied():
 def test_secure_noise_is_not_used_after_a_fork():
     sampler = SecureNoise().sampler(Noise("laplace", 100.0))
     sampler.draw(1)
-    child = os.fork()
-    if child == 0:
-        try:
-            sampler.draw(1)
-        except ForkRefused:
-            os._exit(42)
-        os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 42
+    assert is_refused_after_a_fork(lambda: sampler.draw(1))
     assert sampler.draw(1).shape == (1,)  # the parent goes on
 
 

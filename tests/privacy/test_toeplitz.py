@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from sampling import every
 from sottovoce.privacy import ZCDP, SimulatedNoise, ToeplitzSums, running_sums, toeplitz_noise
 from sottovoce.privacy.mechanisms import toeplitz
 from sottovoce.privacy.mechanisms._toeplitz_factors.buffered import Buffered
@@ -43,8 +44,8 @@ def test_neighbours_of_a_buffered_run(monkeypatch, fixed_noise, size, change):
             assert math.sqrt((moved**2).sum()) >= 0.995 * largest
 
 
-@pytest.mark.parametrize(("length", "dimension"), [(1, 1), (100, 10), (10**4, 1), (10**6, 100)])
-@pytest.mark.parametrize("l2", [1.0, 1e3, 2.0**36])
+@every(("length", "dimension"), [(1, 1), (100, 10), (10**4, 1), (10**6, 100)])
+@every("l2", [1.0, 1e3, 2.0**36])
 def test_rounding_costs_a_thousandth_at_most(length, dimension, l2):
     bits = toeplitz_bits(l2=l2, length=length, dimension=dimension)
     ideal = l2 * math.sqrt(1 + factor_for(length).column(length).squares)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.privacy import (
     ZCDP,
     ApproxDP,
@@ -81,8 +82,8 @@ def node_of(length, t):
     return fresh
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("padding", [False, True])
+@every("length", LENGTHS)
+@every("padding", [False, True])
 def test_equals_the_papers_appendix(length, padding):
     rng = np.random.default_rng(length)
     vectors = rng.integers(-100, 100, (length, 3))
@@ -104,8 +105,8 @@ def _sum(draws, dimension):
     return draws.reshape(-1, dimension).sum(axis=0)
 
 
-@pytest.mark.parametrize("length", LENGTHS)
-@pytest.mark.parametrize("root", [False, True])
+@every("length", LENGTHS)
+@every("root", [False, True])
 def test_data_of_a_round_reaches_no_more_released_nodes_than_stated(length, root):
     tree = PaperTree(length, None)
     released = set().union(*(tree.released_nodes(t) for t in range(1, length + root)))

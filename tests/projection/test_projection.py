@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sampling import every
 from sottovoce.errors import DomainError
 from sottovoce.projection import Quadratic, conditional_gradient, project
 
@@ -101,8 +102,8 @@ def certificate(oracle, x, y):
     return float((x - y) @ (x - oracle(x - y)))
 
 
-@pytest.mark.parametrize("name", CLOSED_FORMS)
-@pytest.mark.parametrize("spread", [0.1, 1.0, 10.0])
+@every("name", CLOSED_FORMS)
+@every("spread", [0.1, 1.0, 10.0])
 def test_minimum_norm_point_equals_the_closed_form(name, spread):
     oracle, exact, n = CLOSED_FORMS[name]
     for y in spread * np.random.default_rng(0).standard_normal((30, n)):
@@ -112,8 +113,8 @@ def test_minimum_norm_point_equals_the_closed_form(name, spread):
         np.testing.assert_allclose(result.point, exact(y), atol=1e-4)
 
 
-@pytest.mark.parametrize("name", CLOSED_FORMS)
-@pytest.mark.parametrize("method", METHODS)
+@every("name", CLOSED_FORMS)
+@every("method", METHODS)
 def test_the_certified_distance_holds_for_every_method_and_every_budget(name, method):
     oracle, exact, n = CLOSED_FORMS[name]
     for seed, y in enumerate(np.random.default_rng(1).standard_normal((10, n))):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.plans.forecast import Curve, Forecast, Spread
 from sottovoce.plans.outlook import outlook
 from sottovoce.plans.plan import Plan
@@ -108,21 +109,23 @@ class TestNothingToLearn:
 class TestKinds:
     @pytest.mark.parametrize(
         ("privacy", "options"),
-        [
-            (sv.NoPrivacy(), {}),
-            (sv.ApproxDP(1.0, 1e-6), {}),
-            (sv.ZCDP(0.5), {}),
-            (sv.LocalDP(2.0), {}),
-            (sv.LocalDP(2.0), {"channel": "laplace"}),
-            (sv.PureDP(1.0, contributions=3), {}),
-            (ONE, {"integral": False, "losses": "convex"}),
-            (ONE, {"plan": "worst-case"}),
-            (ONE, {"plan": "paper", "integral": False, "play": "around"}),
-            (ONE, {"features": np.eye(4)[:, :2]}),
-            (ONE, {"plan": "worst-case", "mechanism": "tree", "exploration": "sphere", "integral": False}),
-            (ONE, {"plan": "worst-case", "probe_events": 100}),
-        ],
-        ids=str,
+        sampled(
+            [
+                (sv.NoPrivacy(), {}),
+                (sv.ApproxDP(1.0, 1e-6), {}),
+                (sv.ZCDP(0.5), {}),
+                (sv.LocalDP(2.0), {}),
+                (sv.LocalDP(2.0), {"channel": "laplace"}),
+                (sv.PureDP(1.0, contributions=3), {}),
+                (ONE, {"integral": False, "losses": "convex"}),
+                (ONE, {"plan": "worst-case"}),
+                (ONE, {"plan": "paper", "integral": False, "play": "around"}),
+                (ONE, {"features": np.eye(4)[:, :2]}),
+                (ONE, {"plan": "worst-case", "mechanism": "tree", "exploration": "sphere", "integral": False}),
+                (ONE, {"plan": "worst-case", "probe_events": 100}),
+            ],
+            2,
+        ),
     )
     def test_all_are_rehearsed(self, privacy, options):
         said = planned(200, privacy, **options).forecast

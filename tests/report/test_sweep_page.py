@@ -180,6 +180,7 @@ def test_a_single_seed_has_no_error(make_sweep, read_page, tmp_path, grid_of):
     assert not page.tags("path", "band")
 
 
+@pytest.mark.long
 def test_a_large_sweep_is_below_three_megabytes(make_sweep, grid_of, tmp_path):
     problems = ("ball", "slate", "ranking")
     cells = grid_of(problems, ("default", "paper-laplace", "paper-gaussian", "fkm", "no-privacy"), seeds=7)

@@ -5,6 +5,7 @@ import sqlite3
 import psycopg
 import pytest
 
+from sampling import every
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.errors import explained, is_busy
@@ -23,7 +24,7 @@ def of_postgresql(code):
     return psycopg.errors.lookup(code)("quelque chose: loss 0.123")
 
 
-@pytest.mark.parametrize(
+@every(
     ("problem", "words"),
     [
         (of_sqlite(sqlite3.SQLITE_FULL), FULL),

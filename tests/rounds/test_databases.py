@@ -1,18 +1,17 @@
-"""What a database has to do for a store: files of their owner, erasure, forks, servers that go, a third kind."""
+"""What a database has to do for a store: files of their owner, servers that go, triggers refused, a third kind.
+
+Erasure, threads, forks and kills are tested where people meet them, in tests/studies.
+"""
 
 import os
-import signal
-import sqlite3
 import stat
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from sottovoce.errors import ForkRefused, StorageError
+from sottovoce.errors import StorageError
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.memory import MemoryStore
 from sottovoce.rounds.stores.sql import database
@@ -21,8 +20,7 @@ from sottovoce.rounds.stores.sql.errors import Deadlock
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 
 from .policies import BareBook, Sums
-from .test_together import Account
-from .tools import HORIZON, SOAK, STREAMS, ask, close, loss_of, open_book, opened, path_of, rows, tell
+from .tools import HORIZON, STREAMS, ask, close, open_book, opened, path_of, rows, tell
 
 
 class ToyFile(SqliteFile):
@@ -75,25 +73,6 @@ def test_files_are_readable_by_their_owner_alone(sqlite_url: str) -> None:
 # ---------------------------------------------------------------------- erasure
 
 
-def traces(url: str, ids: list[int], book: BareBook) -> int:
-    """Count losses that stand anywhere in the files, by their bytes."""
-    held = b"\0".join(path.read_bytes() for end in ("", "-wal") if (path := Path(path_of(url) + end)).exists())
-    packed = book.store._slots.packed(np.array([book.policy.grid.quantiser()(loss_of(one)) for one in ids]))
-    return sum(packed[4 * i : 4 * i + 16] in held for i in range(len(ids) - 4))
-
-
-def test_losses_are_gone_from_the_file_and_its_log_after_the_release(sqlite_url: str) -> None:
-    with opened(sqlite_url, size=300, horizon=None) as (book,):
-        book.policy.unwanted = 0
-        ids = ask(book, 300)
-        tell(book, ids[:-1])
-        assert traces(sqlite_url, ids[:-1], book) > 250
-        tell(book, ids[-1:])
-        assert book.store.closed()[0] == 1
-        assert book.store.erase() == 0
-        assert traces(sqlite_url, ids, book) == 0
-
-
 def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: str) -> None:
     """A book that ends with a release has nothing to write with which it could be said otherwise."""
     with opened(sqlite_url, 2) as (book, other):
@@ -101,144 +80,6 @@ def test_that_a_log_is_empty_is_on_record_once_somebody_has_looked(sqlite_url: s
         assert [book.store.erase(), other.store.erase()] == [0, 0]
         other.store.check()
         assert other.store._seen.erased == 1
-
-
-def test_what_a_reader_keeps_in_the_log_is_erased_later(sqlite_url: str) -> None:
-    with opened(sqlite_url, size=300, horizon=None) as (book,):
-        book.policy.unwanted = 0
-        ids = ask(book, 300)
-        reader = sqlite3.connect(path_of(sqlite_url))
-        reader.execute("BEGIN")
-        reader.execute("SELECT count(*) FROM sottovoce_cells").fetchall()
-        tell(book, ids)
-        assert book.store.erase() == 1
-        reader.close()
-        assert book.store.erase() == 0
-        assert traces(sqlite_url, ids, book) == 0
-    with opened(sqlite_url) as (again,):
-        assert again.store._seen.erased == 1
-
-
-# ---------------------------------------------------------------------- threads, forks, kills
-
-
-def test_threads_share_a_book(url: str) -> None:
-    with opened(url, horizon=None) as (book,):
-        account, problems = Account(), list[BaseException]()
-
-        def work(stream: int) -> None:
-            try:
-                for turn in range(12):
-                    ids = ask(book, 7, stream % STREAMS)
-                    account.hand_out(ids)
-                    if turn % 2:
-                        tell(book, ids)
-                    else:
-                        for one in ids:
-                            book.tell_one(one, loss_of(one))
-                    account.told |= set(ids)
-            except BaseException as problem:
-                problems.append(problem)
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert not problems
-        account.check(book)
-
-
-def in_child(work: Callable[[], object]) -> int:
-    """Do something in a forked child; return how it ended: 0, or 7 if it was refused."""
-    child = os.fork()
-    if not child:
-        try:
-            work()
-            os._exit(0)
-        except ForkRefused:
-            os._exit(7)
-        except BaseException:
-            os._exit(1)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def test_a_forked_child_is_refused_and_its_parent_goes_on(url: str) -> None:
-    with opened(url) as (book,):
-        ids = ask(book, 5)
-        calls = (lambda: book.ask_block(3), lambda: tell(book, ids), lambda: book.store.look(np.array(ids)))
-        for call in calls:
-            assert in_child(call) == 7
-        refused = 7 if url.startswith("sqlite") else 0  # SQLite's locks do not survive a fork: not even a fresh one
-        assert in_child(lambda: close(open_book(url))) == refused
-        assert in_child(lambda: close(book)) == 0
-        tell(book, ids)
-        assert rows(url, "SELECT sum(closed) FROM sottovoce_cells")[0][0] == len(ids)
-    assert in_child(lambda: ask(open_book(url), 3)) == 0
-
-
-def killed(url: str, after: int, report: Any) -> None:
-    """Work as a process that is killed before, or after, one of its statements; say what is done as it is done."""
-    book, left = open_book(url, size=10, horizon=None), [after]
-    base = book.store._base
-
-    def counted(name: str) -> None:
-        plain = getattr(base, name)
-
-        def count(*arguments: Any) -> Any:
-            left[0] -= 1
-            if left[0] == -1:
-                os.kill(os.getpid(), signal.SIGKILL)
-            found = plain(*arguments)
-            left[0] -= 1
-            if left[0] == -1:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return found
-
-        setattr(base, name, count)
-
-    for name in ("_execute", "_commit", "batch", "erase"):
-        counted(name)
-    for turn in range(3):
-        handed = ask(book, 13, turn % 2)
-        report("handed", handed)
-        report("telling", handed)
-        tell(book, handed[:-1])
-        book.tell_one(handed[-1], loss_of(handed[-1]))
-        report("told", handed)
-    close(book)
-    report("done", [])
-
-
-def test_a_process_that_is_killed_at_any_statement_loses_nothing(url: str) -> None:
-    close(open_book(url, size=10, horizon=None))
-    account, after, done = Account(), 0, False
-    while not done:
-        read, write = os.pipe()
-        child = os.fork()
-        if not child:
-            os.close(read)
-            with os.fdopen(write, "w", buffering=1) as pipe:
-                killed(url, after, lambda kind, ids: print(kind, *ids, file=pipe))
-            os._exit(0)
-        os.close(write)
-        with os.fdopen(read) as pipe:
-            said = [line.split() for line in pipe.read().splitlines()]
-        os.waitpid(child, 0)
-        for kind, *ids in said:
-            if kind == "handed":
-                account.hand_out([int(one) for one in ids])
-            elif kind == "told":
-                account.told |= {int(one) for one in ids}
-        done = ["done"] in said
-        after += 1 if SOAK else 47
-        with opened(url, size=10, horizon=None) as (book,):
-            account.settle(book)
-            account.check(book)
-            left = book.store.waiting(None)  # nobody has them any more
-            book.forget(left)
-            account.gone |= set(left.tolist())
-    assert done
 
 
 # ---------------------------------------------------------------------- servers

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import sottovoce as sv
+from sampling import sampled
 
 from .interrupting import Call, Cut, NoNoise, Run, Scene
 
@@ -131,11 +132,12 @@ def releases(line: tuple[str, int]) -> bool:
     return os.path.basename(folder) in rooms and file not in PLANNING
 
 
-@pytest.mark.parametrize("what", CALLS | STATE)
+@pytest.mark.parametrize("what", sampled(CALLS | STATE, {"ask a block", "tell the last", "forget"}, str))
 def test_a_call_may_be_cut_short_at_any_line_of_the_book(what: str) -> None:
     assert cut_in_the_book("frames", what, set()) > 15
 
 
+@pytest.mark.long
 def test_so_it_may_with_segments() -> None:
     """A line that calls share is tried in one of them: segments take their time."""
     tried = set[Any]()
@@ -152,7 +154,7 @@ def cut_in_the_book(name: str, what: str, tried: set[Any]) -> int:
     return len(cut)
 
 
-@pytest.mark.parametrize("name", SUBJECTS)
+@pytest.mark.parametrize("name", sampled(SUBJECTS, {"frames", "posterior", "tree"}, str))
 def test_every_exploration_and_mechanism_may_be_cut_short_at_any_line(name: str) -> None:
     """The book is tried above; here are what draws, noises, estimates and learns."""
     seen, tried = set[Any](), 0
@@ -166,7 +168,7 @@ def test_every_exploration_and_mechanism_may_be_cut_short_at_any_line(name: str)
     assert tried > 30
 
 
-@pytest.mark.parametrize("name", ["frames", "tree", "reuse", "segments"])
+@pytest.mark.parametrize("name", sampled(["frames", "tree", "reuse", "segments"], 1))
 @pytest.mark.parametrize("what", ["tell a block", "forget", "run out of patience, in a block"])
 def test_what_repairs_may_be_cut_short_too(name: str, what: str) -> None:
     one = scene(name, what)
@@ -176,7 +178,7 @@ def test_what_repairs_may_be_cut_short_too(name: str, what: str) -> None:
         one.cut_short(first, Cut, again=second)
 
 
-@pytest.mark.parametrize("name", ["frames", "segments", "tree", "honaker", "toeplitz", "fresh"])
+@pytest.mark.parametrize("name", sampled(["frames", "segments", "tree", "honaker", "toeplitz", "fresh"], 3))
 def test_a_round_that_was_cut_short_after_its_noise_was_drawn_keeps_that_noise(name: str) -> None:
     """The fault that was measured as epsilon 1.55 for a claim of 1: the second attempt drew again."""
     one = scene(name, "tell the last")

@@ -17,7 +17,6 @@ import sottovoce
 from sottovoce.rounds.round import Shape
 from sottovoce.rounds.stores.sql.books import add_stream, create_book, find_book, prepare
 from sottovoce.rounds.stores.sql.database import open_database
-from sottovoce.rounds.stores.sql.schema import PREFIX, TABLES
 from sottovoce.rounds.stores.sql.store import SqlStore
 
 from .policies import BareBook, Sums
@@ -74,33 +73,6 @@ def rows(url: str, statement: str) -> list[Any]:
     with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as server:
         done = server.execute(statement)
         return done.fetchall() if done.description else []
-
-
-class Backup:
-    """A copy of a database, which can be put back in place while processes have it open."""
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        if url.startswith("sqlite"):
-            self.copy = sqlite3.connect(":memory:")
-            with contextlib.closing(sqlite3.connect(path_of(url))) as source:
-                source.backup(self.copy)
-        else:
-            self.rows = {name: rows(url, f"SELECT * FROM {PREFIX}{name}") for name in TABLES}
-
-    def put_back(self) -> None:
-        if self.url.startswith("sqlite"):
-            with contextlib.closing(sqlite3.connect(path_of(self.url))) as target:
-                self.copy.backup(target)
-            return
-        import psycopg
-
-        with psycopg.connect(self.url.replace("+psycopg", "")) as server:
-            for name in reversed(TABLES):
-                server.execute(f"DELETE FROM {PREFIX}{name}")
-            for name, stored in self.rows.items():
-                for row in stored:
-                    server.execute(f"INSERT INTO {PREFIX}{name} VALUES ({', '.join(['%s'] * len(row))})", row)
 
 
 def loss_of(one: int) -> float:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sampling import sampled
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "studies"))  # tests cannot import one another
 from cut_files import FileTrial
 from onlooker import Onlooker
@@ -102,7 +104,7 @@ def onlooker():
         yield one
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, 3))
 def test_an_interrupt_at_any_line_leaves_nothing_held(kind, url, onlooker):
     player = StorePlayer(url)
     FileTrial(player, onlooker, NEAR).cut_everywhere(kind)

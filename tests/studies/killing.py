@@ -1,12 +1,10 @@
 """Children that work on a study until they are killed, and a parent that checks what they leave behind."""
 
-import json
 import os
 import random
 import signal
 import sys
 import threading
-import traceback
 
 import numpy as np
 from study_tools import Look, integer_of, losses_of, place, watch
@@ -18,40 +16,6 @@ from sottovoce.rounds.stores.sql import _leasing, sqlite
 
 WAYS = ("statement", "commit", "erasure", "line", "time")
 _HOME = os.path.dirname(sv.__file__)
-
-
-class Child:
-    """A forked process: it runs `work(report)`, and what it reports is read once it is gone."""
-
-    def __init__(self, work):
-        reading, writing = os.pipe()
-        self.pid = os.fork()
-        if not self.pid:
-            status = 1
-            try:
-                os.close(reading)
-                work(lambda *message: os.write(writing, (json.dumps(message) + "\n").encode()))
-                status = 0
-            except BaseException:
-                os.write(writing, (json.dumps(["failed", traceback.format_exc()]) + "\n").encode())
-            finally:
-                os._exit(status)
-        os.close(writing)
-        self._reading = reading
-
-    def stops(self):
-        """Wait until it has stopped, or is gone; return whether it has stopped."""
-        found = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
-        return found.si_code == os.CLD_STOPPED
-
-    def finish(self):
-        """Return (what was reported, whether it was killed)."""
-        with os.fdopen(self._reading, "rb") as pipe:
-            said = [json.loads(line) for line in pipe.read().splitlines()]
-        _, status = os.waitpid(self.pid, 0)
-        failures = [what for kind, what in said if kind == "failed"]
-        assert not failures, failures[0]
-        return said, os.WIFSIGNALED(status)
 
 
 def die(*_):

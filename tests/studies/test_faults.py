@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from killing import Child
 from study_tools import Look, ball, connected, execute, losses_of, path_of, raw, sums, watch
 
 import sottovoce as sv
+from children import Child
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.stores.sql.sqlite import SqliteFile
 

@@ -12,10 +12,10 @@ import threading
 from pathlib import Path
 
 import pytest
-from killing import Child
 from study_tools import Look, losses_of, path_of, place, sums
 
 import sottovoce as sv
+from children import Child
 from sottovoce import _fork
 from sottovoce.errors import ForkRefused
 

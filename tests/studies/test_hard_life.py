@@ -15,10 +15,12 @@ from functools import partial
 
 import psycopg
 import pytest
-from killing import Child, History, tally
+from killing import History, tally
 from study_tools import SOAK, Backup, Look, losses_of, place, sums, watch
 
 import sottovoce as sv
+from children import Child
+from sampling import sampled
 from sottovoce.errors import ForkRefused, StorageError, StudyBehind, UnknownAction
 from sottovoce.rounds.stores.sql import postgresql, sqlite
 from sottovoce.rounds.stores.sql import postgresql as pulse
@@ -118,7 +120,7 @@ def forking(url, seed, opens, end):
     return parent
 
 
-@pytest.mark.parametrize("opens", [True, False])
+@pytest.mark.parametrize("opens", sampled([True, False], 1))
 def test_parents_that_fork_lose_nobodys_losses(opens, url):
     sv.Study.open(url, name="study", **sums()).close()
     history, told = History(url), 0
@@ -159,6 +161,7 @@ def stopping(after, late, work):
     return stopped
 
 
+@pytest.mark.long
 def test_a_process_that_is_stopped_at_any_statement_holds_up_others_briefly_and_goes_on(url, monkeypatch):
     """On SQLite the others are told that somebody holds the database; a server ends the transaction."""
     if not url.startswith("sqlite"):
@@ -270,6 +273,7 @@ def wait_until(condition, seconds=600.0):
 # ---------------------------------------------------------------------- rollbacks
 
 
+@pytest.mark.long
 def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twice(url, opened):
     rng = random.Random(5)
     opened(url, **sums()).close()
@@ -358,6 +362,7 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
 # ---------------------------------------------------------------------- files
 
 
+@pytest.mark.long
 def test_files_that_are_moved_at_any_moment_hold_all_that_was_acknowledged(shelf):
     """The mover waits for nobody; what it moved away is the study, and what it put there is not."""
     for number in range(2 * times("sqlite")):

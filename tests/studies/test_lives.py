@@ -8,6 +8,7 @@ import pytest
 from study_tools import Look, ball, believing, curved, losses_of, path_of, place, sums
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.errors import StudyBehind, UnknownAction
 from sottovoce.rounds.round import PLACES
 from sottovoce.rounds.text_ids import TextIds
@@ -69,10 +70,13 @@ def test_two_restorations_of_one_backup_are_two_lives(opened, sqlite_url):
 
 @pytest.mark.parametrize(
     "arguments",
-    [
-        *(sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))),
-        *(believing(), curved(), believing(horizon=None), curved(domain=sv.domains.Simplex(4), horizon=None)),
-    ],
+    sampled(
+        [
+            *(sums(), ball(), sums(horizon=None), ball(domain=sv.domains.Hypersimplex(5, 2))),
+            *(believing(), curved(), believing(horizon=None), curved(domain=sv.domains.Simplex(4), horizon=None)),
+        ],
+        2,
+    ),
 )
 @pytest.mark.parametrize("asked", [1, 8, 12, 17, 300])
 def test_restored_drops_what_is_not_released_and_goes_on(asked, arguments, opened, sqlite_url):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from killing import Child
 from study_tools import sums
 
 import sottovoce as sv
+from children import Child
 from sottovoce.errors import ConfigurationMismatch
 
 DRINKS = ("tea", "coffee", "cocoa", "milk")

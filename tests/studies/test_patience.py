@@ -4,10 +4,11 @@ import random
 
 import numpy as np
 import pytest
-from killing import Child, arm
+from killing import arm
 from study_tools import SOAK, Look, ball, execute, lease_ahead, losses_of, probing, set_clock, sums
 
 import sottovoce as sv
+from children import Child
 from sottovoce.errors import (
     AlreadyTold,
     ConfigurationMismatch,
@@ -31,19 +32,6 @@ def ask_and_tell(study, size):
     study.tell(ids, losses_of(ids))
 
 
-def test_a_lost_ask_does_not_stop_learning(opened, sqlite_url):
-    """A process dies between ask and tell; the others go on as they do, with nothing but defaults."""
-    study = opened(sqlite_url, **sums(horizon=2000))
-    lost = study.ask().id
-    for _ in range(6):
-        ask_and_tell(study, 50)
-    assert study.status().patience == 200
-    assert study.round == 301 // 12
-    assert study.status().forgotten == 1
-    with pytest.raises(RoundClosed):
-        study.tell(lost, PLANTED)
-
-
 @pytest.mark.parametrize("patience", [0, 1, 5])
 def test_a_round_closes_once_so_many_positions_were_asked_after_its_last(patience, opened, url):
     study = opened(url, patience=patience, **sums())
@@ -58,17 +46,6 @@ def test_a_round_closes_once_so_many_positions_were_asked_after_its_last(patienc
     assert study.round == 1
     assert counts(study) == (13 + patience, 9, 3, 1 + patience, 1)
     assert study.verify().ok
-
-
-def test_positions_of_the_same_call_do_not_count(opened, sqlite_url):
-    study = opened(sqlite_url, patience=5, **sums())
-    study.ask(100)
-    study.ask(4)
-    assert study.round == 0
-    study.ask(1)
-    assert study.round == 0
-    study.ask(1)
-    assert counts(study) == (106, 0, 96, 10, 8)  # all that were full by then
 
 
 def test_rounds_close_in_order_and_a_later_one_waits_its_own_time(opened, sqlite_url):
@@ -119,20 +96,6 @@ def test_a_restart_does_not_make_it_forget_how_long_it_has_waited(opened, url):
     study = opened(url)
     study.ask()
     assert study.round == 1
-
-
-def test_none_waits_for_ever(opened, sqlite_url):
-    study = opened(sqlite_url, patience=None, **sums(horizon=1000))
-    for size in (12, 500, 400, 1):
-        study.ask(size)
-    assert counts(study) == (913, 0, 0, 913, 0)
-    assert study.status().patience is None
-
-
-def test_by_default_it_is_a_tenth_of_a_short_run_and_a_hundredth_of_a_long_one(opened, sqlite_url):
-    expected = {1000: 100, 50_000: 5000, 500_000: 10_000, 10**7: 10**5, None: 1000}
-    for horizon, patience in expected.items():
-        assert opened(sqlite_url, str(horizon), **ball(horizon=horizon)).status().patience == patience
 
 
 # ---------------------------------------------------------------------- changing

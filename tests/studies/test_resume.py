@@ -5,10 +5,10 @@ import pickle
 
 import numpy as np
 import pytest
-from killing import Child
 from study_tools import ball, sums
 
 import sottovoce as sv
+from children import Child
 from sottovoce.errors import (
     ConfigurationMismatch,
     ForkRefused,

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from killing import Child, arm
+from killing import arm
 from study_tools import Backup, Look, believing, curved, execute, loss_of, losses_of, path_of, place
 
 import sottovoce as sv
+from children import Child
 from sottovoce.errors import (
     AlreadyTold,
     HorizonReached,

@@ -7,10 +7,11 @@ import random
 import sqlite3
 
 import pytest
-from killing import Child, die, tally
+from killing import die, tally
 from study_tools import SOAK, losses_of, path_of, sums
 
 import sottovoce as sv
+from children import Child
 from sottovoce.errors import StorageError, StudyBehind, StudyDamaged, UnknownAction
 from sottovoce.rounds.stores.sql import _files
 

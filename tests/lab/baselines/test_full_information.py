@@ -2,7 +2,6 @@
 
 import copy
 import math
-import os
 import pickle
 import threading
 
@@ -11,7 +10,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.errors import CopyRefused, ForkRefused, HorizonReached, InvalidLoss
+from children import is_refused_after_a_fork
+from sottovoce.errors import CopyRefused, HorizonReached, InvalidLoss
 from sottovoce.privacy import levels
 
 BALL = sv.domains.Ball(3)
@@ -154,14 +154,7 @@ def test_real_noise_refuses_copies_and_forks_and_simulated_noise_goes_on_alike()
     for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(CopyRefused):
             attempt(real)
-    child = os.fork()
-    if child == 0:
-        try:
-            real.observe(np.ones(3))
-        except ForkRefused:
-            os._exit(7)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert is_refused_after_a_fork(lambda: real.observe(np.ones(3)))
     simulated = made(sv.PureDP(1.0))
     simulated.observe(np.ones(3))
     again = pickle.loads(pickle.dumps(simulated))

@@ -1,14 +1,13 @@
 """The private baselines carry the noise that they claim: its scale, where it goes, and what it adds up to."""
 
 import math
-import os
 
 import dp_accounting
 import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.errors import ForkRefused
+from children import is_refused_after_a_fork
 from sottovoce.privacy import DirectionGrid, LossGrid, levels
 
 RANGE = (0.0, 2.0)
@@ -188,14 +187,7 @@ def test_a_loss_that_is_not_read_changes_nothing():
 @pytest.mark.parametrize("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])
 def test_real_noise_refuses_a_fork(kind):
     learner = kind(sv.domains.Ball(2), horizon=50, loss_range=RANGE, privacy=sv.PureDP(1.0))
-    child = os.fork()
-    if child == 0:
-        try:
-            learner.ask()
-        except ForkRefused:
-            os._exit(7)
-        os._exit(0)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert is_refused_after_a_fork(lambda: learner.ask())
 
 
 @pytest.mark.parametrize("kind", [sv.lab.baselines.SmithThakurta, sv.lab.baselines.AgarwalSingh])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sampling import every
 
 DOMAINS = (sv.domains.Ball(8), sv.domains.Hypersimplex(6, 2))
 PRIVATE = {"pure": sv.PureDP(1.0), "approximate": sv.ApproxDP(1.0, 1e-6)}
@@ -25,9 +26,9 @@ def radius_of(plan):
     return plan.parameters["radius"] if hasattr(plan, "parameters") else plan.radius
 
 
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
-@pytest.mark.parametrize("horizon", [1_000, 10**6])
+@every("name", KINDS)
+@every("domain", DOMAINS)
+@every("horizon", [1_000, 10**6])
 def test_no_other_radius_has_a_lesser_bound(name, domain, horizon):
     own = made(name, domain, horizon)
     for factor in (0.3, 0.8, 0.95, 1.05, 1.25, 3.0):

@@ -7,8 +7,6 @@ import sys
 import threading
 from pathlib import Path
 
-from distributed import Client
-
 import sottovoce
 
 WORKERS = 2
@@ -32,6 +30,8 @@ class Cluster:
         while len(self.workers) < WORKERS:
             self.workers.append(self._start("worker", self.address, "--no-nanny", "--nthreads", "1")[0])
         if self._client is None or self._client.status != "running":
+            from distributed import Client  # takes long, and one file needs it
+
             self._client = Client(self.address, timeout=60, set_as_default=False)
         self._client.wait_for_workers(WORKERS)
         return self._client

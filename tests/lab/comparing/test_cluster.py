@@ -24,6 +24,7 @@ from sottovoce.lab.sweeps._versions import versions
 from sottovoce.lab.sweeps.cluster import connect
 from sottovoce.lab.sweeps.records import row_of
 
+pytestmark = pytest.mark.long
 CELLS = tuple(
     Cell(problem, *algorithm, 500, 0)
     for problem in ("toy", "toy:drift=0.9")

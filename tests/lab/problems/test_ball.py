@@ -54,6 +54,7 @@ def test_the_papers_algorithm_fits():
     assert optimizer.plan.radius == pytest.approx(2 * 4**0.5 / 10_000**0.25)  # diameter, dimension, horizon
 
 
+@pytest.mark.long
 def test_the_default_instance_is_learned_in_private():
     problem = BallTracking()
     optimizer = problem.optimizer(horizon=200_000, privacy=sv.PureDP(1.0), seed=5, noise=sv.SimulatedNoise(5))
@@ -81,10 +82,6 @@ def test_a_decision_is_explained_by_its_distance_and_largest_coordinates():
     assert told["distance from the centre"] == "0.608 of 1"
     assert list(told)[2:] == ["coordinate 2", "coordinate 1", "coordinate 3"]
     assert told["coordinate 2"].startswith("-0.600, best ")
-
-
-def test_a_larger_instance_has_more_dimensions():
-    assert [BallTracking.sized(size).domain.dimension for size in (1, 7, 40)] == [1, 7, 40]
 
 
 @pytest.mark.parametrize(

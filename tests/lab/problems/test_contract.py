@@ -12,14 +12,15 @@ from matplotlib.figure import Figure
 from scipy.optimize import minimize
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 
-EXAMPLES = [
-    pytest.param(example, id=f"{name}-{number}")
-    for name, family in PROBLEMS.items()
-    for number, example in enumerate(family.examples())
-]
-every_problem = pytest.mark.parametrize("problem", EXAMPLES)
+EXAMPLES = {
+    f"{name}-{number}": one for name, family in PROBLEMS.items() for number, one in enumerate(family.examples())
+}
+every_problem = pytest.mark.parametrize(
+    "problem", sampled(EXAMPLES.values(), {f"{name}-0" for name in PROBLEMS}, EXAMPLES)
+)
 every_family = pytest.mark.parametrize("name", PROBLEMS)
 seeds = st.integers(0, 2**32 - 1)
 few = settings(max_examples=10)

@@ -1,17 +1,15 @@
 """The domains of problems have the names that their pictures and words use: one place for each."""
 
 import numpy as np
-import pytest
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import PROBLEMS
 
-EVERY = [(name, number) for name, kind in PROBLEMS.items() for number in range(len(kind.examples()))]
 
-
-@pytest.mark.parametrize(("name", "number"), EVERY)
-def test_every_problem_has_names_and_its_decisions_are_said_in_them(name, number):
-    problem = PROBLEMS[name].examples()[number]
+@every("name", PROBLEMS)
+def test_every_problem_has_names_and_its_decisions_are_said_in_them(name):
+    problem = PROBLEMS[name].examples()[-1]
     assert problem.domain.labels is not None
     assert len(set(problem.domain.labels)) == problem.domain.dimension
     optimizer = problem.optimizer(horizon=500, privacy=sv.NoPrivacy(), seed=1)

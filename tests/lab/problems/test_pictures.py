@@ -66,6 +66,7 @@ def test_a_name_stands_nearest_to_its_own_place():
             assert problem.network.nodes[int(np.argmin(distances))] == text.get_text()
 
 
+@pytest.mark.long
 def test_a_large_network_is_drawn_with_what_has_room():
     problem = Backbone.sized(400)
     axes = drawn(problem, problem.domain.extreme_point(np.random.default_rng(0).random(problem.domain.dimension)))

@@ -126,16 +126,7 @@ def test_prices_are_said_largest_first():
     assert Pricing(segments=8, products=10).segment_names[-1] == "segment 8"
 
 
-def test_a_problem_is_its_settings():
-    for problem in Pricing.examples():
-        again = eval(repr(problem))
-        np.testing.assert_array_equal(
-            again.environment.events(0, 100).losses(problem.domain.center),
-            problem.environment.events(0, 100).losses(problem.domain.center),
-        )
-        assert repr(problem) in repr(problem.environment)
-
-
+@pytest.mark.long
 def test_the_default_is_learned_in_private():
     """Deterministic; over seeds 101 to 106 the ratio was between 0.68 and 0.84."""
     problem = Pricing()

@@ -154,6 +154,7 @@ def test_every_action_is_an_order(set_name):
         optimizer.tell(actions.ids, problem.environment.events(int(actions.ids[0]), 250).losses(actions.x))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("settings", "share"), [({}, 0.2), ({"set": "birkhoff", "items": 6}, 0.5)])
 def test_the_default_instance_is_learned_in_private(settings, share):
     problem = Ranking(**settings)
@@ -206,10 +207,6 @@ def test_items_are_named_by_what_they_are_worth():
     problem = Ranking(items=6, seed=2)
     worth = problem.environment.worth.mean(axis=0)
     assert [problem.item_name(item) for item in np.argsort(-worth)] == [f"item {number}" for number in range(1, 7)]
-
-
-def test_a_larger_instance_has_more_dimensions():
-    assert [Ranking.sized(size).domain.dimension for size in (2, 5, 30)] == [2, 5, 30]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from matplotlib.figure import Figure
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import Routing
 from sottovoce.lab.problems._people._convex import smooth_minimum
 from sottovoce.lab.problems._people.congestion import CongestedFlows
@@ -140,16 +141,7 @@ def test_what_the_main_routes_leave_is_said():
     assert sum(float(share.rstrip("%")) for _, share in said) == pytest.approx(100, abs=3)
 
 
-def test_a_problem_is_its_settings():
-    for problem in Routing.examples():
-        again = eval(repr(problem))
-        point = problem.domain.center
-        np.testing.assert_array_equal(
-            again.environment.events(0, 100).losses(point), problem.environment.events(0, 100).losses(point)
-        )
-        assert repr(problem) in repr(problem.environment)
-
-
+@pytest.mark.long
 def test_the_default_is_learned_in_private():
     """Deterministic; over seeds 101 to 110 the ratio was between 0.36 and 0.54."""
     problem = Routing()
@@ -158,7 +150,7 @@ def test_the_default_is_learned_in_private():
     assert run.final_regret < 0.65 * run.final_no_learning
 
 
-@pytest.mark.parametrize(
+@every(
     ("settings", "message"),
     [
         ({"network": "nowhere"}, "network"),

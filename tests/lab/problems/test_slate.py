@@ -11,9 +11,10 @@ from scipy import stats
 from scipy.optimize import linprog
 
 import sottovoce as sv
+from sampling import every
 from sottovoce.lab.problems import Slate
 from sottovoce.lab.problems._people import clicks
-from sottovoce.lab.problems._people.clicks import PEOPLE, SEASONS, Clicks, Shortfall
+from sottovoce.lab.problems._people.clicks import PEOPLE, SEASONS
 
 SMALL = {"items": 8, "slots": 3, "categories": 2, "per_category": 2, "year": 4000, "drift": 1.0}
 
@@ -194,6 +195,7 @@ def test_fractions_that_are_played_under_a_hinge_keep_the_limits():
     assert ((actions.x > 0.1) & (actions.x < 0.9)).any()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("loss", "share"), [("linear", 0.35), ("hinge", 0.6)])
 def test_the_default_instance_is_learned_in_private(loss, share):
     problem = Slate(loss=loss)
@@ -230,12 +232,7 @@ def test_items_are_drawn_and_named_by_attraction():
     assert told[-1] == ("clicks on a slate", f"{x @ problem.attraction:.2f} of 6, on average")
 
 
-def test_a_larger_instance_has_more_dimensions():
-    assert [Slate.sized(size).domain.dimension for size in (4, 6, 13, 48)] == [4, 6, 13, 48]
-    assert Slate.sized(24).environment.domain.matroid.rank() == Slate().slots
-
-
-@pytest.mark.parametrize(
+@every(
     ("settings", "words"),
     [
         ({"slots": 9}, "slots must be at most 8"),
@@ -252,15 +249,3 @@ def test_a_larger_instance_has_more_dimensions():
 def test_bad_settings_are_refused_by_name(settings, words):
     with pytest.raises(ValueError, match=words):
         Slate(**settings)
-
-
-def test_the_gradient_of_the_hinge_is_a_subgradient():
-    problem = Slate(**SMALL, loss="hinge")
-    library, weights = problem.environment.library, np.random.default_rng(0).dirichlet(np.ones(SEASONS * PEOPLE))
-    assert isinstance(library, Shortfall)
-    everybody = np.arange(len(library))
-    for x, y in zip(points(problem, 30, 3), points(problem, 30, 4), strict=True):
-        slope = library.gradient(x, weights)
-        rise = weights @ (library.losses(y, everybody) - library.losses(x, everybody))
-        assert rise >= slope @ (y - x) - 1e-12
-    assert Clicks.examples()

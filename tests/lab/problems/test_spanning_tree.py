@@ -8,8 +8,9 @@ import sottovoce as sv
 from sottovoce.lab.problems import Backbone
 
 
-@pytest.mark.parametrize(("problem", "horizon"), list(zip(Backbone.examples(), (1, 50, 20_000), strict=True)), ids=repr)
-def test_the_best_tree_is_that_of_networkx(problem, horizon):
+@pytest.mark.parametrize(("number", "horizon"), [(0, 1), (1, 50), (2, 20_000)])
+def test_the_best_tree_is_that_of_networkx(number, horizon):
+    problem = Backbone.examples()[number]
     environment = problem.environment
     costs = environment.library.costs[environment.kinds(0, horizon)].mean(axis=0)
     graph = nx.Graph()
@@ -67,16 +68,7 @@ def test_actions_are_trees():
         assert len(chosen) == len(problem.network.nodes) - 1
 
 
-def test_a_problem_is_its_settings():
-    for problem in Backbone.examples():
-        again = eval(repr(problem))
-        point = problem.domain.center
-        np.testing.assert_array_equal(
-            again.environment.events(0, 100).losses(point), problem.environment.events(0, 100).losses(point)
-        )
-        assert repr(problem) in repr(problem.environment)
-
-
+@pytest.mark.long
 def test_the_default_is_learned_in_private():
     """Deterministic; over seeds 101 to 106 the ratio was between 0.37 and 0.56."""
     problem = Backbone()

@@ -162,6 +162,7 @@ def test_the_dashboard_shows_nothing_without_a_login(call, sqlite_url):
     assert asyncio.run(all_of_them()) > 50
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_key_that_is_revoked_is_refused_at_once_by_all_workers(serving, postgres_url):
     """Whichever worker answers, from the moment on at which `revoke` has returned; until then all do."""

@@ -64,6 +64,7 @@ def document(tmp_path_factory):
     return json.loads(json.dumps(app.openapi()))
 
 
+@pytest.mark.long
 def test_what_the_document_describes_is_what_happens(service, document):
     schema = schemathesis.openapi.from_dict(document)
     seen = set()
@@ -132,6 +133,7 @@ ODD = (
 )
 
 
+@pytest.mark.long
 def test_a_study_is_created_or_refused_whatever_is_asked_for(service):
     """Each member of a creation replaced by each of many oddities: never a failure of the service, never an echo."""
     statuses, failed = set(), []

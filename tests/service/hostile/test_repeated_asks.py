@@ -9,6 +9,7 @@ import pytest
 from hostility import new_key, small_study
 
 import sottovoce as sv
+from sampling import sampled
 from sottovoce.service.desks import Requests
 from sottovoce.service.desks import requests as record
 from sottovoce.service.desks.requests import Request
@@ -44,6 +45,7 @@ def at_once(calls):
     return found
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postgres_url):
     sv.Study.open(postgres_url, name="spring", **small_study()).close()
@@ -80,7 +82,7 @@ def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postg
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("kept", sampled([False, True], 1))
 def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept, serving, sqlite_url, shelf):
     """Before the answer is on record the repetition gets another action; from then on the same one."""
     sv.Study.open(sqlite_url, name="spring", **small_study()).close()

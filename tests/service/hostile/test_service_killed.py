@@ -29,6 +29,7 @@ def study(request):
     return create
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, postgres_url, shelf):
     key = study(postgres_url)
@@ -47,6 +48,7 @@ def test_workers_that_are_killed_are_replaced_and_lose_nothing(study, serving, p
     assert served.stop() in STOPPED
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_a_database_that_is_killed_and_comes_back_loses_nothing(study, serving, own_server, shelf):
     url = f"{own_server.url}/postgres"
@@ -107,6 +109,7 @@ def test_a_service_on_sqlite_that_is_killed_and_started_again_loses_nothing(stud
     assert served.stop() in STOPPED
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kind", ["postgresql", *(["sqlite"] if SOAK else [])])
 def test_eight_clients_for_a_while_come_to_exact_totals_without_an_error(kind, request, study, serving, shelf):

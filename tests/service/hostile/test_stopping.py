@@ -9,10 +9,11 @@ import pytest
 from hostility import new_key, small_study
 
 import sottovoce as sv
+from sampling import sampled
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", sampled(["sqlite", "postgresql"], 1))
 def test_what_was_answered_counts_and_what_was_not_did_not_happen(kind, request, serving):
     url = request.getfixturevalue("sqlite_url" if kind == "sqlite" else "postgres_url")
     sv.Study.open(url, name="spring", **small_study()).close()
@@ -55,6 +56,7 @@ def test_what_was_answered_counts_and_what_was_not_did_not_happen(kind, request,
     assert set(waiting) == set(asked) - set(told)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_it_stops_while_its_database_is_away(serving, own_server):
     """What it has in hand cannot be given back; what was acknowledged is there when the database is back."""
