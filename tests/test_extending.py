@@ -126,9 +126,9 @@ def test_what_it_cannot_do_is_refused_with_the_reason(twice):
 
 
 def test_an_unknown_name_is_an_error_at_the_door():
-    with pytest.raises(ValueError, match="mechanism must be one of 'probe-sums', 'tree'"):
+    with pytest.raises(ValueError, match="mechanism must be one of 'probe-sums', 'item-sums', 'tree'"):
         sv.PrivateBandit(sv.domains.Ball(2), mechanism="twice", **box())
-    with pytest.raises(ValueError, match="exploration must be one of 'posterior', 'designs', 'frames'"):
+    with pytest.raises(ValueError, match="exploration must be one of 'posterior', 'items', 'designs', 'frames'"):
         sv.PrivateBandit(sv.domains.Ball(2), exploration="toy", **box())
 
 

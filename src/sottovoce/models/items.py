@@ -89,6 +89,8 @@ class ItemSettings:
         Whether that is Laplace noise.
     items, chosen
         How many there are, and how many a decision has at most.
+    may_be_empty
+        Whether a decision may choose nothing at all.
     probes, first
         Decisions of a round, and events of the first one.
     temper
@@ -103,6 +105,7 @@ class ItemSettings:
     heavy: bool
     items: int
     chosen: int
+    may_be_empty: bool
     probes: int
     first: int
     temper: float
@@ -170,7 +173,7 @@ class ItemBelief:
 
     Examples
     --------
-    >>> settings = ItemSettings(1000, 1.0, 0.0, 1, 0.0, False, 3, 1, 4, 64, 1.0)
+    >>> settings = ItemSettings(1000, 1.0, 0.0, 1, 0.0, False, 3, 1, False, 4, 64, 1.0)
     >>> belief = ItemBelief(lambda cost: np.eye(3)[cost.argmin()], settings)
     >>> belief.learn(ItemNumbers(np.arange(3), np.array([0.9, 0.1, 0.8]), np.full(3, 50.0), np.zeros(3), None, 150))
     >>> belief.leader
@@ -353,7 +356,10 @@ class ItemBelief:
         if self.knows_nothing:
             load = np.zeros(settings.items)
             for _ in range(count):
-                decision = self.oracle(load + coins.random(settings.items))
+                cost = load + coins.random(settings.items)
+                if settings.may_be_empty:  # as many as can be, of sets that need not choose any
+                    cost -= cost.max() + 1
+                decision = self.oracle(cost)
                 load += decision
                 drawn.append(decision)
             return drawn

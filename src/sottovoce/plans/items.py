@@ -305,6 +305,7 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         heavy=family == "laplace",
         items=domain.dimension,
         chosen=grid.width,
+        may_be_empty=domain.oracle_costs == "any" and domain.least_chosen == 0,
         probes=options.probes,
         first=options.first_events,
         temper=options.temper,

@@ -1,0 +1,285 @@
+"""Feedback by item: what is told, by name and in order; what is refused; what is believed; in memory and in studies."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import AlreadyTold, InvalidLoss, RoundClosed
+from sottovoce.plans.decisions import in_told_order
+
+DRINKS = tuple(f"drink {number}" for number in range(12))
+CLICKS = {"loss_range": (-1.0, 0.0), "most": 1}
+COSTS = {"loss_range": (0.0, 1.0)}
+TOWN = [((i, j), (i, j + 1)) for i in range(3) for j in range(2)]
+TOWN += [((i, j), (i + 1, j)) for i in range(2) for j in range(3)] + [((0, 0), (2, 2))]
+SETS = {
+    "k of n": lambda: sv.domains.Hypersimplex(DRINKS, k=3),
+    "simplex": lambda: sv.domains.Simplex(list("abcd")),
+    "paths": lambda: sv.domains.Paths(TOWN, source=(0, 0), target=(2, 2)),  # of one edge, or of four
+    "trees": lambda: sv.domains.SpanningTrees([(0, 1), (1, 2), (0, 2), (2, 3), (0, 3)]),
+    "ranking": lambda: sv.domains.Birkhoff(list("abc")),
+    "matching": lambda: sv.domains.Matchings(list("ab"), list("xyz")),
+    "product": lambda: sv.domains.Product(
+        {"one": sv.domains.Simplex(list("ab")), "two": sv.domains.Hypersimplex(4, 2)}
+    ),
+}
+
+
+def optimizer_of(domain=None, **options):
+    given = {"integral": True, "horizon": 3000, "privacy": sv.PureDP(1.0), "feedback": "items", "seed": 1, **CLICKS}
+    return sv.PrivateBandit(SETS["k of n"]() if domain is None else domain, **{**given, **options})
+
+
+def stores(tmp_path):
+    yield lambda **options: optimizer_of(**options)
+    yield lambda **options: sv.Study.open(
+        f"sqlite:///{tmp_path}/items.db",
+        name="items",
+        **{
+            "domain": SETS["k of n"](), "integral": True, "horizon": 3000, "privacy": sv.PureDP(1.0),
+            "feedback": "items", "seed": 1, **CLICKS, **options,
+        },
+    )  # fmt: skip
+
+
+def played(optimizer, means, *, seed=0, block=200, by_name=True, most=None):
+    """Play to the end; return what was chosen."""
+    rng, chosen, domain = np.random.default_rng(seed), [], optimizer.domain
+    names = domain.coordinate_names
+    while optimizer.remaining and (most is None or len(chosen) < most):
+        actions = optimizer.ask(min(block, optimizer.remaining))
+        items = in_told_order(domain, actions.x)
+        chosen += items.tolist()
+        told = np.sign(means)[items] * (rng.random(items.shape) < np.abs(means)[items])
+        rows = [
+            {names[item]: loss for item, loss in zip(own, losses, strict=True) if item >= 0}
+            for own, losses in zip(items.tolist(), told.tolist(), strict=True)
+        ]
+        optimizer.tell(actions.ids, rows if by_name else told)
+    return chosen
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_every_set_of_choices_learns_which_items_are_good(kind):
+    domain = SETS[kind]()
+    means = np.linspace(0.1, 0.9, domain.dimension)
+    optimizer = optimizer_of(domain, privacy=sv.NoPrivacy(), most=None, **COSTS)
+    played(optimizer, means)
+    found = optimizer.recommend()
+    assert means @ found.x == pytest.approx(means @ domain.extreme_point(means), abs=0.08)
+    assert found.rounds > 0
+    assert set(found.items) == {domain.coordinate_names[item] for item in np.flatnonzero(found.x)}
+    for name, (loss, deviation) in found.items.items():
+        true = means[list(domain.coordinate_names).index(name)]
+        assert abs(loss - true) < 6 * deviation + 0.01
+
+
+def test_a_study_plays_what_memory_plays(tmp_path):
+    means = -np.linspace(0.02, 0.3, len(DRINKS))
+    runs = [played(make(noise=sv.SimulatedNoise(3)), means) for make in stores(tmp_path)]
+    assert runs[0] == runs[1]
+
+
+def test_names_arrays_and_blocks_tell_the_same():
+    means = np.linspace(0.1, 0.9, len(DRINKS))
+
+    def made(**options):
+        return optimizer_of(most=None, noise=sv.SimulatedNoise(3), **COSTS, **options)
+
+    assert played(made(), means) == played(made(), means, by_name=False)
+    one_by_one, other = made(horizon=150), made(horizon=150)
+    rng = np.random.default_rng(0)
+    for _ in range(150):
+        action, again = one_by_one.ask(), other.ask()
+        assert action.chosen == again.chosen
+        told = rng.random(3).round(2).tolist()
+        one_by_one.tell(action.id, dict(reversed(list(zip(action.chosen, told, strict=True)))))
+        other.tell(again.id, told)
+    assert np.array_equal(one_by_one.recommend().x, other.recommend().x)
+
+
+def test_losses_are_told_in_the_order_of_chosen():
+    streets = SETS["paths"]()
+    optimizer = optimizer_of(streets, privacy=sv.NoPrivacy(), most=None, **COSTS)
+    slow = {((0, 0), (0, 1)): 0.9}
+    for _ in range(400):
+        action = optimizer.ask()
+        optimizer.tell(action.id, [slow.get(edge, 0.1) for edge in action.chosen])
+    losses, _ = optimizer._policy.current().explorer.belief.item_losses()
+    assert max(streets.labels, key=lambda edge: losses[streets.labels.index(edge)]) == ((0, 0), (0, 1))
+
+
+def test_what_is_not_told_is_nothing_where_most_is_given():
+    optimizer = optimizer_of(horizon=200, privacy=sv.NoPrivacy())
+    for _ in range(199):
+        optimizer.tell(optimizer.ask().id, {})
+    losses, _ = optimizer._policy.current().explorer.belief.item_losses()
+    assert np.abs(losses).max() < 0.02
+
+
+WRONG = {
+    "another item": {"no drink": -1.0},
+    "no number": {"drink 3": "much"},
+    "NaN": {"drink 3": float("nan")},
+    "one number": -1.0,
+    "too few": [-1.0],
+    "too many": [-1.0] * 4,
+    "nothing": None,
+    "a text": "drink 3",
+    "a list in a dict": {"drink 3": [1.0, 2.0]},
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("place", [0, 1])
+def test_what_does_not_fit_is_refused_and_nothing_changes(what, place, tmp_path):
+    optimizer = list(stores(tmp_path))[place]()
+    action = optimizer.ask()
+    while "drink 3" not in action.chosen:
+        optimizer.tell(action.id, {})
+        action = optimizer.ask()
+    with pytest.raises((InvalidLoss, ValueError)) as problem:
+        optimizer.tell(action.id, WRONG[what])
+    assert "drink" not in str(problem.value)
+    assert "much" not in str(problem.value)
+    assert problem.value.__cause__ is None
+    assert problem.value.__context__ is None
+    assert optimizer.outstanding().ids.tolist() == [action.id]
+    optimizer.tell(action.id, {"drink 3": -1.0})
+    assert not len(optimizer.outstanding().ids)
+    with pytest.raises(AlreadyTold):
+        optimizer.tell(action.id, {"drink 3": -1.0})
+
+
+def test_a_block_with_one_wrong_report_is_not_taken_at_all():
+    optimizer = optimizer_of()
+    actions = optimizer.ask(5)
+    with pytest.raises(InvalidLoss):
+        optimizer.tell(actions.ids, [{}, {}, {"no drink": -1.0}, {}, {}])
+    assert len(optimizer.outstanding().ids) == 5
+
+
+def test_late_reports_are_refused_or_dropped_unread():
+    optimizer = optimizer_of()
+    actions = optimizer.ask(2)
+    optimizer.forget(actions.ids[:1])
+    with pytest.raises(RoundClosed):
+        optimizer.tell(actions.ids[0], {"no drink": -1.0})
+    optimizer.tell(actions.ids, [{"no drink": -1.0}, {}], late="drop")
+    assert not len(optimizer.outstanding().ids)
+
+
+def test_all_items_need_their_loss_where_most_is_not_given():
+    optimizer = optimizer_of(most=None, **COSTS)
+    action = optimizer.ask()
+    with pytest.raises(InvalidLoss, match="each of the 3 items"):
+        optimizer.tell(action.id, {action.chosen[0]: 0.5})
+
+
+REFUSED = {
+    "convex losses": ({"integral": False}, "integral=True"),
+    "local": ({"privacy": sv.LocalDP(1.0)}, "LocalDP"),
+    "worst-case": ({"plan": "worst-case"}, "plan='auto'"),
+    "paper": ({"plan": "paper"}, "plan='auto'"),
+    "exploration": ({"exploration": "posterior"}, "feedback='decision'"),
+    "a ball": ({"domain": sv.domains.Ball(3)}, "zeros and ones"),
+    "weights": ({"domain": sv.domains.Permutahedron([1, 2, 4])}, "zeros and ones"),
+    "most inside the range": ({"loss_range": (-1.0, 1.0)}, "0 at one end"),
+    "no most": ({"most": 0}, "most"),
+    "too small": ({"most": 1e-9}, "too small"),
+    "most alone": ({"feedback": "decision"}, "feedback='items'"),
+    "feedback": ({"feedback": "item"}, "feedback must be one of"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_it_is_not_for_is_refused_with_a_reason(what):
+    options, words = REFUSED[what]
+    with pytest.raises((ValueError, sv.errors.DomainError), match=words):
+        optimizer_of(**options)
+
+
+@pytest.mark.parametrize(
+    "guarantee", [sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5), sv.PureDP(1.0, contributions=3)]
+)
+def test_the_statement_says_whose_losses_move_what(guarantee):
+    statement = optimizer_of(privacy=guarantee).privacy
+    assert "up to 3 items, cut to 1 in all" in statement.why
+
+
+def test_a_prior_is_matched_by_name_and_new_items_start_from_nothing():
+    means = -np.linspace(0.02, 0.5, len(DRINKS))
+    earlier = optimizer_of(privacy=sv.NoPrivacy())
+    played(earlier, means)
+    posterior = earlier.posterior()
+    menu = ("water", *DRINKS[:1:-1])  # one is new, two are gone, and the order is another
+    later = optimizer_of(sv.domains.Hypersimplex(menu, k=3), privacy=sv.NoPrivacy(), prior=posterior, horizon=1000)
+    belief = later._policy.current().explorer.belief
+    losses, deviations = belief.item_losses()
+    assert menu[int(np.argmin(losses))] == DRINKS[-1]
+    assert deviations[0] == deviations.max()
+    assert set(itertools.chain(*[action.chosen for action in later.ask(200)])) & set(DRINKS[-4:])
+
+
+def test_a_posterior_is_kept_and_predicts(tmp_path):
+    means = np.linspace(0.1, 0.9, len(DRINKS))
+    optimizer = optimizer_of(most=None, privacy=sv.NoPrivacy(), **COSTS)
+    played(optimizer, means)
+    posterior = sv.Posterior.load(optimizer.posterior().save(tmp_path / "posterior"))
+    x = optimizer.recommend().x
+    loss, deviation = posterior.predict(x)
+    assert loss == pytest.approx(optimizer.recommend().loss)
+    assert abs(loss - means @ x) < 5 * deviation
+
+
+def test_features_say_something_of_items_that_were_never_shown():
+    rng = np.random.default_rng(0)
+    features = rng.standard_normal((200, 1))
+    means = np.clip(0.5 + 0.2 * features[:, 0], 0.05, 0.95)
+    options = {"horizon": 3000, "most": None, **COSTS, "privacy": sv.NoPrivacy()}
+    lost = []
+    for given in (None, features):
+        optimizer = optimizer_of(sv.domains.Hypersimplex(200, 5), features=given, **options)
+        chosen = np.array(played(optimizer, means, by_name=False))
+        lost.append(means[chosen].sum(axis=1).mean())
+    assert lost[1] < lost[0]
+
+
+def test_a_run_goes_on_from_its_state():
+    means = -np.linspace(0.02, 0.5, len(DRINKS))
+    optimizer = optimizer_of()
+    played(optimizer, means, most=1500)
+    again = sv.PrivateBandit.from_state(optimizer.state())
+    assert again.recommend().items == optimizer.recommend().items
+    played(again, means)
+    assert again.remaining == 0
+
+
+def test_an_endless_run_keeps_what_it_knows_from_epoch_to_epoch():
+    means = -np.linspace(0.02, 0.5, len(DRINKS))
+    optimizer = optimizer_of(horizon=None, privacy=sv.NoPrivacy())
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        actions = optimizer.ask(200)
+        items = in_told_order(optimizer.domain, actions.x)
+        optimizer.tell(actions.ids, -1.0 * (rng.random(items.shape) < -means[items]))
+    assert optimizer.recommend().chosen == list(DRINKS[-3:])
+
+
+def test_a_world_that_changes_is_followed():
+    means = np.linspace(0.1, 0.9, len(DRINKS))
+    optimizer = optimizer_of(most=None, horizon=8000, noise=sv.SimulatedNoise(2), **COSTS)
+    played(optimizer, means, most=4000)
+    played(optimizer, means[::-1])
+    assert set(optimizer.recommend().chosen) == set(DRINKS[-3:])
+
+
+def test_a_forecast_is_made_and_says_less_is_learned_under_more_privacy():
+    options = {"horizon": 2000, "integral": True, "feedback": "items", **CLICKS}
+    shares = [
+        sv.plan(SETS["k of n"](), privacy=sv.PureDP(epsilon), **options).forecast.share.central
+        for epsilon in (3.0, 0.03)
+    ]
+    assert shares[0] < shares[1]
