@@ -24,7 +24,7 @@ from scipy.stats import ks_2samp
 import sottovoce as sv
 from benchmarks.harness import show
 from benchmarks.processes import options, server
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
 
 BLOCK = 256
@@ -103,7 +103,7 @@ def empty(folder, workers):
 @contextmanager
 def service(storage, workers):
     """Serve studies, with a key."""
-    ring = KeyRing(ServiceStore(storage))
+    ring = KeyStore(ServiceStore(storage))
     _, key = ring.create(["ask", "tell"])
     ring.close()
     port = free_port()

@@ -15,7 +15,7 @@ from sottovoce.plans import outlook
 from sottovoce.plans.options import CHOICES as ALLOWED
 from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import rehearsing
-from sottovoce.service.endpoints.creating import Create
+from sottovoce.service.endpoints.models import Create
 
 PLAN = ("plan", "--out", "here")
 RUN = ("run", "moving-target", "--out", "here")

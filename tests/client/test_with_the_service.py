@@ -13,7 +13,7 @@ from sottovoce.errors import (
     StudyNotFound,
     UnknownAction,
 )
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
 
 DRINKS = ["tea", "coffee", "cocoa", "milk", "water"]
@@ -69,8 +69,8 @@ def test_through_http_and_directly_a_study_goes_the_same_way(storage, serving, t
 def test_a_key_errors_and_what_is_outstanding(storage, serving):
     create(storage, horizon=40, patience=1)
     store = ServiceStore(storage)
-    _, key = KeyRing(store).create(["ask", "tell"], study="spring")
-    _, reader = KeyRing(store).create(["read"], study="spring")
+    _, key = KeyStore(store).create(["ask", "tell"], study="spring")
+    _, reader = KeyStore(store).create(["read"], study="spring")
     store.close()
     with serving(storage) as url:
         remote, looking = (

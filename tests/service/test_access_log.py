@@ -20,9 +20,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from sottovoce.service.access_log import AccessLog, Answered, logging_config
-from sottovoce.service.discretion import DiscreetFormatter, be_discreet, note_incident, printable, told
-from sottovoce.service.limits import BodyLimit
-from sottovoce.service.observing import Observed
+from sottovoce.service.app import create_app
+from sottovoce.service.body_limit import BodyLimit
+from sottovoce.service.redaction import RedactingFormatter, note_incident, printable, redact_errors, redacted
+from sottovoce.service.request_log import RequestLog
+from sottovoce.service.settings import Settings
 
 LOSS = "0.73218840129"
 LINE = re.compile(
@@ -53,12 +55,12 @@ def application():
     @app.post("/studies/{name:path}/tell")
     async def tell(request: Request):
         if request.headers.get("authorization"):
-            request.scope["sottovoce.visit"].key = "abc"
+            request.scope["sottovoce.facts"].key = "abc"
         float((await request.body()).decode() + " is no number")
 
     @app.get("/studies/{name:path}/status")
     async def status(request: Request, status: int = 200):
-        request.scope["sottovoce.visit"].key = "abc"
+        request.scope["sottovoce.facts"].key = "abc"
         return Response("fine", status)
 
     @app.get("/half")
@@ -74,7 +76,7 @@ def application():
         raise ClientDisconnect
 
     app.add_middleware(BodyLimit, most=1000)
-    app.add_middleware(Observed, log=AccessLog(), delay=0)
+    app.add_middleware(RequestLog, log=AccessLog(), delay=0)
     return app
 
 
@@ -109,14 +111,14 @@ def test_lines_are_written_together_and_none_is_left_when_the_service_stops():
     async def send(message):
         pass
 
-    observed = Observed(app, log=AccessLog(logger), delay=1000.0)
+    observed = RequestLog(app, log=AccessLog(logger), delay=1000.0)
 
     async def life():
         for _ in range(5):
             await observed({"type": "http", "method": "GET"}, None, send)
         assert lines == []
         await observed({"type": "lifespan"}, None, send)
-        soon = Observed(app, log=AccessLog(logger), delay=0.001)
+        soon = RequestLog(app, log=AccessLog(logger), delay=0.001)
         await soon({"type": "http", "method": "GET"}, None, send)
         while len(lines) < 2:
             await asyncio.sleep(0.001)
@@ -216,17 +218,17 @@ def test_errors_are_told_without_their_words():
 
     with pytest.raises(Secretive) as caught:
         outer()
-    said = told(caught.value)
+    said = redacted(caught.value)
     assert re.search(r"Secretive at .*:\d+ outer < .*; after KeyError at .*:\d+ inner < ", said)
     assert LOSS not in said
-    group = told(ExceptionGroup(LOSS, [ValueError(LOSS), TypeError(LOSS)]))
+    group = redacted(ExceptionGroup(LOSS, [ValueError(LOSS), TypeError(LOSS)]))
     assert group == "ExceptionGroup (ValueError, TypeError)"
 
 
 def test_a_chain_that_bites_its_tail_ends():
     first, second = ValueError(), TypeError()
     first.__context__, second.__context__ = second, first
-    assert told(first) == "ValueError; after TypeError"
+    assert redacted(first) == "ValueError; after TypeError"
 
 
 def test_whatever_logs_is_discreet(logged):
@@ -254,7 +256,7 @@ def test_tasks_threads_and_the_interpreter_are_discreet(logged, monkeypatch, cap
     hooks = ((sys, "excepthook"), (sys, "unraisablehook"), (threading, "excepthook"), (logging, "raiseExceptions"))
     for place, name in hooks:
         monkeypatch.setattr(place, name, getattr(place, name))
-    be_discreet()
+    redact_errors()
 
     def fail():
         raise ValueError(LOSS)
@@ -310,4 +312,13 @@ def test_printable_is(text):
 
 def test_the_formatter_never_fails_on_odd_records():
     record = logging.LogRecord("sottovoce", logging.INFO, "", 0, "", None, None)
-    assert DiscreetFormatter().format(record).endswith("INFO sottovoce: ")
+    assert RedactingFormatter().format(record).endswith("INFO sottovoce: ")
+
+
+def test_nothing_is_sent_to_whoever_traces_applications(tmp_path, monkeypatch):
+    """FastAPI's own telemetry repeats addresses, values and the words of errors."""
+    monkeypatch.setattr("fastapi.telemetry._asgi._unconfigured", lambda provider: False)
+    app = create_app(Settings(f"sqlite:///{tmp_path}/a.db"))
+    assert FastAPI()._native_telemetry.enabled()
+    assert not app._native_telemetry.enabled()
+    asyncio.run(app.state.context.close())

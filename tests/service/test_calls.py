@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.service.endpoints.telling import Tell
+from sottovoce.service.endpoints.models import Tell
 from sottovoce.studies import Study
 
 STREAM = {"Content-Type": "application/x-ndjson"}
@@ -267,7 +267,7 @@ def test_studies_take_turns_where_few_can_be_open(serve, url):
         for name in names:
             served.tell(name, id=served.ask(name)["id"], loss=0.5)
     assert [served.look("status", name)["told"] for name in names] == [3] * 5
-    assert len(served.app.state.context.desks) <= 2
+    assert len(served.app.state.context.workers) <= 2
 
 
 def test_readiness_is_about_the_storage(serve, sqlite_url, monkeypatch):
@@ -286,3 +286,67 @@ def test_readiness_is_about_the_storage(serve, sqlite_url, monkeypatch):
 def test_no_loss_that_was_read_is_in_print():
     told = Tell(id="a", loss=0.7312846), Tell(ids=["a"], reports=[7312846])
     assert "7312846" not in repr(told) + "".join(map(str, told)) + "".join(map(repr, (one.call for one in told)))
+
+
+def test_a_refusal_repeats_neither_values_nor_names_of_the_request(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create()
+    for body in (
+        {"segment": {"planted": [0.7321]}},
+        {"planted": 0.7321},
+        {"size": "planted"},
+        {"segments": [{"planted": {"planted": 0.7321}}]},
+    ):
+        answer = served.client.post("/studies/spring/ask", json=body)
+        assert answer.status_code == 422
+        assert answer.json()["type"] == "/problems/malformed"
+        assert "planted" not in answer.text
+        assert "7321" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "words"),
+    [
+        ("/spring/ask", {"size": 0}, "size must be at least 1."),
+        ("/spring/forget", {"id": 1, "ids": ["a"]}, "The body has a member that is not known; known are ids."),
+        ("/spring/ask", {"x": "all"}, "x must be 'dense', 'sparse' or 'none'."),
+        ("/spring/ask", [1], "The body must be an object."),
+        ("/spring/tell", {"id": 1, "loss": "0.5"}, "id must be a text; loss must be a number."),
+        ("/spring/forget", {"ids": []}, "ids must have at least 1 members."),
+        (
+            "",
+            {"name": "a", "domain": "simplex:3", "horizon": 9, "privacy": {"epsilonn": 1}},
+            "privacy has a member that is not known; known are epsilon, delta, rho, local, none, contributions.",
+        ),
+    ],
+)
+def test_a_refusal_says_in_a_sentence_what_would_do(serve, sqlite_url, path, body, words):
+    answer = serve(storage=sqlite_url).client.post(f"/studies{path}", json=body)
+    assert (answer.status_code, answer.json()["detail"]) == (422, words)
+
+
+def test_bodies_that_the_manual_shows_are_taken(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    schemas = served.client.get("/openapi.json").json()["components"]["schemas"]
+    shown = {name: one["example"] for name, one in schemas.items() if "example" in one}
+    assert {"Create", "Ask", "Tell", "Forget", "CreateEvaluations", "Open", "Assign", "Which"} == shown.keys()
+    assert served.client.post("/studies", json=shown["Create"]).status_code == 201
+    answer = served.client.post("/studies/spring/ask", json=shown["Ask"])
+    assert len(answer.json()["actions"]) == 2
+    ids = [one["id"] for one in answer.json()["actions"]]
+    assert served.client.post("/studies/spring/tell", json=shown["Tell"] | {"id": ids[0]}).json()["recorded"] == 1
+    assert served.client.post("/studies/spring/forget", json=shown["Forget"] | {"ids": ids[1:]}).json() == {"closed": 1}
+    assert served.client.post("/evaluations", json=shown["CreateEvaluations"]).status_code == 201
+    assert served.client.post("/evaluations/prices/open", json=shown["Open"]).json()["number"] == 0
+    assert len(served.client.post("/evaluations/prices/assign", json=shown["Assign"]).json()["assigned"]) == 2
+    assert served.client.post("/evaluations/prices/close", json=shown["Which"]).json()["number"] == 0
+
+
+def test_a_study_that_is_rehearsed_has_its_forecast(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    wish = {"name": "spring", "domain": "simplex:3", "horizon": 2000, "privacy": {"epsilon": 1.0}, "losses": "linear"}
+    for status in (201, 200):  # the same again
+        assert served.client.post("/studies", json=wish | {"rehearse": True}).status_code == status
+    assert served.look("plan")["forecast"]["horizon"] == 2000
+    refused = served.client.post("/studies", json=wish | {"name": "long", "horizon": None, "rehearse": True})
+    assert refused.json()["detail"] == "rehearse is for studies with a horizon, and without segments."

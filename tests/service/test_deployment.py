@@ -16,7 +16,7 @@ import pytest
 import typer
 
 from sottovoce.cli.app import app
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.store import ServiceStore
 
@@ -110,7 +110,7 @@ def front(system_program, tmp_path_factory):
     configured = own_nginx(folder, ports)
     storage = f"sqlite:///{folder}/studies.db"
     serve = [sys.executable, "-m", "sottovoce", "serve", "--storage", storage, "--trust-proxy", "127.0.0.1"]
-    ring = KeyRing(ServiceStore(storage))
+    ring = KeyStore(ServiceStore(storage))
     (folder / "key").write_text(f"Authorization: Bearer {ring.create(['admin'])[1]}")
     ring.close()
     with (

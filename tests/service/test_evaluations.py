@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 import sottovoce as sv
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
 
 
@@ -178,7 +178,7 @@ def test_reports_of_owners(serve, sqlite_url):
 
 def test_keys_are_for_evaluations_as_for_studies(serve, sqlite_url):
     service = serve(storage=sqlite_url, dev=False)
-    ring = KeyRing(ServiceStore(sqlite_url))
+    ring = KeyStore(ServiceStore(sqlite_url))
     texts = {role: ring.create([role], study=None if role == "admin" else "checkout")[1] for role in
              ("admin", "ask", "tell", "read")}  # fmt: skip
 

@@ -8,11 +8,10 @@ from fastapi import FastAPI
 from httpx2 import ASGITransport, AsyncClient
 from starlette.requests import Request
 
-from sottovoce.service.context import ANY
-from sottovoce.service.gate import KeyGate, OpenGate, gate_for
-from sottovoce.service.keys import ROLES, KeyRing
-from sottovoce.service.limits import KeyRates, WrongKeys
+from sottovoce.service.gate import ANY, KeyGate, OpenGate, gate_for
+from sottovoce.service.keys import ROLES, KeyStore
 from sottovoce.service.problem_documents import Problem, problem_response
+from sottovoce.service.rates import KeyRates, WrongKeys
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
@@ -56,7 +55,7 @@ class Caller:
 
     def __init__(self, url):
         self.clock = Clock()
-        self.ring = KeyRing(ServiceStore(url))
+        self.ring = KeyStore(ServiceStore(url))
         self.gate = KeyGate(self.ring, KeyRates(100.0, clock=self.clock), WrongKeys(clock=self.clock))
         self.app = application(self.gate)
 

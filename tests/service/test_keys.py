@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sottovoce.errors import StorageError
 from sottovoce.service.fresh_reads import FreshReads
-from sottovoce.service.keys import ROLES, Key, KeyRing
+from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.keys.key import id_and_secret, new_text, secret_hash
 from sottovoce.service.store import ServiceStore
 
@@ -32,7 +32,7 @@ def clock():
 
 @pytest.fixture
 def ring(url, clock):
-    made = KeyRing(ServiceStore(url), clock=clock)
+    made = KeyStore(ServiceStore(url), clock=clock)
     yield made
     made.close()
 
@@ -40,7 +40,7 @@ def ring(url, clock):
 @pytest.fixture
 def quick(sqlite_url, clock):
     """A ring on SQLite, for what does not depend on the storage."""
-    made = KeyRing(ServiceStore(sqlite_url), clock=clock)
+    made = KeyStore(ServiceStore(sqlite_url), clock=clock)
     yield made
     made.close()
 
@@ -114,7 +114,7 @@ def test_every_kind_of_refusal_does_the_same_work(quick, monkeypatch):
     check(quick, text)
     done = []
     quick._fresh._read = _noted(quick._fresh._read, done, "read")
-    monkeypatch.setattr("sottovoce.service.keys.ring.secret_hash", _noted(secret_hash, done, "hash"))
+    monkeypatch.setattr("sottovoce.service.keys.store.secret_hash", _noted(secret_hash, done, "hash"))
     monkeypatch.setattr("hmac.compare_digest", _noted(__import__("hmac").compare_digest, done, "compare"))
     for sent in (text, gone, f"sv_{key.id}_{'A' * 43}", f"sv_{'a' * 12}_{'A' * 43}", "", None, "x" * 4000):
         done.clear()
@@ -182,9 +182,9 @@ def test_what_no_key_can_be(quick, arguments, words):
 
 SECOND = """
 import asyncio, sys
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
-ring = KeyRing(ServiceStore(sys.argv[1]), clock=lambda: 1e6)
+ring = KeyStore(ServiceStore(sys.argv[1]), clock=lambda: 1e6)
 async def main():
     loop = asyncio.get_running_loop()
     while line := await loop.run_in_executor(None, sys.stdin.readline):
@@ -312,7 +312,7 @@ def test_a_read_that_fails_fails_for_those_who_wait_and_for_nobody_after(quick, 
 
 
 def test_checks_go_on_when_the_database_comes_back(own_server):
-    ring = KeyRing(ServiceStore(f"{own_server.url}/postgres"))
+    ring = KeyStore(ServiceStore(f"{own_server.url}/postgres"))
     key, text = ring.create(["ask"])
     assert check(ring, text) == key
     own_server.stop()

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sottovoce.service.keys.key import new_text
-from sottovoce.service.limits import BodyLimit, KeyRates, WrongKeys
+from sottovoce.service.body_limit import BodyLimit
+from sottovoce.service.problem_documents import Problem, problem_response
+from sottovoce.service.rates import KeyRates, WrongKeys
 
 
 class Clock:
@@ -69,28 +70,6 @@ def test_keys_have_rates_of_their_own():
     assert sum(rates.wait("usual") == 0 for _ in range(500)) == 25
 
 
-def test_workers_grant_a_rate_together(tmp_path):
-    clock = Clock()
-    clock.now = 1e6  # a machine that was started long ago
-    workers = [KeyRates(25.0, folder=str(tmp_path), clock=clock) for _ in range(4)]
-    assert [sum(worker.wait("key") == 0 for _ in range(20)) for worker in workers] == [20, 20, 10, 0]
-    assert sum(workers[3].wait("other") == 0 for _ in range(500)) == 50
-    clock.now += 1
-    assert sum(workers[n % 4].wait("key") == 0 for n in range(500)) == 25
-    late = KeyRates(25.0, folder=str(tmp_path), clock=clock)  # one that was started anew has it not anew
-    assert late.wait("key") > 0
-    (file,) = tmp_path.iterdir()
-    assert file.stat().st_mode & 0o777 == 0o600
-    assert file.stat().st_blocks * 512 < 1 << 20  # holes
-
-
-def test_keys_do_not_share_a_rate(tmp_path):
-    rates = KeyRates(1.0, folder=str(tmp_path), clock=Clock())
-    ids = [new_text()[3:15] for _ in range(200)]
-    allowed = [sum(rates.wait(one) == 0 for _ in range(11)) for one in ids]
-    assert sum(one < 10 for one in allowed) <= 4  # five of 19,900 pairs, in a million places: 2e-11
-
-
 def test_full_buckets_are_forgotten():
     clock = Clock()
     rates = KeyRates(100.0, clock=clock)
@@ -134,6 +113,13 @@ def test_however_many_addresses_attack_memory_is_the_same():
 
 MOST = 100
 app = FastAPI()
+
+
+@app.exception_handler(Problem)
+async def answered(request, problem):
+    return problem_response(problem)
+
+
 read = []
 
 
@@ -143,7 +129,7 @@ async def reads(request: Request):
     return Response("read")
 
 
-@app.post("/stream")
+@app.post("/studies/spring/tell")
 async def streams(request: Request):
     size = 0
     async for piece in request.stream():
@@ -156,7 +142,7 @@ async def ignores(request: Request):
     return Response("ignored")
 
 
-limited = BodyLimit(app, most=MOST, where=["/stream"])
+limited = BodyLimit(app, most=MOST)
 
 
 def post(path, pieces, headers=(), application=limited):
@@ -201,7 +187,7 @@ def is_refusal(start, body):
     return start["status"] == 413
 
 
-@pytest.mark.parametrize("path", ["/read", "/stream", "/ignores"])
+@pytest.mark.parametrize("path", ["/read", "/studies/spring/tell", "/ignores"])
 def test_a_body_that_says_it_is_too_large_is_not_read(path):
     for length in ("101", "1" * 19, "9" * 5000):
         start, body, taken = post(path, [b"x" * 101], [("content-length", length)])
@@ -214,7 +200,7 @@ def test_a_body_that_says_it_is_too_large_is_not_read(path):
 @given(st.lists(st.integers(0, 60), max_size=8))
 def test_a_body_that_does_not_say_is_read_up_to_the_limit(sizes):
     chunked = [("transfer-encoding", "chunked")]
-    for path in ("/read", "/stream"):
+    for path in ("/read", "/studies/spring/tell"):
         read.clear()
         start, body, taken = post(path, [b"x" * size for size in sizes], chunked)
         if sum(sizes) <= MOST:
@@ -241,9 +227,9 @@ def test_lengths_that_are_none_are_not_believed(length):
 def test_streams_of_lines_are_exempt():
     for kind in ("application/x-ndjson", "Application/X-NDJSON; charset=utf-8"):
         for more in ([("content-length", "300")], [("transfer-encoding", "chunked")]):
-            start, body, _ = post("/stream", [b"x" * 150, b"x" * 150], [("content-type", kind), *more])
+            start, body, _ = post("/studies/spring/tell", [b"x" * 150, b"x" * 150], [("content-type", kind), *more])
             assert (start["status"], body) == (200, b"300")
-    start, body, _ = post("/stream", [b"x" * 150], [("content-type", "application/x-ndjson-not")])
+    start, body, _ = post("/studies/spring/tell", [b"x" * 150], [("content-type", "application/x-ndjson-not")])
     assert is_refusal(start, body)
 
 
@@ -253,25 +239,6 @@ def test_an_error_of_the_application_is_its_own():
 
     with pytest.raises(ZeroDivisionError):
         post("/read", [b"x"], (), BodyLimit(fails, most=MOST))
-
-
-def test_an_answer_that_has_begun_is_not_followed_by_another():
-    async def echo(scope, receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        while (await receive())["type"] != "http.disconnect":
-            await send({"type": "http.response.body", "body": b"piece", "more_body": True})
-        await send({"type": "http.response.body", "body": b"end"})
-
-    sent = []
-
-    async def receive():
-        return {"type": "http.request", "body": b"x" * 60, "more_body": True}
-
-    async def send(message):
-        sent.append(message.get("body"))
-
-    asyncio.run(BodyLimit(echo, most=MOST)({"type": "http", "headers": []}, receive, send))
-    assert sent == [None, b"piece"]  # and then the server closes the connection, since it never ended
 
 
 def test_what_is_not_a_request_is_passed_on():

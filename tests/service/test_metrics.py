@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from starlette.responses import Response
 
 from sottovoce.service.metrics import Metrics, metrics_folder
-from sottovoce.service.observing import Observed
+from sottovoce.service.request_log import RequestLog
 
 
 def samples(page):
@@ -65,7 +65,7 @@ def test_what_is_made_up_makes_no_series():
     async def status(name: str):
         return Response("fine")
 
-    app.add_middleware(Observed, metrics=metrics, delay=0)
+    app.add_middleware(RequestLog, metrics=metrics, delay=0)
 
     async def calls():
         async with AsyncClient(transport=ASGITransport(app), base_url="http://x") as client:

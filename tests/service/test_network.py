@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -172,4 +173,13 @@ def test_what_no_worker_could_start_with_is_said_once_in_a_line(sqlite_url, wron
     said = capsys.readouterr().err
     assert ended.value.code == 2
     assert words in " ".join(said.split())
+    assert "serving at" not in said
+
+
+def test_a_port_that_is_taken_is_said_instead(sqlite_url, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as ended:
+        main(["serve", "--storage", sqlite_url, "--dev", "--port", str(taken.getsockname()[1])])
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "nobody else may listen at port" in said
     assert "serving at" not in said

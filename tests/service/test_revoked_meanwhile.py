@@ -7,7 +7,7 @@ import pytest
 from httpx2 import ASGITransport, AsyncClient
 
 from sottovoce.service.app import create_app
-from sottovoce.service.endpoints import _reading, telling
+from sottovoce.service.endpoints import _route, studies
 from sottovoce.service.settings import Settings
 
 WISH = {
@@ -22,7 +22,7 @@ WISH = {
 
 @pytest.fixture
 def looks_often(monkeypatch):
-    for module in (_reading, telling):
+    for module in (_route, studies):
         monkeypatch.setattr(module, "AT_ONCE", -1.0)
 
 

@@ -8,7 +8,7 @@ import typer
 from typer.testing import CliRunner
 
 from sottovoce.cli.serve_key import key_app, seconds_of
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.store import ServiceStore
 
 served = []
@@ -35,7 +35,7 @@ def command(sqlite_url, monkeypatch):
 
 
 def check(url, text):
-    ring = KeyRing(ServiceStore(url))
+    ring = KeyStore(ServiceStore(url))
     found = asyncio.run(ring.check(text))
     ring.close()
     return found

@@ -13,9 +13,9 @@ from cut_files import FileTrial
 from onlooker import Onlooker
 
 import sottovoce as sv
-from sottovoce.service.desks.requests import Request, Requests
-from sottovoce.service.keys.ring import KeyRing
+from sottovoce.service.keys.store import KeyStore
 from sottovoce.service.store import ServiceStore
+from sottovoce.service.study_workers.requests import Request, Requests
 
 pytestmark = [
     pytest.mark.timeout(3600),
@@ -37,7 +37,7 @@ class StorePlayer:
 
     def revive(self):
         self.store = ServiceStore(self.storage)
-        self.ring, self.requests = KeyRing(self.store), Requests(self.store)
+        self.ring, self.requests = KeyStore(self.store), Requests(self.store)
 
     def close(self):
         self.ring.close()

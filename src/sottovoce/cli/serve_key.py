@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from sottovoce.cli.study_shared import AsJson, Url, show, storage_url
-from sottovoce.service.keys import ROLES, Key, KeyRing
+from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.keys.key import id_and_secret
 from sottovoce.service.store import ServiceStore
 
@@ -94,12 +94,12 @@ def seconds_of(text: str) -> float | None:
 
 
 @contextmanager
-def _opened(context: typer.Context, storage: str | None) -> Iterator[KeyRing]:
+def _opened(context: typer.Context, storage: str | None) -> Iterator[KeyStore]:
     """Yield the keys of a storage, which may be named before `key` as well."""
     above: Any = context.parent
     while storage is None and above is not None:
         storage, above = above.params.get("storage"), above.parent
-    ring = KeyRing(ServiceStore(storage_url(storage)))
+    ring = KeyStore(ServiceStore(storage_url(storage)))
     try:
         yield ring
     finally:

@@ -6,16 +6,16 @@ from sottovoce._lazy import lazily
 
 if TYPE_CHECKING:  # what is written here for readers and type checkers happens below, when it is first used
     from sottovoce.service.app import create_app
-    from sottovoce.service.keys import Key, KeyRing
+    from sottovoce.service.keys import Key, KeyStore
     from sottovoce.service.serving import serve
     from sottovoce.service.settings import Settings
     from sottovoce.service.store import ServiceStore
 
-__all__ = ["Key", "KeyRing", "ServiceStore", "Settings", "create_app", "serve"]
+__all__ = ["Key", "KeyStore", "ServiceStore", "Settings", "create_app", "serve"]
 
 _HOMES = {
     "Key": "keys",
-    "KeyRing": "keys",
+    "KeyStore": "keys",
     "ServiceStore": "store",
     "Settings": "settings",
     "create_app": "app",

@@ -94,11 +94,11 @@ def logging_config(level: str = "WARNING", *, access: bool = True) -> dict[str, 
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {
-            "discreet": {"()": "sottovoce.service.discretion.DiscreetFormatter"},
+            "redacted": {"()": "sottovoce.service.redaction.RedactingFormatter"},
             "plain": {"format": "%(message)s"},
         },
         "handlers": {
-            "errors": {"class": "logging.StreamHandler", "formatter": "discreet", "stream": "ext://sys.stderr"},
+            "errors": {"class": "logging.StreamHandler", "formatter": "redacted", "stream": "ext://sys.stderr"},
             "access": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stdout"},
         },
         "root": {"handlers": ["errors"], "level": level},

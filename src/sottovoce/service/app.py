@@ -6,7 +6,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
@@ -15,31 +14,20 @@ from starlette.responses import Response
 from sottovoce import __version__
 from sottovoce.errors import SottovoceError
 from sottovoce.service.access_log import AccessLog
+from sottovoce.service.body_limit import BodyLimit
 from sottovoce.service.context import Context
-from sottovoce.service.dashboard import ServicePages, dashboard_routes
-from sottovoce.service.desks import Desks, Requests
-from sottovoce.service.discretion import note_incident
-from sottovoce.service.endpoints import (
-    asking_routes,
-    creating_routes,
-    documented_app,
-    evaluated_routes,
-    evaluating_routes,
-    health_routes,
-    looking_routes,
-    metrics_routes,
-    script_routes,
-    telling_routes,
-)
-from sottovoce.service.from_here import FromHere
+from sottovoce.service.dashboard import dashboard_routes
+from sottovoce.service.endpoints import evaluation_routes, operation_routes, study_routes
+from sottovoce.service.endpoints._wishes import malformed
 from sottovoce.service.gate import gate_for
-from sottovoce.service.limits import BodyLimit
+from sottovoce.service.loopback_guard import LoopbackGuard
 from sottovoce.service.metrics import Metrics
-from sottovoce.service.observing import Observed, doing
-from sottovoce.service.problem_documents import Problem, problem_for, problem_response
+from sottovoce.service.problem_documents import Problem, ProblemDocument, problem_for, problem_response
+from sottovoce.service.redaction import note_incident
+from sottovoce.service.request_log import RequestLog, doing
 from sottovoce.service.settings import Settings
-from sottovoce.service.shortcut import Shortcut
 from sottovoce.service.store import ServiceStore
+from sottovoce.service.study_workers import Requests, StudyWorkers
 from sottovoce.studies import prepare_storage
 
 __all__ = ["create_app", "from_environment"]
@@ -51,6 +39,9 @@ _FOR_PAGES: dict[str, Any] = {  # what pages of the origins that are named may d
     "expose_headers": ["Idempotent-Replayed", "Retry-After"],
     "max_age": 600,
 }
+
+# Spans and logs repeat addresses, and the words of errors.
+_NOT_SENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 
 
 def create_app(settings: Settings) -> FastAPI:
@@ -64,8 +55,8 @@ def create_app(settings: Settings) -> FastAPI:
     prepare_storage(settings.storage)
     store = ServiceStore(settings.storage)
     metrics = Metrics()
-    desks = Desks(settings, Requests(store), metrics)
-    context = Context(settings, store, desks, gate_for(settings, store), metrics)
+    workers = StudyWorkers(settings, Requests(store), metrics)
+    context = Context(settings, store, workers, gate_for(settings, store), metrics)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -81,23 +72,21 @@ def create_app(settings: Settings) -> FastAPI:
         openapi_url=None,
         redirect_slashes=False,  # a redirect repeats the address, with what somebody put there by mistake
         lifespan=lifespan,
+        telemetry=_NOT_SENT,
     )
     app.state.context = context
     _answer_problems(app)
-    asking, telling = asking_routes(context), telling_routes(context)
-    often = [route for router in (asking, telling) for route in router.routes if isinstance(route, APIRoute)]
-    app.add_middleware(Shortcut, routes=often, answer=_answer)
     app.add_middleware(BodyLimit, most=settings.largest_body)
     if settings.dev:
-        app.add_middleware(FromHere, origins=settings.origins)
+        app.add_middleware(LoopbackGuard, origins=settings.origins)
     if settings.origins:
         app.add_middleware(CORSMiddleware, allow_origins=settings.origins, **_FOR_PAGES)
-    app.add_middleware(Observed, log=AccessLog(), metrics=metrics)  # the last one is the outermost
-    others = (looking_routes, creating_routes, evaluating_routes, evaluated_routes, health_routes, metrics_routes)
-    for router in (asking, telling, *(routes(context) for routes in others), script_routes()):
-        app.include_router(router)
-    app.openapi_schema = documented_app(app)
-    app.router.routes.extend(dashboard_routes(ServicePages(context, app.openapi)))
+    app.add_middleware(RequestLog, log=AccessLog(), metrics=metrics)  # the last one is the outermost
+    for router in (study_routes, evaluation_routes, operation_routes):
+        app.router.routes.extend(router.routes)  # as they are: what is included is looked for twice
+    _document(app)
+    context.openapi = app.openapi
+    app.router.routes.extend(dashboard_routes(context))
     return app
 
 
@@ -106,25 +95,34 @@ def from_environment() -> FastAPI:
     return create_app(Settings.from_environment())
 
 
-async def _answer(request: Request, error: Exception) -> Response:
-    """Return the problem document that an error is."""
-    may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
-    problem = problem_for(error, words=may_speak)
-    if problem is not error and problem.kind.status >= 500:
-        problem.facts["incident"] = note_incident(error, doing(request.scope))
-    return problem_response(problem)
+def _document(app: FastAPI) -> None:
+    """Add what endpoints have in common to the OpenAPI document."""
+    components = app.openapi().setdefault("components", {})
+    components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer", "description": "A key."}}
+    components["schemas"]["Problem"] = ProblemDocument.model_json_schema()
 
 
 def _answer_problems(app: FastAPI) -> None:
     """Answer every error with a problem document, which repeats nothing of the request."""
 
+    async def answer(request: Request, error: Exception) -> Response:
+        may_speak = request.scope.get("route") is not None and request.scope["route"].name not in _WITH_LOSSES
+        problem = problem_for(error, words=may_speak)
+        if problem is not error and problem.kind.status >= 500:
+            problem.facts["incident"] = note_incident(error, doing(request.scope))
+        return problem_response(problem)
+
+    async def invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        body = request.scope["route"].body_field
+        return problem_response(malformed(error.errors(), body and body.field_info.annotation))
+
     async def missing(_: Request, error: Exception) -> Response:
-        kinds = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}
-        status = error.status_code if isinstance(error, HTTPException) else 422
-        headers = error.headers if isinstance(error, HTTPException) else None
-        return problem_response(Problem(kinds.get(status, "malformed"), headers=headers))
+        assert isinstance(error, HTTPException)
+        kind = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(error.status_code, "malformed")
+        return problem_response(Problem(kind, headers=error.headers))
 
     for kind in (Problem, SottovoceError, ValueError, TypeError):
-        app.add_exception_handler(kind, _answer)
-    for other in (HTTPException, RequestValidationError):
-        app.add_exception_handler(other, missing)
+        app.add_exception_handler(kind, answer)
+    app.add_exception_handler(RequestValidationError, invalid)
+    app.add_exception_handler(HTTPException, missing)

@@ -1,53 +1,24 @@
-"""What endpoints work with: the settings, the desks, and who may do what."""
+"""What endpoints and pages work with: the settings, the workers, and who may do what."""
 
 import asyncio
 from collections.abc import Callable
-from enum import Enum
-from typing import Protocol, TypeVar
+from typing import Any, TypeVar
 
 from starlette.requests import Request
 
-from sottovoce.service.desks import Desks, OpenEvaluations, Requests
 from sottovoce.service.fresh_reads import FreshReads
-from sottovoce.service.keys import Key
+from sottovoce.service.gate import KeyGate, OpenGate
+from sottovoce.service.keys import Key, KeyStore
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
+from sottovoce.service.study_workers import OpenEvaluations, Requests, StudyWorkers
 from sottovoce.studies import Catalogue, Study, StudyEntry
 
-__all__ = ["ANY", "Context", "Gate", "Whichever"]
+__all__ = ["Context"]
 
 Found = TypeVar("Found")
-
-
-class Whichever(Enum):
-    """In place of the name of a study."""
-
-    ANY = "whichever the key is for"
-
-
-ANY = Whichever.ANY
-
-
-class Gate(Protocol):
-    """Says who may do what."""
-
-    async def __call__(
-        self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None
-    ) -> Key:
-        """Return the key of a request; raise a problem if there is none, or it does not have the role for a study.
-
-        Without a study it must have it for all that there are and will be.
-        """
-
-    async def again(self, request: Request, role: str | tuple[str, ...], study: str | Whichever | None = None) -> Key:
-        """Return the key of a request that was let in some time ago, if it still may; that does not count as a call."""
-
-    def refused(self, request: Request) -> None:
-        """Take note of a request without a good key; raise a problem if there are too many from its address."""
-
-    def close(self) -> None:
-        """Let go of what it holds."""
+_REFRESH = 3.0  # seconds between two looks of a page that keeps itself up to date
 
 
 class Context:
@@ -55,7 +26,7 @@ class Context:
 
     Parameters
     ----------
-    settings, store, desks
+    settings, store, workers
         Of this worker.
     gate
         Says who may do what.
@@ -63,12 +34,30 @@ class Context:
         Where events are counted.
     """
 
-    def __init__(self, settings: Settings, store: ServiceStore, desks: Desks, gate: Gate, metrics: Metrics) -> None:
-        self.settings, self.store, self.desks, self.gate, self.metrics = settings, store, desks, gate, metrics
+    def __init__(
+        self, settings: Settings, store: ServiceStore, workers: StudyWorkers, gate: KeyGate | OpenGate, metrics: Metrics
+    ) -> None:
+        self.settings, self.store, self.workers, self.gate, self.metrics = settings, store, workers, gate, metrics
         self.evaluations, self.requests = OpenEvaluations(settings), Requests(store)
         self._catalogue = Catalogue(settings.storage)
         self._entries = FreshReads(self._catalogue.entries)  # each in a thread of its own, and whoever calls meanwhile
         self._answers = FreshReads(self._ask_store)  # shares one: nobody without a key keeps all threads busy
+
+        self.audits, self.refresh = settings.audits, _REFRESH
+        self.openapi: Callable[[], dict[str, Any]] = dict  # the document of the application, once there is one
+
+    @property
+    def logins(self) -> KeyStore | None:
+        """Keys, and cookies that stand for one; None where there are no keys."""
+        return self.gate.ring
+
+    def refused(self, request: Request) -> None:
+        """Take note of a request without a good key; raise a problem if there are too many from its address."""
+        self.gate.refused(request)
+
+    def counted(self, request: Request, key: Key) -> None:
+        """Take note of a request of a key; raise a problem if it calls too often."""
+        self.gate.counted(request, key)
 
     @property
     def dev(self) -> bool:
@@ -85,8 +74,8 @@ class Context:
         function
             Is handed the study.
         """
-        desk = await self.desks.desk(name)
-        return await desk.look(function)
+        worker = await self.workers.worker(name)
+        return await worker.look(function)
 
     async def entries(self) -> tuple[StudyEntry, ...]:
         """Return public facts of all studies, without opening any."""
@@ -102,7 +91,7 @@ class Context:
 
     async def close(self) -> None:
         """Carry out what is queued, and close everything."""
-        await self.desks.close()
+        await self.workers.close()
         await self.evaluations.close()
         for reads in (self._entries, self._answers):
             await asyncio.to_thread(reads.close)

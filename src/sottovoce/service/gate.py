@@ -1,24 +1,32 @@
 """The gate: who may do what, and how often."""
 
 import math
+from enum import Enum
 from typing import Any
 
 from starlette.requests import Request
 from starlette.types import Scope
 
-from sottovoce.service.context import Gate, Whichever
-from sottovoce.service.keys import ROLES, Key, KeyRing
-from sottovoce.service.limits import KeyRates, WrongKeys
-from sottovoce.service.metrics import workers_folder
+from sottovoce.service.keys import ROLES, Key, KeyStore
 from sottovoce.service.problem_documents import Problem
+from sottovoce.service.rates import KeyRates, WrongKeys
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
-__all__ = ["KeyGate", "OpenGate", "gate_for"]
+__all__ = ["ANY", "KeyGate", "OpenGate", "Whichever", "gate_for"]
 
 _CHALLENGE = {"WWW-Authenticate": 'Bearer realm="sottovoce"'}
 _NO_KEY = "Send Authorization: Bearer KEY, with a key that is neither expired nor revoked."
 _WRONG_OFTEN = "Too many requests without a good key came from this address. Check the key, and wait."
+
+
+class Whichever(Enum):
+    """In place of the name of a study."""
+
+    ANY = "whichever the key is for"
+
+
+ANY = Whichever.ANY
 
 
 class KeyGate:
@@ -34,7 +42,7 @@ class KeyGate:
         How often an address may call with none that is good.
     """
 
-    def __init__(self, ring: KeyRing, rates: KeyRates, wrong: WrongKeys) -> None:
+    def __init__(self, ring: KeyStore, rates: KeyRates, wrong: WrongKeys) -> None:
         self.ring = ring
         self._rates, self._wrong = rates, wrong
 
@@ -80,9 +88,9 @@ class KeyGate:
         where = key.study if isinstance(study, Whichever) else study
         if not any(key.may(one, where) for one in roles):
             raise Problem("forbidden", f"It takes a key with the role {' or '.join(roles)}, for what it is used for.")
-        visit = request.scope.get("sottovoce.visit")
-        if visit is not None and key.study is not None and key.study == study:
-            visit.study = key.study
+        facts = request.scope.get("sottovoce.facts")
+        if facts is not None and key.study is not None and key.study == study:
+            facts.study = key.study
         return key
 
     def counted(self, request: Request, key: Key) -> None:
@@ -95,8 +103,8 @@ class KeyGate:
         key
             Whose: it may have come by the cookie of a login.
         """
-        if (visit := request.scope.get("sottovoce.visit")) is not None:
-            visit.key = key.id
+        if (facts := request.scope.get("sottovoce.facts")) is not None:
+            facts.key = key.id
         if wait := self._rates.wait(key.id, key.rate):
             raise _too_many(wait, "This key has called too often.")
 
@@ -130,11 +138,22 @@ class OpenGate:
         request, role, study
             Whatever they are.
         """
-        if (visit := request.scope.get("sottovoce.visit")) is not None:
-            visit.key = _EVERYBODY.id
+        if (facts := request.scope.get("sottovoce.facts")) is not None:
+            facts.key = _EVERYBODY.id
         return _EVERYBODY
 
     again = __call__
+
+    ring = None
+
+    def counted(self, request: Request, key: Key) -> None:
+        """Take note of nothing.
+
+        Parameters
+        ----------
+        request, key
+            Whatever they are.
+        """
 
     def refused(self, request: Request) -> None:
         """Take note of nothing.
@@ -152,7 +171,7 @@ class OpenGate:
 _EVERYBODY = Key("dev", frozenset(ROLES), note="development: there are no keys")
 
 
-def gate_for(settings: Settings, store: ServiceStore) -> Gate:
+def gate_for(settings: Settings, store: ServiceStore) -> KeyGate | OpenGate:
     """Return the gate of a worker.
 
     Parameters
@@ -164,7 +183,7 @@ def gate_for(settings: Settings, store: ServiceStore) -> Gate:
     """
     if settings.dev:
         return OpenGate()
-    return KeyGate(KeyRing(store), KeyRates(settings.rate, folder=workers_folder()), WrongKeys())
+    return KeyGate(KeyStore(store), KeyRates(settings.rate), WrongKeys())
 
 
 def _bearer(scope: Scope) -> str | None:

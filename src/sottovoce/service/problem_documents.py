@@ -10,11 +10,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from sottovoce import errors
 
-__all__ = ["KINDS", "Kind", "Problem", "problem_for", "problem_response"]
+__all__ = ["KINDS", "Kind", "Problem", "ProblemDocument", "problem_for", "problem_response"]
+
+
+class ProblemDocument(BaseModel):
+    """What went wrong: `type` is the address of a page that explains it, `detail` what to do."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
 
 
 @dataclass(frozen=True)

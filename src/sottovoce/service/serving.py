@@ -1,6 +1,7 @@
 """Running the service: uvicorn, one process or several, TLS, and a stop that loses nothing."""
 
 import os
+import socket
 import ssl
 import sys
 from contextlib import nullcontext, suppress
@@ -9,15 +10,16 @@ from typing import Any
 import uvicorn
 
 from sottovoce.service.access_log import logging_config
-from sottovoce.service.discretion import be_discreet
+from sottovoce.service.connections import BoundedProtocol
 from sottovoce.service.metrics import metrics_folder
+from sottovoce.service.redaction import redact_errors
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import prepare_storage
 
 __all__ = ["check", "serve"]
 
-_SWITCH_SECONDS = 0.0005  # at most, until the thread that answers gets its turn beside those that compute
+_SWITCH_SECONDS = 0.002  # at most, until the thread that answers gets its turn beside those that compute
 _HEALTH_SECONDS = 20  # a worker that does not answer its supervisor for so long is replaced: some steps compute
 
 
@@ -44,6 +46,14 @@ def check(settings: Settings) -> None:
             )
     prepare_storage(settings.storage)
     ServiceStore(settings.storage).close()
+    try:
+        family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+        socket.create_server((settings.host, settings.port), family=family).close()
+    except OSError as problem:
+        raise ValueError(
+            f"nobody else may listen at port {settings.port} of {settings.host}, which must be of this machine: "
+            f"{problem.strerror}. Pass another --port or --host"
+        ) from None
 
 
 def serve(settings: Settings) -> None:
@@ -67,7 +77,7 @@ def worker() -> Any:
     """Return the application of one worker process."""
     from sottovoce.service.app import from_environment
 
-    be_discreet()
+    redact_errors()
     sys.setswitchinterval(_SWITCH_SECONDS)
     return from_environment()
 
@@ -87,23 +97,7 @@ def _options(settings: Settings) -> dict[str, Any]:
         "timeout_worker_healthcheck": _HEALTH_SECONDS,
         "log_config": logging_config(),
         "log_level": "warning",
-        "loop": _installed("uvloop", "asyncio"),
-        "http": _protocol(),
+        "loop": "auto",  # uvloop, where there is one
+        "http": BoundedProtocol,
         "ws": "none",
     }
-
-
-def _protocol() -> Any:
-    """Return how requests are read: quickly, and not without end."""
-    if _installed("httptools", "h11") == "h11":  # which has a limit of its own
-        return "h11"
-    from sottovoce.service.limits.heads import BoundedProtocol
-
-    return BoundedProtocol
-
-
-def _installed(wanted: str, otherwise: str) -> str:
-    with suppress(ImportError):
-        __import__(wanted)
-        return wanted
-    return otherwise

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 import sottovoce as sv
 from sottovoce.errors import StudyNotFound
 from sottovoce.service.dashboard import dashboard_routes
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.store import ServiceStore
 from sottovoce.studies import Study, list_studies
@@ -30,7 +30,7 @@ class DirectContext:
     def __init__(self, url, *, dev=False, audits=None, refresh=0.2):
         self.url, self.dev, self.audits, self.refresh = url, dev, audits, refresh
         self.studies, self.looks = {}, Counter()
-        self.logins = KeyRing(ServiceStore(url))
+        self.logins = KeyStore(ServiceStore(url))
         self.wrong, self.calls = 0, Counter()
 
     async def look(self, name, function):

@@ -198,7 +198,6 @@ def test_the_manual_holds_what_the_document_holds(context, logged_in):
     assert "Bearer $KEY" in page
     assert "list of number or null" in page
     assert "study-not-found: There is no such study" in page
-    assert "Private decisions &lt;over&gt; HTTP." in page
     assert "curl http://127.0.0.1:8000/health</code>" in page
 
 

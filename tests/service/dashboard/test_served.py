@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.service.app import create_app
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
@@ -28,7 +28,7 @@ def served(tmp_path):
     options = {"domain": sv.domains.Simplex(["tea", "milk"]), "horizon": 1_000, "loss_range": (0.0, 1.0)}
     sv.Study.open(url, name="spring & co", privacy=sv.PureDP(1.0), losses="linear", **options).close()
     store = ServiceStore(url)
-    ring = KeyRing(store)
+    ring = KeyStore(store)
     _, text = ring.create(["admin"])
     ring.close()
     with contextlib.ExitStack() as stack:

@@ -15,7 +15,7 @@ import httpx2
 
 import sottovoce as sv
 from sottovoce.client import Retries
-from sottovoce.service.keys import KeyRing
+from sottovoce.service.keys import KeyStore
 from sottovoce.service.settings import Settings
 from sottovoce.service.store import ServiceStore
 
@@ -54,7 +54,7 @@ def free_port():
 
 def new_key(url, roles, study=None, **options):
     """Make a key past the service; return (public part, text)."""
-    ring = KeyRing(ServiceStore(url))
+    ring = KeyStore(ServiceStore(url))
     try:
         key, text = ring.create(roles, study, **options)
     finally:
@@ -63,7 +63,7 @@ def new_key(url, roles, study=None, **options):
 
 
 def revoke(url, public):
-    ring = KeyRing(ServiceStore(url))
+    ring = KeyStore(ServiceStore(url))
     try:
         ring.revoke(public)
     finally:

@@ -10,14 +10,14 @@ from hostility import new_key, small_study
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.service.desks import Requests
-from sottovoce.service.desks import requests as record
-from sottovoce.service.desks.requests import Request
 from sottovoce.service.store import ServiceStore
+from sottovoce.service.study_workers import Requests
+from sottovoce.service.study_workers import requests as record
+from sottovoce.service.study_workers.requests import Request
 
 DYING = """
 import os, signal
-from sottovoce.service.desks import Requests
+from sottovoce.service.study_workers import Requests
 keep = Requests.keep
 def dying(self, answers):
     if not os.path.exists({mark!r}):

@@ -15,8 +15,8 @@ from hostility import SOAK, Served, new_key, small_study
 import sottovoce as sv
 
 QUICK = """
-from sottovoce.service.limits import heads
-heads.HEAD_SECONDS = 0.5
+from sottovoce.service import connections
+connections.SECONDS = 0.5
 """
 JSON, STREAM = "application/json", "application/x-ndjson"
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 from starlette.requests import Request
 from starlette.responses import Response
 
-from sottovoce.service.dashboard.context import DashboardContext
+from sottovoce.service.context import Context
 from sottovoce.service.keys import Key
 
 __all__ = [
@@ -61,7 +61,7 @@ def cookie_of(request: Request) -> str | None:
     return request.cookies.get(_name(request))
 
 
-async def key_of(request: Request, context: DashboardContext) -> Key | None:
+async def key_of(request: Request, context: Context) -> Key | None:
     """Return the key that a request comes with, by cookie or in its header; None if it comes with none that lives."""
     ring = context.logins
     if ring is None:

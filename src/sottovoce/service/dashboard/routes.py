@@ -8,19 +8,19 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
 
-from sottovoce.service.dashboard.context import DashboardContext
-from sottovoce.service.dashboard.doors import Doors
+from sottovoce.service.context import Context
+from sottovoce.service.dashboard.auth import AuthPages
 from sottovoce.service.dashboard.pages import ASSETS, asset, page, part, render, sheet
+from sottovoce.service.dashboard.sessions import NotLoggedIn, Page, SessionPages
 from sottovoce.service.dashboard.shown import Shown
 from sottovoce.service.dashboard.views.manual import manual
 from sottovoce.service.dashboard.views.overview import overview
-from sottovoce.service.dashboard.visits import NotLoggedIn, Page, Visits, ended, to_login
 from sottovoce.service.problem_documents import KINDS, Problem, problem_response
 
 __all__ = ["dashboard_routes"]
 
 
-def dashboard_routes(context: DashboardContext) -> list[BaseRoute]:
+def dashboard_routes(context: Context) -> list[BaseRoute]:
     """Return the routes of the dashboard, for the router of an application.
 
     Parameters
@@ -28,18 +28,18 @@ def dashboard_routes(context: DashboardContext) -> list[BaseRoute]:
     context
         What pages are made from.
     """
-    doors = Doors(context)
-    here = _Looking(context, doors)
+    auth = AuthPages(context)
+    here = _Looking(context, auth)
     pages: list[tuple[str, Page, tuple[str, ...]]] = [
         ("/", here.studies, ("GET",)),
-        ("/login", doors.login, ("GET", "POST")),
-        ("/logout", doors.logout, ("POST",)),
+        ("/login", auth.login, ("GET", "POST")),
+        ("/logout", auth.logout, ("POST",)),
         ("/docs", here.docs, ("GET",)),
         ("/openapi.json", here.openapi, ("GET",)),
         ("/problems/{kind}", here.problem, ("GET",)),
         ("/dashboard/parts/studies", here.studies_part, ("GET",)),
-        ("/dashboard/keys", doors.keys, ("GET",)),
-        ("/dashboard/keys/revoke", doors.revoke, ("POST",)),
+        ("/dashboard/keys", auth.keys, ("GET",)),
+        ("/dashboard/keys/revoke", auth.revoke, ("POST",)),
         ("/dashboard/studies/{name:path}/parts/now", here.now_part, ("GET",)),
         ("/dashboard/studies/{name:path}/parts/learned", here.learned_part, ("GET",)),
         ("/dashboard/studies/{name:path}/statement", here.statement, ("GET",)),
@@ -57,69 +57,51 @@ class _Named(Route):
         return match, found if match is Match.NONE else {**found, "route": self}
 
 
-class _Looking(Visits):
+class _Looking(SessionPages):
     """Pages of studies, and documents."""
 
-    def __init__(self, context: DashboardContext, doors: Doors) -> None:
+    def __init__(self, context: Context, auth: AuthPages) -> None:
         super().__init__(context)
-        self._shown, self._doors = Shown(context), doors
+        self._shown, self._auth = Shown(context), auth
 
     # ------------------------------------------------------------------ pages
 
     async def studies(self, request: Request) -> Response:
         """All studies at a glance."""
-        try:
-            key = await self.reader(request)
-        except NotLoggedIn:
-            return to_login(request)
+        key = await self.reader(request)
         found = overview(await self.context.entries(), key)
         return await page("studies.html", {**self.about(request, key), "it": found})
 
     async def studies_part(self, request: Request) -> Response:
-        try:
-            key = await self.reader(request)
-        except NotLoggedIn:
-            return ended()
+        key = await self.reader(request)
         found = overview(await self.context.entries(), key)
         return part(request, await asyncio.to_thread(render, "studies_part.html", {"it": found}))
 
     async def study(self, request: Request) -> Response:
         """The page of one study."""
         name = request.path_params["name"]
-        try:
-            key = await self.reader(request, name)
-        except NotLoggedIn:
-            return to_login(request)
+        key = await self.reader(request, name)
         now = await self._shown.now(name)
         learned = await self._shown.learned(name, now.version)
         about = self.about(request, key)
-        keys = await self._doors.listed(name) if about["admin"] and not about["dev"] else None
+        keys = await self._auth.listed(name) if about["admin"] and not about["dev"] else None
         address = f"/dashboard/studies/{quote(name, safe='')}"
         return await page("study.html", {**about, "now": now, "learned": learned, "address": address, "keys": keys})
 
     async def statement(self, request: Request) -> Response:
         """The statement of a study, to be printed and signed."""
         name = request.path_params["name"]
-        try:
-            await self.reader(request, name)
-        except NotLoggedIn:
-            return to_login(request)
+        await self.reader(request, name)
         return await sheet("statement.html", {"it": await self._shown.statement(name)})
 
     async def now_part(self, request: Request) -> Response:
         name = request.path_params["name"]
-        try:
-            await self.reader(request, name)
-        except NotLoggedIn:
-            return ended()
+        await self.reader(request, name)
         return part(request, render("now.html", {"now": await self._shown.now(name)}))
 
     async def learned_part(self, request: Request) -> Response:
         name = request.path_params["name"]
-        try:
-            await self.reader(request, name)
-        except NotLoggedIn:
-            return ended()
+        await self.reader(request, name)
         now = await self._shown.now(name)
         return part(request, await self._shown.learned(name, now.version))
 
@@ -127,12 +109,9 @@ class _Looking(Visits):
 
     async def docs(self, request: Request) -> Response:
         """What the service can be asked, from its OpenAPI document."""
-        try:
-            key = await self.who(request)
-        except NotLoggedIn:
-            return to_login(request)
+        key = await self.who(request)
         base = f"{request.url.scheme}://{request.headers.get('host', 'localhost')}"
-        return await page("docs.html", {**self.about(request, key), "it": manual(self.context.openapi(), base)})
+        return await page("docs.html", {**self.about(request, key), "endpoints": manual(self.context.openapi(), base)})
 
     async def openapi(self, request: Request) -> Response:
         """The same for machines."""

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from sottovoce.report import Statement, statement
-from sottovoce.service.dashboard.context import DashboardContext
+from sottovoce.service.context import Context
 from sottovoce.service.dashboard.pages import render
 from sottovoce.service.dashboard.views.learned import Learned, look_learned
 from sottovoce.service.dashboard.views.now import Now, look_now
@@ -36,7 +36,7 @@ class Shown:
         Of the service.
     """
 
-    def __init__(self, context: DashboardContext) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
 

@@ -47,16 +47,81 @@ export function privatise(loss: number, channel: OneBitChannel): Report;
 /** A finite loss as a JSON number that takes as much room as any other. */
 export function lossText(loss: number): string;
 
-/** Numbers that are not 0, and where. */
-export interface Sparse {
-  /** How many numbers there are, zeros included. */
-  dimension: number;
-  index: number[];
-  value: number[];
+// Begin of what follows from the OpenAPI document.
+export namespace Wire {
+  /** What is asked for: one action, or a block of `size`; `x` says how their numbers are written. */
+  interface Ask {
+    size?: number | null;
+    x?: "dense" | "sparse" | "none";
+    round?: boolean;
+    segment?: string | number | readonly (string | number)[] | { readonly [name: string]: string | number } | null;
+    segments?: readonly (string | number | readonly (string | number)[] | { readonly [name: string]: string | number })[] | null;
+  }
+  /** A loss for an action, or one for each of a block of them; under local privacy reports instead. */
+  interface Tell {
+    id?: string | null;
+    loss?: number | null;
+    report?: number | null;
+    ids?: readonly string[] | null;
+    losses?: readonly number[] | null;
+    reports?: readonly number[] | null;
+    late?: "error" | "drop";
+  }
+  /** Actions whose loss will never come. */
+  interface Forget {
+    ids: readonly string[];
+  }
+  /** A decision to carry out: `chosen` in the names of the set, `x` its numbers. */
+  interface Action {
+    id: string;
+    chosen: unknown;
+    x: readonly number[] | Sparse | null;
+    wants_loss: boolean;
+  }
+  /** Numbers that are not 0, and where; `dimension` counts zeros as well. */
+  interface Sparse {
+    dimension: number;
+    index: readonly number[];
+    value: readonly number[];
+  }
+  /** A block of decisions. */
+  interface Actions {
+    actions: readonly Action[];
+  }
+  /** What became of losses: recorded, on record before, and too late or not wanted. */
+  interface Told {
+    recorded: number;
+    already: number;
+    dropped: number;
+  }
+  /** How many actions were closed without a loss. */
+  interface Closed {
+    closed: number;
+  }
+  /** How owners privatise their losses. */
+  interface Channel {
+    kind: string;
+    loss_range: readonly number[];
+    epsilon: number;
+  }
+  /** What went wrong: `type` is the address of a page that explains it, `detail` what to do. */
+  interface Problem {
+    type: string;
+    title: string;
+    status: number;
+    detail: string;
+  }
 }
+// End of what follows from the OpenAPI document.
+
+/** Numbers that are not 0, and where. */
+export type Sparse = Wire.Sparse;
+
+/** What became of a tell. */
+export type Told = Wire.Told;
 
 /** Whom a decision is for, of a study with segments: a name, or a level of each factor, in their order or by name. */
-export type Segment = string | number | readonly (string | number)[] | { readonly [factor: string]: string | number };
+export type Segment = NonNullable<Wire.Ask["segment"]>;
 
 /** A decision to carry out. */
 export interface Action {
@@ -66,15 +131,6 @@ export interface Action {
   x: number[] | Sparse | null;
   /** Whether its loss is of any use. */
   wantsLoss: boolean;
-}
-
-/** What became of a tell. */
-export interface Told {
-  recorded: number;
-  /** On record before: the call was repeated. */
-  already: number;
-  /** Too late, with `late: "drop"`, or not wanted. */
-  dropped: number;
 }
 
 export interface TellOptions {

@@ -94,8 +94,10 @@
       if (failures) news.textContent = "Connected again.";
       failures = 0;
       lost.hidden = true;
-      dot.classList.remove("off");
-      words.textContent = "Live, as of " + new Date().toLocaleTimeString();
+      if (!paused) { // meanwhile
+        dot.classList.remove("off");
+        words.textContent = "Live, as of " + new Date().toLocaleTimeString();
+      }
       tell();
     }).catch(function () {
       failures += 1;

@@ -42,8 +42,8 @@ def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, cour
     words = (
         "What happened is estimated from released values alone; true losses are not kept."
         if plan.forecast is not None
-        else 'This study was created without a forecast: the command "sottovoce plan" rehearses one, and says what to '
-        "expect. What happened is estimated from released values alone."
+        else 'This study was created without a forecast; with "rehearse": true the service makes one, and the command '
+        '"sottovoce plan" does. What happened is estimated from released values alone.'
     )
     titles = heads(["what", "planned or forecast", "so far"], 3)
     table = Table("planned-table", "Planned, and so far", titles, rows) if rows else None

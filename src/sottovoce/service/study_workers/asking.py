@@ -9,9 +9,9 @@ from typing import Any
 
 from sottovoce.errors import HorizonReached, UnknownSegment
 from sottovoce.learning.bandit.actions import Action
-from sottovoce.service.desks.answers import Layout, block_answer, single_answer
-from sottovoce.service.desks.requests import Known, Request, Requests
 from sottovoce.service.problem_documents import Problem
+from sottovoce.service.study_workers.answers import Layout, block_answer, single_answer
+from sottovoce.service.study_workers.requests import Known, Request, Requests
 from sottovoce.studies import Study
 
 __all__ = ["Answer", "AskOrder", "Layout", "answer_asks"]

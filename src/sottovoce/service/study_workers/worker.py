@@ -1,4 +1,4 @@
-"""A desk: one open study, and the thread that carries out what callers want of it.
+"""A study worker: one open study, and the thread that carries out what callers want of it.
 
 While the thread waits for the disk, calls queue up; then it takes all of them at once, and one transaction serves them.
 So the busier a study, the less each call costs.
@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from sottovoce.errors import StorageError
-from sottovoce.service.desks.asking import Answer, AskOrder, answer_asks
-from sottovoce.service.desks.requests import Requests
+from sottovoce.service.study_workers.asking import Answer, AskOrder, answer_asks
+from sottovoce.service.study_workers.requests import Requests
 from sottovoce.studies import Recorded, Study, TellCall
 
-__all__ = ["Desk"]
+__all__ = ["StudyWorker"]
 
 Found = TypeVar("Found")
 _Call = tuple[Any, "asyncio.Future[Any]"]
@@ -24,13 +24,13 @@ _APART = 0.002  # seconds between two transactions of a busy study: others join 
 _MOST_TOGETHER = 1024  # calls: the first of them shall not wait for thousands
 
 
-class Desk:
+class StudyWorker:
     """Serves one study.
 
     Parameters
     ----------
     study
-        It is the desk's from now on, which closes it.
+        It is the worker's from now on, which closes it.
     requests
         The record of asks that may be repeated.
     loop
@@ -55,7 +55,7 @@ class Desk:
         self._looking = self._waiting = 0
         self.closed = False
         self._began = 0.0  # when calls were last taken
-        self._thread = threading.Thread(target=self._serve, name=f"desk of {study.name}", daemon=True)
+        self._thread = threading.Thread(target=self._serve, name=f"worker of {study.name}", daemon=True)
         self._thread.start()
 
     @property

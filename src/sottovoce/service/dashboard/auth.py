@@ -1,4 +1,4 @@
-"""Doors: logging in and out, and keys. Whatever changes something does so by a form of ours."""
+"""AuthPages: logging in and out, and keys. Whatever changes something does so by a form of ours."""
 
 import asyncio
 import time
@@ -9,16 +9,16 @@ from starlette.responses import RedirectResponse, Response
 
 from sottovoce.service.dashboard import logins
 from sottovoce.service.dashboard.pages import page
+from sottovoce.service.dashboard.sessions import MAY_NOT_READ, SessionPages, ended
 from sottovoce.service.dashboard.views.keys import key_rows
-from sottovoce.service.dashboard.visits import MAY_NOT_READ, NotLoggedIn, Visits, ended, to_login
 from sottovoce.service.problem_documents import Problem
 
-__all__ = ["Doors"]
+__all__ = ["AuthPages"]
 
 _LATE = "The page is out of date, or the form did not come from it. Load it again, and repeat what you did."
 
 
-class Doors(Visits):
+class AuthPages(SessionPages):
     """Who comes in, and with which key."""
 
     # ------------------------------------------------------------------ keys
@@ -30,10 +30,7 @@ class Doors(Visits):
 
     async def keys(self, request: Request) -> Response:
         """All keys, for whoever may administer all studies."""
-        try:
-            key = await self.who(request)
-        except NotLoggedIn:
-            return to_login(request)
+        key = await self.who(request)
         if key is not None and not key.may("admin"):
             raise Problem("forbidden", "Keys are shown to keys with the role admin, for all studies.")
         return await page("keys.html", {**self.about(request, key), "keys": await self.listed()})

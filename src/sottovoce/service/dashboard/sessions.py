@@ -8,15 +8,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from sottovoce.errors import SottovoceError
+from sottovoce.service.context import Context
 from sottovoce.service.dashboard import logins
-from sottovoce.service.dashboard.context import DashboardContext
 from sottovoce.service.dashboard.pages import page
-from sottovoce.service.discretion import note_incident
 from sottovoce.service.keys import Key
-from sottovoce.service.observing import doing
 from sottovoce.service.problem_documents import Problem, problem_for
+from sottovoce.service.redaction import note_incident
+from sottovoce.service.request_log import doing
 
-__all__ = ["MAY_NOT_READ", "NotLoggedIn", "Page", "Visits", "ended", "to_login"]
+__all__ = ["MAY_NOT_READ", "NotLoggedIn", "Page", "SessionPages", "ended"]
 
 Page = Callable[[Request], Awaitable[Response]]
 MAY_NOT_READ = "The key may not read. Log in with one that was created with --may read, for this study or for all."
@@ -32,7 +32,7 @@ def _frame(key: Key | None, *, dev: bool = False, cookie: str | None = None) -> 
     }
 
 
-class Visits:
+class SessionPages:
     """What pages have in common.
 
     Parameters
@@ -41,7 +41,7 @@ class Visits:
         What they are made from.
     """
 
-    def __init__(self, context: DashboardContext) -> None:
+    def __init__(self, context: Context) -> None:
         self.context = context
 
     def safely(self, answer: Page) -> Page:
@@ -50,6 +50,8 @@ class Visits:
         async def safe(request: Request) -> Response:
             try:
                 return await answer(request)
+            except NotLoggedIn:
+                return ended() if "/parts/" in request.scope["route"].path else to_login(request)
             except (SottovoceError, Problem, ValueError, TypeError) as problem:
                 found = problem_for(problem)
                 words = found.detail or found.kind.advice

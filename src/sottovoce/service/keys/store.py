@@ -18,7 +18,7 @@ from sottovoce.service.keys._sessions import close_session, end_sessions, open_s
 from sottovoce.service.keys.key import ROLES, Key, id_and_secret, new_text, secret_hash
 from sottovoce.service.store import Run, ServiceStore
 
-__all__ = ["KeyRing"]
+__all__ = ["KeyStore"]
 
 _COLUMNS = "id, hash, roles, study, created, expires, revoked, note, rate"
 _ALL = f"SELECT {_COLUMNS} FROM sottovoce_service_keys ORDER BY created, id"
@@ -41,7 +41,7 @@ class _Kept(NamedTuple):
 _NOBODY = _Kept(Key("", frozenset(), revoked=0.0), bytes(32))  # what a key is compared with that nobody has
 
 
-class KeyRing:
+class KeyStore:
     """Keys and who holds them; safe for threads.
 
     A key that was revoked is refused from the moment on at which `revoke` returns, by every worker on every machine:
@@ -59,7 +59,7 @@ class KeyRing:
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ring = KeyRing(ServiceStore(f"sqlite:///{folder}/spring.db"))
+    ...     ring = KeyStore(ServiceStore(f"sqlite:///{folder}/spring.db"))
     ...     key, text = ring.create(["ask", "tell"], "spring")
     ...     found = asyncio.run(ring.check(text))
     ...     _ = ring.revoke(key.id)

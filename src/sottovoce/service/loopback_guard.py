@@ -12,13 +12,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sottovoce.service.problem_documents import Problem, problem_response
 
-__all__ = ["FromHere"]
+__all__ = ["LoopbackGuard"]
 
 _OTHER_NAME = "A service that runs with --dev is called as 127.0.0.1, ::1 or localhost, and by no other name."
 _OTHER_PAGE = "Pages of other origins may call if those are named when the service is started: --cors ORIGIN."
 
 
-class FromHere:
+class LoopbackGuard:
     """An ASGI middleware that refuses what a page of somebody else's sends.
 
     Parameters

@@ -13,7 +13,7 @@ import traceback
 from types import TracebackType
 from typing import Any
 
-__all__ = ["DiscreetFormatter", "be_discreet", "note_incident", "told"]
+__all__ = ["RedactingFormatter", "note_incident", "redact_errors", "redacted"]
 
 _LOG = logging.getLogger("sottovoce.service")
 _MOST_PLACES = 12
@@ -22,7 +22,7 @@ _OURS = ("sottovoce", "uvicorn")  # loggers whose words hold nothing of a reques
 _BUT_NOT = "uvicorn.asgi"  # whose words, at its most talkative, are addresses with their queries
 
 
-def told(error: BaseException) -> str:
+def redacted(error: BaseException) -> str:
     """Return what may be said of an error: its type, where it was raised, and what it came from.
 
     Examples
@@ -30,7 +30,7 @@ def told(error: BaseException) -> str:
     >>> try:
     ...     float("0.7321 secret")
     ... except ValueError as error:
-    ...     told(error).partition(" at ")[0]
+    ...     redacted(error).partition(" at ")[0]
     'ValueError'
     """
     said: list[str] = []
@@ -82,12 +82,12 @@ def note_incident(error: BaseException, doing: str) -> str:
         What was being done: the method and the template of a route, nothing that was sent.
     """
     number = secrets.token_hex(4)
-    _LOG.error("incident %s in %s: %s", number, doing, told(error))
+    _LOG.error("incident %s in %s: %s", number, doing, redacted(error))
     return number
 
 
-class DiscreetFormatter(logging.Formatter):
-    """Formats records of whatever logger: words only of those that are known to repeat nothing, errors as `told`."""
+class RedactingFormatter(logging.Formatter):
+    """Formats records of whatever logger: words only of those that repeat nothing, errors as `redacted`."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: ", "%Y-%m-%dT%H:%M:%S%z")
@@ -97,7 +97,7 @@ class DiscreetFormatter(logging.Formatter):
         record.asctime = self.formatTime(record, self.datefmt)
         line = self.formatMessage(record) + self._words(record)
         error = record.exc_info[1] if record.exc_info else None
-        return f"{line}: {told(error)}" if error is not None else line
+        return f"{line}: {redacted(error)}" if error is not None else line
 
     def _words(self, record: logging.LogRecord) -> str:
         if record.name.partition(".")[0] not in _OURS or record.name == _BUT_NOT:
@@ -117,8 +117,8 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
-def be_discreet() -> None:
-    """Have errors that nobody catches, in this process and all its threads, written as `told`."""
+def redact_errors() -> None:
+    """Have errors that nobody catches, in this process and all its threads, written as `redacted`."""
     logging.raiseExceptions = False  # or records that cannot be written are printed, with all that they hold
     sys.excepthook = _of_process
     threading.excepthook = _of_thread
@@ -127,16 +127,16 @@ def be_discreet() -> None:
 
 def _of_process(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     if not issubclass(kind, KeyboardInterrupt):
-        _LOG.critical("the process ends: %s", told(error.with_traceback(trace)))
+        _LOG.critical("the process ends: %s", redacted(error.with_traceback(trace)))
 
 
 def _of_thread(arguments: Any) -> None:
     error = arguments.exc_value
     if error is not None and not isinstance(error, SystemExit):
-        _LOG.error("a thread has ended: %s", told(error))
+        _LOG.error("a thread has ended: %s", redacted(error))
 
 
 def _of_interpreter(arguments: Any) -> None:
     error = arguments.exc_value
     if error is not None:
-        _LOG.error("an error that could not be raised: %s", told(error))
+        _LOG.error("an error that could not be raised: %s", redacted(error))

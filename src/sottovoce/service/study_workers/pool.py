@@ -1,4 +1,4 @@
-"""The desks of a worker: studies are opened when they are first wanted, and closed when others need the place."""
+"""Study workers of a process: studies are opened when first wanted, and closed when others need the place."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,16 +7,16 @@ from contextlib import suppress
 from sottovoce.errors import ConfigurationMismatch, StateRefused, StudyNotFound
 from sottovoce.privacy.noise import WithheldNoise
 from sottovoce.rounds.stored import book_name
-from sottovoce.service.desks.desk import Desk
-from sottovoce.service.desks.requests import Requests
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.settings import Settings
+from sottovoce.service.study_workers.requests import Requests
+from sottovoce.service.study_workers.worker import StudyWorker
 from sottovoce.studies import Study
 
-__all__ = ["Desks"]
+__all__ = ["StudyWorkers"]
 
 
-class Desks:
+class StudyWorkers:
     """Opens studies, each once in a worker.
 
     Parameters
@@ -31,53 +31,53 @@ class Desks:
 
     def __init__(self, settings: Settings, requests: Requests, metrics: Metrics) -> None:
         self._settings, self._requests, self._metrics = settings, requests, metrics
-        self._open: OrderedDict[str, Desk] = OrderedDict()
-        self._opening: dict[str, asyncio.Task[Desk]] = {}
+        self._open: OrderedDict[str, StudyWorker] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[StudyWorker]] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     def __len__(self) -> int:
         return len(self._open)
 
-    async def desk(self, name: str) -> Desk:
-        """Return the desk of a study, which is opened if need be."""
-        desk = self._open.get(name)
-        if desk is not None:
+    async def worker(self, name: str) -> StudyWorker:
+        """Return the worker of a study, which is opened if need be."""
+        worker = self._open.get(name)
+        if worker is not None:
             self._open.move_to_end(name)
-            return desk
+            return worker
         task = self._opening.get(name)
         if task is None:
             task = self._opening[name] = asyncio.create_task(self._opened(name))
             task.add_done_callback(lambda _: self._opening.pop(name, None))
-        desk = await asyncio.shield(task)
-        return await self.desk(name) if desk.closed else desk  # others may have needed its place meanwhile
+        worker = await asyncio.shield(task)
+        return await self.worker(name) if worker.closed else worker  # others may have needed its place meanwhile
 
-    async def _opened(self, name: str) -> Desk:
+    async def _opened(self, name: str) -> StudyWorker:
         study, refusal = await asyncio.to_thread(open_study, self._settings, name)
-        desk = Desk(study, self._requests, asyncio.get_running_loop(), self._metrics.count_gathered, refusal)
-        self._open[name] = desk
+        worker = StudyWorker(study, self._requests, asyncio.get_running_loop(), self._metrics.count_gathered, refusal)
+        self._open[name] = worker
         self._make_room()
         self._metrics.note_open(len(self._open))
-        return desk
+        return worker
 
     def _make_room(self) -> None:
         """Close studies that were not used for longest, of those that nobody waits for."""
         surplus = len(self._open) - self._settings.open_studies
         newest = next(reversed(self._open))
-        idle = [name for name, desk in self._open.items() if desk.idle and name != newest]
+        idle = [name for name, worker in self._open.items() if worker.idle and name != newest]
         for name in idle[: max(0, surplus)]:
-            desk = self._open.pop(name)
-            desk.retire()
-            closing = asyncio.create_task(asyncio.to_thread(desk.close))
+            worker = self._open.pop(name)
+            worker.retire()
+            closing = asyncio.create_task(asyncio.to_thread(worker.close))
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
 
     async def close(self) -> None:
         """Carry out all that is queued, and close all studies: what they had in hand is given back."""
         await asyncio.gather(*self._opening.values(), return_exceptions=True)
-        desks = [self._open.pop(name) for name in list(self._open)]
-        for desk in desks:
-            desk.retire()
-        await asyncio.gather(*(asyncio.to_thread(desk.close) for desk in desks), *self._closing)
+        workers = [self._open.pop(name) for name in list(self._open)]
+        for worker in workers:
+            worker.retire()
+        await asyncio.gather(*(asyncio.to_thread(worker.close) for worker in workers), *self._closing)
 
 
 def open_study(settings: Settings, name: str) -> tuple[Study, StateRefused | None]:

@@ -9,11 +9,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sottovoce.service.access_log import AccessLog, Answered
-from sottovoce.service.discretion import note_incident
 from sottovoce.service.metrics import Metrics
 from sottovoce.service.problem_documents import Problem, problem_response
+from sottovoce.service.redaction import note_incident
 
-__all__ = ["Observed", "Visit", "doing"]
+__all__ = ["RequestFacts", "RequestLog", "doing"]
 
 _METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 _GONE = 499  # the client has gone before it was answered; as nginx has it
@@ -21,8 +21,8 @@ _NOWHERE = "-"
 
 
 @dataclass(slots=True)
-class Visit:
-    """What becomes known of a request while it is answered; in its scope under "sottovoce.visit".
+class RequestFacts:
+    """What becomes known of a request while it is answered; in its scope under "sottovoce.facts".
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Visit:
     size: int = 0
 
 
-class Observed:
+class RequestLog:
     """An ASGI middleware, the outermost: it sees every answer, and every error that nobody has answered.
 
     Parameters
@@ -69,14 +69,14 @@ class Observed:
             finally:
                 self._flush()  # the service stops
             return
-        visit = scope["sottovoce.visit"] = Visit()
+        facts = scope["sottovoce.facts"] = RequestFacts()
         began = time.perf_counter()
 
         async def noted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                visit.status = message["status"]
+                facts.status = message["status"]
             else:
-                visit.size += len(message.get("body", b""))
+                facts.size += len(message.get("body", b""))
             await send(message)
 
         try:
@@ -85,10 +85,10 @@ class Observed:
             pass
         except Exception as error:
             number = note_incident(error, doing(scope))
-            if not visit.status:  # otherwise the server closes the connection: an answer that has begun is not ended
+            if not facts.status:  # otherwise the server closes the connection: an answer that has begun is not ended
                 await problem_response(Problem("internal", incident=number))(scope, receive, noted)
         finally:
-            seconds, status = time.perf_counter() - began, visit.status or _GONE
+            seconds, status = time.perf_counter() - began, facts.status or _GONE
             self._answered.append(
                 Answered(
                     time.time(),
@@ -96,9 +96,9 @@ class Observed:
                     _route(scope),
                     status,
                     seconds,
-                    visit.size,
-                    visit.key,
-                    _study(scope, visit),
+                    facts.size,
+                    facts.key,
+                    _study(scope, facts),
                 )
             )
             if not self._delay:
@@ -133,9 +133,9 @@ def _route(scope: Scope) -> str:
     return path.replace(":path}", "}") or "/" if isinstance(path, str) else _NOWHERE
 
 
-def _study(scope: Scope, visit: Visit) -> str | None:
+def _study(scope: Scope, facts: RequestFacts) -> str | None:
     """Return the name of the study, if there is one of that name: otherwise it may be anything."""
-    if visit.study is not None or visit.key is None or not 200 <= visit.status < 400:
-        return visit.study
+    if facts.study is not None or facts.key is None or not 200 <= facts.status < 400:
+        return facts.study
     name = scope.get("path_params", {}).get("name")
     return name if isinstance(name, str) else None

@@ -1,0 +1,430 @@
+"""Studies over HTTP: created, asked, told, and looked at. Nothing that is told is logged, echoed or compared."""
+
+import base64
+import inspect
+import json
+import re
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict, replace
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from sottovoce._records import pack
+from sottovoce._wishes import labelled, written_domain
+from sottovoce.domains import Domain
+from sottovoce.domains.naming import as_plain
+from sottovoce.domains.specification import build, specify
+from sottovoce.errors import StateRefused
+from sottovoce.learning.segmented.requests import segment_in_words
+from sottovoce.models import Posterior, Segments
+from sottovoce.plans.options import DecisionFacts
+from sottovoce.rehearsal import plan
+from sottovoce.service.context import Context
+from sottovoce.service.endpoints import models
+from sottovoce.service.endpoints._route import (
+    AT_ONCE,
+    STREAM,
+    IdempotencyKey,
+    Name,
+    Route,
+    context_of,
+    declared,
+    key_of,
+    streamed,
+)
+from sottovoce.service.endpoints._wishes import carried_out, guarantee_in, parsed
+from sottovoce.service.problem_documents import Problem, problem_for
+from sottovoce.service.settings import Settings
+from sottovoce.service.study_workers import AskOrder
+from sottovoce.service.study_workers.requests import Request as Repeatable
+from sottovoce.studies import Recorded, Study, TellCall, export_lines
+
+__all__ = ["TELL_PROBLEMS", "check_block", "counted", "study_routes"]
+
+TELL_PROBLEMS = (
+    *("study-not-found", "unknown-action", "round-closed", "study-behind", "state-refused"),
+    *("invalid-loss", "wrong-report"),
+)
+_BLOCK = 256  # lines of a stream that are recorded together
+_LONGEST_LINE = 4096  # bytes
+_LARGEST = 1_000_000  # of the numbers that a domain is written with
+_MOST_IDS = 10_000  # of one answer
+study_routes = APIRouter(route_class=Route)
+_LINES = {STREAM: {"schema": {"type": "string"}}}
+_SegmentText = Annotated[
+    str | None,
+    Query(description="Whose: a name, or a level of each factor (phone,it or device=phone,country=it)."),
+]
+
+# ---------------------------------------------------------------------- creating
+
+
+@study_routes.post(
+    "/studies",
+    name="create",
+    summary="Create a study; if it exists and was created alike, nothing changes, and the status is 200.",
+    response_model=models.Created,
+    status_code=201,
+    **declared("admin", problems=("configuration-mismatch", "state-refused"), found_as=models.Created),
+)
+async def create(request: Request, wish: models.Create, response: Response) -> Any:
+    """Create a study, or find it."""
+    found = await carried_out(_created, context_of(request).settings, wish)
+    response.status_code = 201 if found["created"] else 200
+    return found
+
+
+def _created(settings: Settings, wish: models.Create) -> dict[str, Any]:
+    """Create the study, and close it: whoever asks opens it again."""
+    making: dict[str, Any] = {
+        "domain": _domain(wish),
+        "horizon": wish.horizon,
+        "loss_range": (wish.loss_range[0], wish.loss_range[1]),
+        "privacy": guarantee_in(wish.privacy),
+        **{name: getattr(wish, name) for name in DecisionFacts.__dataclass_fields__ if hasattr(wish, name)},
+        "segments": None if wish.segments is None else Segments(**wish.segments.model_dump()),
+    }
+    own: dict[str, Any] = {name: getattr(wish, name) for name in ("seed", "patience", "deadline")}
+    own["noise"] = settings.noise
+    choices: dict[str, Any] = {name: getattr(wish, name) for name in ("plan", "exploration", "mechanism")}
+    if wish.choices.keys() & {*making, *choices, *inspect.signature(Study.open).parameters}:
+        # Not a choice of a plan: `restored`, say, would end the life of a study, with losses that are on record.
+        raise Problem("malformed", "choices are of a plan; what else there is has a member of its own.")
+    choices |= wish.choices
+    if wish.rehearse:
+        if wish.horizon is None or wish.segments is not None:
+            raise Problem("malformed", "rehearse is for studies with a horizon, and without segments.")
+        choices = {"plan": plan(**making, **choices)}
+    with Study.open(settings.storage, name=wish.name, **making, **own, **choices) as study:
+        return {
+            "study": wish.name,
+            "created": study.created,
+            "privacy": str(study.privacy.headline),
+            "remaining": study.remaining,
+        }
+
+
+def _domain(wish: models.Create) -> Domain:
+    """Return the domain; one that would not fit into memory is refused before it is made."""
+    written = wish.domain if isinstance(wish.domain, str) else json.dumps(wish.domain)
+    if any(int(one) > _LARGEST for one in re.findall(r"(?<![\d.])\d+(?![\d.])", written)):
+        raise Problem("malformed", f"A domain is written with whole numbers up to {_LARGEST}.")
+    try:
+        found = written_domain(written) if isinstance(wish.domain, str) else build(wish.domain)
+    except (AttributeError, LookupError, TypeError, RecursionError):
+        found = None
+    if found is None:
+        raise Problem("malformed", "domain must be written like hypersimplex:20,5, or as specify() writes it.")
+    return found if wish.labels is None else labelled(found, wish.labels)
+
+
+# ---------------------------------------------------------------------- asking
+
+
+@study_routes.post(
+    "/studies/{name:path}/ask",
+    name="ask",
+    summary="Hand out the next action, a block of them, or the rest of a round.",
+    response_model=models.Action | models.Actions,
+    **declared(
+        "ask",
+        problems=("study-not-found", "unknown-segment", "horizon-reached", "state-refused", "idempotency-key-reused"),
+    ),
+)
+async def ask(
+    request: Request, name: Name, wanted: models.Ask | None = None, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Hand out actions."""
+    context = context_of(request)
+    order = _order(wanted or models.Ask(), context.settings.largest_block)
+    if idempotency_key is not None:
+        order = replace(order, request=Repeatable.of(name, key_of(request).id, idempotency_key, order.asks))
+    answer = await (await context.workers.worker(name)).ask(order)
+    context.metrics.count_events("asked", len(answer.ids))
+    headers = {"Idempotent-Replayed": "true"} if answer.replayed else None
+    return Response(answer.body, headers=headers, media_type="application/json")
+
+
+def _order(wanted: models.Ask, largest: int) -> AskOrder:
+    """Return what is asked for; refuse what contradicts itself, and what is too much."""
+    size, several = wanted.size, wanted.segments
+    if several is not None:
+        if wanted.segment is not None:
+            raise Problem("malformed", "segments are one for each action: without segment.")
+        size = size if wanted.round else size or len(several) or None
+    if (size or len(several or ())) > largest:
+        raise Problem("too-large", f"size must be at most {largest}.")
+    if wanted.round:
+        size = size or largest
+    return AskOrder(size, wanted.x, segment=wanted.segment, segments=several, round=wanted.round)
+
+
+# ---------------------------------------------------------------------- telling
+
+
+async def tell_stream(request: Request, name: Name) -> Response:
+    """Record a stream block by block, as it comes. What comes before a line that is refused stays on record."""
+    context, looked = context_of(request), time.monotonic()
+    total, number = Recorded(0, 0, 0), 0
+    block: dict[int, TellCall] = {}  # by the number of the line
+    async for line in _lines(request):
+        number += 1
+        if line.strip():
+            block[number] = _line(line, number, total)
+        if len(block) == _BLOCK:
+            looked = await _still_let_in(context, request, name, looked, total)
+            total, block = await _recorded(context, name, block, total), {}
+    await _still_let_in(context, request, name, looked, total)
+    return counted(await _recorded(context, name, block, total))
+
+
+@study_routes.post(
+    "/studies/{name:path}/tell",
+    name="tell",
+    summary="Record a loss, or a block or a stream of them. One that is on record already is no failure: `already`.",
+    response_model=models.Told,
+    **declared("tell", problems=TELL_PROBLEMS, requestBody={"content": _LINES}),
+)
+@streamed(tell_stream)
+async def tell(request: Request, name: Name, told: models.Tell) -> Response:
+    """Record losses; everything that is told takes the same way, whatever the loss is."""
+    context, call = context_of(request), told.call
+    check_block(context, call.ids)
+    recorded = await (await context.workers.worker(name)).tell(call)
+    context.metrics.count_told(recorded.recorded, recorded.already, recorded.dropped)
+    return counted(recorded)
+
+
+@study_routes.post(
+    "/studies/{name:path}/forget",
+    name="forget",
+    summary="Close actions whose loss will never come: each counts as the middle of the range.",
+    response_model=models.Closed,
+    **declared("tell", problems=TELL_PROBLEMS),
+)
+async def forget(request: Request, name: Name, wanted: models.Forget) -> Any:
+    """Close actions."""
+    context = context_of(request)
+    check_block(context, wanted.ids)
+    closed = await context.look(name, lambda study: study.forget(wanted.ids))
+    context.metrics.count_events("forgotten", closed)
+    return {"closed": closed}
+
+
+def check_block(context: Context, ids: Any) -> None:
+    """Refuse a block that is too large."""
+    if not isinstance(ids, str) and len(ids) > context.settings.largest_block:
+        raise Problem("too-large", f"ids must be at most {context.settings.largest_block}.")
+
+
+def counted(told: Recorded) -> Response:
+    """Answer what became of losses."""
+    body = b'{"recorded":%d,"already":%d,"dropped":%d}' % (told.recorded, told.already, told.dropped)
+    return Response(body, media_type="application/json")
+
+
+async def _still_let_in(context: Context, request: Request, name: str, looked: float, total: Recorded) -> float:
+    """Look at the key again, unless that was just now: a stream may last for hours, and its key not as long."""
+    if time.monotonic() - looked <= AT_ONCE:
+        return looked
+    try:
+        await context.gate.again(request, "tell", name)
+    except Problem as refused:
+        refused.facts["recorded"] = total.recorded
+        raise
+    return time.monotonic()
+
+
+def _line(line: bytes, number: int, total: Recorded) -> TellCall:
+    """Return what a line tells; say which line is to blame, and how many losses before it are on record."""
+    facts: dict[str, Any] = {"line": number, "recorded": total.recorded}
+    tell = parsed(line, models.Tell, **facts)
+    if tell.id is None:
+        raise Problem("malformed", "A line of a stream has id, and loss or report.", **facts)
+    return tell.call
+
+
+async def _recorded(context: Context, name: str, block: dict[int, TellCall], total: Recorded) -> Recorded:
+    """Record a block of lines in one transaction, each for itself."""
+    worker = await context.workers.worker(name)  # each time: since the last block others may have needed its place
+    outcomes = await worker.tell_each(list(block.values()))
+    for one in outcomes:
+        if isinstance(one, Recorded):
+            context.metrics.count_told(one.recorded, one.already, one.dropped)
+    for number, one in zip(block, outcomes, strict=True):
+        if isinstance(one, Exception):
+            problem = problem_for(one)
+            problem.facts |= {"line": number, "recorded": total.recorded}
+            raise problem
+        total = Recorded(total.recorded + one.recorded, total.already + one.already, total.dropped + one.dropped)
+    return total
+
+
+async def _lines(request: Request) -> AsyncIterator[bytes]:
+    """Yield the lines of a body as they come, holding no more than one of them and what came with it."""
+    rest = b""
+    async for chunk in request.stream():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+        if len(rest) > _LONGEST_LINE:
+            raise Problem("too-large", f"A line must have at most {_LONGEST_LINE} bytes.")
+    yield rest
+
+
+# ---------------------------------------------------------------------- looking: counts and released values, no loss
+
+
+@study_routes.get(
+    "/studies",
+    name="list",
+    summary="List the studies that the key may read.",
+    response_model=models.Studies,
+    **declared("read", anywhere=True),
+)
+async def list_all(request: Request) -> Any:
+    """List studies."""
+    key = key_of(request)
+    entries = await context_of(request).entries()
+    return {"studies": [one.to_dict() for one in entries if key.study in (None, one.name)]}
+
+
+def _look(what: str, summary: str, model: Any, look: Callable[[Study], Any], *roles: str, problem: str = "") -> None:
+    """Declare an address at which a study is looked at."""
+    problems = ("study-not-found", "state-refused", *filter(None, [problem]))
+    about = declared(*(roles or ("read",)), problems=problems)
+
+    @study_routes.get("/studies/{name:path}/" + what, name=what, summary=summary, response_model=model, **about)
+    async def answer(request: Request, name: Name) -> Any:
+        return await context_of(request).look(name, look)
+
+
+def _look_by_segment(what: str, summary: str, model: Any, look: Callable[[Study, Any], Any]) -> None:
+    """Declare an address at which a study is looked at, or one of its segments."""
+    about = declared("read", problems=("study-not-found", "state-refused", "unknown-segment"))
+
+    @study_routes.get("/studies/{name:path}/" + what, name=what, summary=summary, response_model=model, **about)
+    async def answer(request: Request, name: Name, segment: _SegmentText = None) -> Any:
+        return await context_of(request).look(name, lambda study: look(study, _segment_of(study, segment)))
+
+
+def _segment_of(study: Study, said: str | None) -> Any:
+    """Return the segment that a query names; a study without segments refuses any itself."""
+    return said if said is None or study.segments is None else segment_in_words(study.segments, said, study.sizes)
+
+
+def _believed(study: Study, segment: Any) -> Posterior:
+    try:
+        return study.posterior(segment=segment)
+    except ValueError as refused:  # its plan has no model
+        raise StateRefused(str(refused)) from None
+
+
+def _saved_posterior(study: Study, segment: Any) -> dict[str, str]:
+    return {"record": base64.b64encode(pack(_believed(study, segment).to_record())).decode()}
+
+
+def _posterior(study: Study, segment: Any) -> dict[str, Any]:
+    """Return what is believed of each coordinate."""
+    known = _believed(study, segment)
+    return {
+        "model": known.model,
+        "rounds": known.rounds,
+        "privacy": known.privacy,
+        "simulated": known.simulated,
+        "promises": [one.to_dict() for one in known.promises],
+        "coordinates": [as_plain(name) for name in study.domain.coordinate_names],
+        "center": known.center.tolist(),
+        "slopes": known.slopes.tolist(),
+        "deviations": None if known.deviations is None else known.deviations.tolist(),
+        "level": float(known.level),
+        "curvature": float(known.curvature),
+        "misfit": known.misfit.to_dict(),
+    }
+
+
+def _misfit(study: Study, segment: Any) -> dict[str, Any]:
+    found = study.misfit(segment=segment)
+    return {"misfit": None if found is None else found.to_dict()}
+
+
+def _definition(study: Study) -> dict[str, Any]:
+    segments = None if study.segments is None else study.segments.to_record()
+    if segments is not None and "features" in segments:
+        segments["features"] = segments["features"].tolist()
+    facts = {"horizon": study.horizon, "loss_range": list(study.loss_range)}
+    return {"domain": specify(study.domain), "segments": segments, **facts}
+
+
+def _statement(study: Study) -> dict[str, Any]:
+    from sottovoce.report import statement  # slow to import
+
+    return asdict(statement(study))
+
+
+def _channel(study: Study) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = study.channel.to_dict()
+    except AttributeError:
+        raise Problem("no-channel") from None
+    return found
+
+
+_Plain = dict[str, Any]
+_look("status", "Where the study stands: counts and released values.", _Plain, lambda one: one.status().to_dict())
+_look("definition", "What the study was created with.", models.Definition, _definition)
+_look("plan", "The plan in force.", _Plain, lambda one: one.plan.to_dict())
+_look("privacy", "The promise as plain data, with its argument.", _Plain, lambda one: one.privacy.to_dict())
+_look("statement", "What is promised, to whom, against whom, what is spent, what is not covered.", _Plain, _statement)
+_look(
+    "channel",
+    "The channel by which owners privatise their losses, for studies with local privacy.",
+    models.Channel,
+    _channel,
+    *("ask", "tell", "read"),
+    problem="no-channel",
+)
+_look_by_segment(
+    "recommend",
+    "The decision to take home, and how sure it is.",
+    _Plain,
+    lambda study, segment: study.recommend(segment=segment).to_dict(),
+)
+_look_by_segment("posterior", "What is believed of the losses, with its uncertainty.", _Plain, _posterior)
+_look_by_segment(
+    "saved-posterior", "All that is believed: a prior for another study.", models.SavedPosterior, _saved_posterior
+)
+_look_by_segment("misfit", "How well what was released fits the model of the losses.", models.Misfit, _misfit)
+
+
+@study_routes.get(
+    "/studies/{name:path}/outstanding",
+    name="outstanding",
+    summary="Actions that were asked and neither told nor forgotten, the oldest first.",
+    response_model=models.Outstanding,
+    **declared("read", problems=("study-not-found",)),
+)
+async def outstanding(request: Request, name: Name, limit: Annotated[int, Query(ge=0, le=_MOST_IDS)] = 100) -> Any:
+    """Return who waits."""
+    found, total = await context_of(request).look(
+        name, lambda study: (study.outstanding(limit), study.status().outstanding)
+    )
+    lists = {what: getattr(found, what).tolist() for what in ("ids", "rounds", "ages")}
+    return {"outstanding": total, **lists, "waiting": [one._asdict() for one in found.waiting]}
+
+
+@study_routes.get(
+    "/studies/{name:path}/export",
+    name="export",
+    summary="All released and public values, as JSON lines: a head, then a line for each round.",
+    response_class=StreamingResponse,
+    **declared("read", problems=("study-not-found", "state-refused")),
+)
+async def export(request: Request, name: Name) -> Response:
+    """Return lines."""
+    found = await context_of(request).look(name, lambda study: study.export())
+    return StreamingResponse((line + "\n" for line in export_lines(found)), media_type=STREAM)
