@@ -115,6 +115,7 @@ def test_a_mechanism_alone_with_real_noise():
     assert found.epsilon_lower > 0.4
 
 
+@pytest.mark.long
 def test_a_bound_is_wrong_no_more_often_than_its_confidence_says():
     """Of 100 audits at 90%, of a mechanism that spends all it claims, 24 false alarms would have probability 4e-5."""
     subject = MechanismAlone("fresh", sv.PureDP(1.0), rounds=1)

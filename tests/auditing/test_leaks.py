@@ -72,6 +72,7 @@ INTACT = [(one, tellings) for one, tellings in (
 SOME = {"study of posterior, segments, probe-sums", "service, probe-sums"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("subject", "tellings"), sampled(INTACT, SOME, [one.label for one, _ in INTACT]))
 def test_intact_programs_show_nothing(subject, tellings):
     assert not found(subject, most=24 if subject is WATCHFUL else 2, tellings=tellings)

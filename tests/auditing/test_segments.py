@@ -40,6 +40,7 @@ def test_intact_segments_align(subject):
     assert found.passed, found.words
 
 
+@pytest.mark.long
 def test_a_person_in_two_segments_counts_as_two_contributions():
     """Segments take turns, so that odd rounds are of one and even rounds of the other."""
     found = survey(TWO, 0, local=False)

@@ -73,6 +73,7 @@ def only(monkeypatch):
     return audits
 
 
+@pytest.mark.long
 def test_simulated_noise_can_be_repeated_and_says_so(command, only, tmp_path):
     only(SMALL)
     for out in ("a", "b"):

@@ -54,6 +54,7 @@ def test_a_plan_without_a_bound_claims_none(command):
     assert made.options.rests_on in out
 
 
+@pytest.mark.long
 def test_a_horizon_that_is_too_short_is_called_so_with_what_it_would_take(command, tmp_path):
     asked = ("--domain", "ball:3", "--horizon", "100", "--epsilon", "0.5", "--delta", "1e-6", "--plan", "worst-case")
     code, out, _ = command(*asked)

@@ -52,6 +52,7 @@ def test_a_subclass_with_one_method_passes_the_check():
     check_domain(Subclass(1, integer=True))
 
 
+@pytest.mark.long
 @every("plan", ["auto", "worst-case", "paper"])
 @every("settings", [{}, {"losses": "linear"}, {"integral": True}])
 def test_a_subclass_with_one_method_is_played(plan, settings):

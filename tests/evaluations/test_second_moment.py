@@ -170,6 +170,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @every(("privacy", "people"), CASES)
 def test_intervals_hold_the_truth_as_often_as_they_say(privacy, people):
     """Of means and of differences; four deviations of luck, and 0.01 for losses so rare that sums are not normal."""

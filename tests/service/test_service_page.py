@@ -131,6 +131,7 @@ def reader(tmp_path):
         one.service.wait(600)
 
 
+@pytest.mark.long
 def test_the_page_is_true_from_its_top_to_its_end(reader, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     space, printed, seen = {}, "", []

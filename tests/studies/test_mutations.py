@@ -124,6 +124,7 @@ def outcomes(tmp_path_factory):
     return outcome
 
 
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("case", sampled(KINDS, {"frames"}, str))
 def test_every_change_of_every_column_is_found_but_for_those_that_cannot_be(case, outcomes):

@@ -33,6 +33,7 @@ def test_nothing_to_do_starts_nothing():
     assert run(standins.double, []) == []
 
 
+@pytest.mark.long
 def test_what_goes_wrong_with_an_item_is_told_and_the_others_go_on():
     troubles = ["raise", "unpicklable", "memory", "kill", "exit"]
     items = [piece for trouble in troubles for piece in (trouble, f"after {trouble}")]

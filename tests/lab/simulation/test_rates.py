@@ -32,6 +32,7 @@ def slope_with_interval(horizons, values, level=0.99):
     return fit.slope, fit.slope - margin, fit.slope + margin
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("plan", "play", "seeds"),
     sampled(

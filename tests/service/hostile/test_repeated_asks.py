@@ -81,6 +81,7 @@ def test_one_key_from_many_at_once_over_two_workers_is_one_action(serving, postg
     assert status.asked == len(got) + status.forgotten
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("kept", sampled([False, True], 1))
 def test_a_worker_that_dies_between_asking_and_answering_leaves_one_action(kept, serving, sqlite_url, shelf):

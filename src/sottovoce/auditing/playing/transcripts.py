@@ -16,7 +16,17 @@ from sottovoce.learning.bandit.actions import Action, Actions
 from sottovoce.privacy import LocalDP, NoiseSource, local
 from sottovoce.rounds.store import Compute
 
-__all__ = ["AtOptimizer", "InMemory", "InSegments", "Seat", "TakingTurns", "Transcript", "alone", "seated"]
+__all__ = [
+    "AtOptimizer",
+    "InMemory",
+    "InSegments",
+    "Seat",
+    "TakingTurns",
+    "Transcript",
+    "alone",
+    "disjoint_items",
+    "seated",
+]
 
 
 class Seat(Protocol):
@@ -143,7 +153,9 @@ class AtOptimizer:
         return self._optimizer.ask_round() if size is None else self._optimizer.ask(size)
 
     def tell(self, ids: Any, losses: Any) -> None:
-        """Tell losses."""
+        """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
+        if self._optimizer._itemised:
+            losses = disjoint_items(losses, self._optimizer._policy.shape.width, self.loss_range)
         self._optimizer.tell(ids, losses)
 
     def forget(self, ids: Any) -> None:
@@ -263,6 +275,26 @@ class TakingTurns(AtOptimizer):
 
 class InSegments(TakingTurns, InMemory):
     """A seat at an optimizer with segments."""
+
+
+def disjoint_items(losses: Any, width: int, loss_range: tuple[float, float]) -> Floats:
+    """Return losses of items, a row for each: high ones are on the second half of the items, low ones on the first.
+
+    Two persons who lose far too little and far too much of a decision so lose far too much of disjoint items of it.
+
+    Examples
+    --------
+    >>> disjoint_items([0.0, 1e9], 3, (-1.0, 0.0))
+    array([[-0.e+00, -0.e+00, -5.e-01],
+           [-0.e+00, -0.e+00, -1.e+09]])
+    >>> disjoint_items(-1e9, 3, (0.0, 1.0))
+    array([1.e+09, 1.e+09, 0.e+00])
+    """
+    low, high = loss_range
+    values = np.asarray(losses, dtype=np.float64)[..., None]
+    off, first = np.abs(values - (low + high) / 2), np.arange(width) < (width + 1) // 2
+    lost = np.where((values < (low + high) / 2) == first, off, 0.0)
+    return np.asarray(-lost if high == 0 else low + lost)
 
 
 def alone(action: Action) -> Actions:

@@ -24,6 +24,9 @@ class StudyConfiguration:
         What the study is made with.
     label
         A name for tables.
+    tellings
+        How losses may arrive; by default in all ways that are possible. One at a time, of more than a few events, how
+        many are leased ahead depends on the clock, and is shown.
 
     Examples
     --------
@@ -37,6 +40,7 @@ class StudyConfiguration:
 
     configuration: Configuration
     label: str
+    tellings: tuple[str, ...] | None = None
     kind = "study"
 
     @property

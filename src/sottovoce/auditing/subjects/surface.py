@@ -15,6 +15,7 @@ from sottovoce.auditing.subjects.studied import StudyConfiguration
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex
 from sottovoce.plans import EXPLORATIONS, exploration_named
 from sottovoce.privacy import (
+    ITEM_SUMS,
     MECHANISMS,
     PROBE_SUMS,
     ZCDP,
@@ -111,11 +112,12 @@ class _Made(NamedTuple):
 def _all(epsilon: float, delta: float) -> Iterator[_Made]:
     central = _central(epsilon, delta)
     yield from _posterior(epsilon, delta)
+    yield from _items(epsilon, delta)
     yield from _frames(epsilon, delta)
     yield from _designs(central, _central(epsilon, delta, 2))
     for privacy in _guarantees(epsilon, delta):
         for one in MECHANISMS.values():
-            if one.noised and one.serves(privacy) and one is not PROBE_SUMS:  # which has all of the above
+            if one.noised and one.serves(privacy) and one not in (PROBE_SUMS, ITEM_SUMS):  # all of the above
                 yield _with_mechanism(one, privacy)
     yield from _other_explorations(central)
     yield _Made("sphere", "tree", _sphere(_central(epsilon, delta, 2), "tree"))
@@ -172,6 +174,25 @@ def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
     epochs = replace(hasty, label="posterior, epochs, probe-sums", patience=None, horizon=None, choices=long)
     yield _Made("posterior", "probe-sums", epochs)
     yield from _segmented(epsilon, delta)
+
+
+def _items(epsilon: float, delta: float) -> Iterator[_Made]:
+    """Yield feedback by item, with and without a limit to what a person counts for; neighbours click disjoint items."""
+    for contributions in (1, 2):
+        for privacy in _guarantees(epsilon, delta, contributions):
+            yield _Made("items", "item-sums", _by_item(privacy, 1.0, label_of("items, most, item-sums", privacy)))
+    every = _by_item(_central(epsilon, delta), None, "items, item-sums")
+    yield _Made("items", "item-sums", every)
+    for small in (every, _by_item(_central(epsilon, delta), 1.0, "items, most, item-sums")):
+        yield _Made("items", "item-sums", StudyConfiguration(small, f"study of {small.label}", ("block", "shuffled")))
+
+
+def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuration:
+    slates, whose = Hypersimplex(5, 4), {"feedback": "items", "most": most}
+    loss_range = (0.0, 1.0) if most is None else (-1.0, 0.0)
+    return Configuration(
+        slates, privacy, 130, {"probes": 2}, loss_range=loss_range, integral=True, label=label, **whose
+    )  # a first round has 64 events at least
 
 
 def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
@@ -237,7 +258,7 @@ def _with_mechanism(mechanism: Mechanism, privacy: Guarantee) -> _Made:
 def _other_explorations(central: Guarantee) -> Iterator[_Made]:
     """Yield a configuration of every way of exploring that has none of its own here, as its plan comes."""
     for kind in EXPLORATIONS.values():
-        if kind.name not in ("posterior", "frames", "designs", "sphere"):
+        if kind.name not in ("posterior", "items", "frames", "designs", "sphere"):
             made = Configuration(
                 Simplex(3), central, 24, {"exploration": kind.name}, losses=kind.losses[0], label=kind.name
             )
