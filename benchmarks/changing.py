@@ -30,7 +30,7 @@ from sottovoce.models import changes, linear
 EVENTS, SHORT = 1_000_000, 200_000
 FIRST_SEED, SEEDS = 501, 10
 PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
-PLANS = {"posterior": POSTERIOR, "sentinel": POSTERIOR | {"sentinel": True}, "worst-case": WORST_CASE}
+PLANS = {"posterior": POSTERIOR, "change_probe": POSTERIOR | {"change_probe": True}, "worst-case": WORST_CASE}
 MEASURED = {  # with an earlier variant: what is aimed at is 1.3 times these, in thousandths
     ("5 x 5 grid paths", "one switch"): 4.7,
     ("5 x 5 grid paths", "four switches"): 15,
@@ -147,7 +147,7 @@ def change(seeds):
 
 
 def still(seeds):
-    names, plans = list(SETS)[:2], ["unready", "posterior", "sentinel"]
+    names, plans = list(SETS)[:2], ["unready", "posterior", "change_probe"]
     tasks = [
         (name, "still", plan, privacy, EVENTS, seed)
         for name in names
@@ -162,7 +162,7 @@ def still(seeds):
             share, guarded = judged(over(each[1], each[0]), 1.3), f"{over(each[2], each[0]):.2f}"
             rows.append((f"{name}, ε = {privacy}", *map(milli, each), share, guarded))
     title = "What it costs to be ready where nothing changes, 10^6 events, thousandths, mean / worst"
-    columns = ["", "one memory, no reset", "posterior", "with a sentinel", "ready", "sentinel"]
+    columns = ["", "one memory, no reset", "posterior", "with a change probe", "ready", "change_probe"]
     show("changing_still", title, columns, rows)
 
 

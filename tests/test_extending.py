@@ -31,8 +31,8 @@ TWICE = Mechanism(
     takes=("numbers",),
     releases="rounds",
     guarantees=(PureDP,),
-    noise=lambda guarantee, moves: laplace_for(2 * guarantee.contributions * moves.l1, guarantee.epsilon),
-    open=lambda moves, sampler: TwiceProbeSums(sampler),
+    noise=lambda guarantee, sensitivity: laplace_for(2 * guarantee.contributions * sensitivity.l1, guarantee.epsilon),
+    open=lambda sensitivity, sampler: TwiceProbeSums(sampler),
 )
 
 
@@ -107,7 +107,7 @@ def test_it_works_on_the_command_line(twice, command):
 @pytest.mark.parametrize("plan", ["auto", "worst-case", "paper"])
 @pytest.mark.parametrize("privacy", [sv.PureDP(1.0), sv.NoPrivacy(), sv.LocalDP(1.0)], ids=repr)
 def test_a_mechanism_that_says_nothing_is_never_taken_unasked(monkeypatch, plan, privacy):
-    better = replace(TWICE, name="better", noise=lambda guarantee, moves: laplace_for(1, 1e3 * guarantee.epsilon))
+    better = replace(TWICE, name="better", noise=lambda guarantee, sensitivity: laplace_for(1, 1e3 * guarantee.epsilon))
     silent = replace(TWICE, name="silent", guarantees=(sv.PureDP, sv.NoPrivacy, sv.LocalDP), noised=False)
     for one in (better, silent):
         monkeypatch.setitem(MECHANISMS, one.name, one)
@@ -153,8 +153,10 @@ def toy_exploration(monkeypatch):
         gives="numbers",
         options=ToyOptions,
         choices={"reach": lambda problem, value: float(value)},
-        drafts=lambda problem, mechanism, chosen: [[ToyDraft(problem, problem.stage("plain"), ToyOptions(0.1), 4)]],
-        build=lambda problem, plan, stage: Frames(stage, plan.reach, 1, plan.batch_size, problem.play, plan.baseline),
+        drafts=lambda problem, mechanism, chosen: [[ToyDraft(problem, problem.placement("plain"), ToyOptions(0.1), 4)]],
+        build=lambda problem, plan, placement: Frames(
+            placement, plan.reach, 1, plan.batch_size, problem.play, plan.baseline
+        ),
     )
     monkeypatch.setitem(EXPLORATIONS, toy.name, toy)
     return toy
@@ -213,7 +215,7 @@ def test_a_way_of_exploring_that_says_nothing_has_no_bound_against_any_sequence(
 def test_a_plan_without_any_bound_says_so_and_travels(toy_exploration):
     domain = sv.domains.Box(0.0, 1.0, 2)
     made = outlook.plan(domain, **box(exploration="toy"))
-    bare = ProbeDraft(Problem(domain, **box()), Problem(domain, **box()).stage("plain"), made.options, 4).finish()
+    bare = ProbeDraft(Problem(domain, **box()), Problem(domain, **box()).placement("plain"), made.options, 4).finish()
     assert bare.vacuous
     assert dict(bare.rows)["bound"].startswith("none; never learning costs")
     assert Plan.from_dict(json.loads(json.dumps(bare.to_dict()))) == bare

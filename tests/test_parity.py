@@ -40,7 +40,7 @@ ADDED = {  # arguments that a form takes besides
     (RemoteStudy, "ask_round"): {"x"},
 }
 OF_STORAGES = {  # what a study does with its storage, and whoever only calls a service does not
-    *("open", "created", "verify", "statement", "course", "change", "ask_in_parts", "tell_each"),
+    *("open", "created", "verify", "statement", "history", "change", "ask_in_parts", "tell_each"),
 }
 
 
@@ -186,7 +186,7 @@ class Play:
         for whom in each:
             self.note(f"recommend {whom}", lambda whom=whom: optimizer.recommend(**whom))
             self.note(f"posterior {whom}", lambda whom=whom: optimizer.posterior(**whom).to_record())
-            self.note(f"misfit {whom}", lambda whom=whom: optimizer.misfit(**whom))
+            self.note(f"fit check {whom}", lambda whom=whom: optimizer.fit_check(**whom))
 
     def mistakes(self):
         optimizer, whom = self.optimizer, self.whom(0)
@@ -203,7 +203,7 @@ class Play:
             "not as many": lambda: optimizer.ask(3, segment=["phone", "desktop"]),
             "nobody's decision": lambda: optimizer.recommend(segment="fridge"),
             "nobody's posterior": lambda: optimizer.posterior(segment="fridge"),
-            "nobody's misfit": lambda: optimizer.misfit(segment="fridge"),
+            "nobody's fit check": lambda: optimizer.fit_check(segment="fridge"),
             "limit": lambda: optimizer.outstanding(-1),
             "not finite": lambda: self.tell(actions.ids, [0.5, np.nan]),
             "shape": lambda: self.tell(actions.ids, [0.5]),

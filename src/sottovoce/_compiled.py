@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from sottovoce._extras import faster_with
-from sottovoce._waiting import watched
+from sottovoce._wait_notice import watched
 
 __all__ = ["compiled"]
 

@@ -25,7 +25,7 @@ _files: set[Identity] = set()  # of these, the ones that this library never lets
 _hooks: list[Callable[[], None]] = []
 
 
-def generation() -> int:
+def fork_count() -> int:
     """Return the current number; a fork that Python has not seen, since C code has made it, is noticed here."""
     if os.getpid() != _pid:
         _in_child()
@@ -44,7 +44,7 @@ def identity(found: os.stat_result) -> Identity:
 
 def inherits(*paths: str | os.PathLike[str]) -> bool:
     """Say whether this process still has a descriptor of any of these files that was open when it was forked."""
-    generation()
+    fork_count()
     wanted = {identity(found) for path in paths if (found := _stat(path)) is not None}
     if wanted & _files:
         return True

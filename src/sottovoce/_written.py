@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 __all__ = [
-    "Named",
+    "ParsedName",
     "bare_name",
     "listed",
     "read",
@@ -23,7 +23,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class ParsedName:
     """A name with its settings.
 
     Examples
@@ -46,13 +46,13 @@ class Named:
         return f"{self.name}:{self.written}" if self.settings else self.name
 
 
-def read(text: str, what: str = "problem") -> Named:
+def read(text: str, what: str = "problem") -> ParsedName:
     """Read "slate:items=40,slots=5"; values are whole numbers, floats, true or false, or words."""
     name, pieces = split(text)
     settings = _settings(pieces, f"{what} {text!r}")
     if not name or not all(settings) or not all(settings.values()):
         raise ValueError(f"{what} must be written like name or name:key=value,key=value, got {text!r}")
-    return Named(name, tuple((key, _value(value)) for key, value in settings.items() if value))
+    return ParsedName(name, tuple((key, _value(value)) for key, value in settings.items() if value))
 
 
 def read_values(text: str, what: str) -> dict[str, Any]:

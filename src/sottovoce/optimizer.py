@@ -25,14 +25,14 @@ from sottovoce.learning.bandit.recommendation import (
     Recommendation,
     believed,
     believed_by,
-    misfit_of,
+    fit_check_of,
     recommended,
 )
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, for_all, for_segment
 from sottovoce.learning.segmented.requests import are_several, missing_segment, segments_of_block, several
 from sottovoce.learning.segmented.stretch import events_before_an_end
-from sottovoce.models import Misfit, Posterior, Segment, Segments
+from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.decisions import joined
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement
@@ -316,10 +316,10 @@ class Optimizer(Book):
         """See to what few calls need: reports in place of losses, and a ledger that must hear of the first."""
         choice("late", late, ("error", "drop"))
         told = losses_or_reports(losses, report, local=self._local, owner="optimizer")
-        with self._lock: self._hear()  # noqa: E701  # fmt: skip
+        with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
         return told
 
-    def _hear(self) -> None:
+    def _mark_used(self) -> None:
         """Before the first loss: see to what has to be told of it."""
 
     def forget(self, ids: Any) -> int:
@@ -419,7 +419,7 @@ class Optimizer(Book):
         """
         with self._lock: return self._believed(segment)  # noqa: E701  # fmt: skip
 
-    def misfit(self, *, segment: Any = None) -> Misfit | None:
+    def fit_check(self, *, segment: Any = None) -> FitCheck | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.
 
         Its `caution` says what to do if it does not; `recommend` repeats it.
@@ -430,7 +430,7 @@ class Optimizer(Book):
             Of whom, of an optimizer with `segments`; None for the one that it fits least, its p-value multiplied by the
             number of segments.
         """
-        with self._lock: return self._misfit(segment)  # noqa: E701  # fmt: skip
+        with self._lock: return self._fit_check(segment)  # noqa: E701  # fmt: skip
 
     def _learn(self) -> None:
         """Release what is complete, and learn from all that was released."""
@@ -462,7 +462,7 @@ class Optimizer(Book):
         policy = self._policy
         assert isinstance(policy, SegmentPolicy)
         beliefs = {segment: policy.informed_belief(stream) for segment, stream in policy.numbers.items()}
-        return for_all(beliefs, self.sizes, policy.kinship, policy.template, self.domain)
+        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self.domain)
 
     def _believed(self, segment: Any) -> Posterior:
         self._learn()
@@ -475,15 +475,15 @@ class Optimizer(Book):
             known = believed(self._informed() or self._policy.current())
         return replace(known, promises=self.privacy.promises)
 
-    def _misfit(self, segment: Any) -> Misfit | None:
+    def _fit_check(self, segment: Any) -> FitCheck | None:
         self._learn()
         if not isinstance(self._policy, SegmentPolicy):
             self._stream_of(segment)
-            return misfit_of(self._informed() or self._policy.current())
+            return fit_check_of(self._informed() or self._policy.current())
         if segment is not None:
-            found: Misfit = self._belief_of(segment).misfit()
+            found: FitCheck = self._belief_of(segment).fit_check()
             return found
-        each = [self._policy.informed_belief(stream).misfit() for stream in self._policy.numbers.values()]
+        each = [self._policy.informed_belief(stream).fit_check() for stream in self._policy.numbers.values()]
         worst = min(each, key=lambda one: one.probability, default=None)
         return None if worst is None else replace(worst, probability=min(1.0, len(each) * worst.probability))
 

@@ -103,7 +103,7 @@ def test_a_generation_that_reads_like_a_number_of_the_study_is_no_leak(monkeypat
     """It is drawn with every restoration: 7,997 is within a bound that is shown, and 12 is the horizon."""
     steps = itertools.cycle([7995, 10, 12345, 2, 3])
     monkeypatch.setattr(secrets, "randbelow", lambda most: next(steps))
-    assert not misaligned(study(), 2, tellings=["restored"])
+    assert not misaligned(study(), 2, schedules=["restored"])
 
 
 # ---------------------------------------------------------------------------------------------- the grid of losses
@@ -126,7 +126,7 @@ def test_one_at_a_time_with_a_thousandfold_sensitivity(monkeypatch, caught):
     right = LossGrid.quantiser
     monkeypatch.setattr(LossGrid, "quantiser", lambda self: lambda loss: 1000 * right(self)(loss))
     assert caught(TWO_NUMBERS)
-    assert not misaligned(TWO_NUMBERS, tellings=["block"])  # which is right, and was all that was looked at
+    assert not misaligned(TWO_NUMBERS, schedules=["block"])  # which is right, and was all that was looked at
 
 
 def test_clipping_above_only(monkeypatch):
@@ -188,7 +188,7 @@ def test_no_noise_after_the_first_epoch(monkeypatch):
 def test_a_study_without_noise(monkeypatch):
     without_noise(monkeypatch, 0)
     for subject in (TWO_NUMBERS, BELIEVING):  # in one way of telling: trying all of them is most of the time
-        assert misaligned(study(subject), 2, tellings=["block"])
+        assert misaligned(study(subject), 2, schedules=["block"])
 
 
 # ---------------------------------------------------------------------------------------------- what else shows
@@ -252,7 +252,7 @@ def test_a_round_that_closes_later_for_a_high_loss(monkeypatch, caught):
 
     monkeypatch.setattr(sv.PrivateBandit, "tell", hold_back)
     monkeypatch.setattr(sv.PrivateBandit, "ask_round", then_ask)
-    assert caught(TWO_NUMBERS, tellings=["block"])
+    assert caught(TWO_NUMBERS, schedules=["block"])
 
 
 # ------------------------------------------------------------------------- decisions that follow from what was released

@@ -15,7 +15,7 @@ from sottovoce.auditing.subjects.evaluated import evaluations_shipped
 from sottovoce.evaluations._book import _EvaluationPolicy
 from sottovoce.learning.bandit.policy import BanditPolicy
 from sottovoce.privacy import LossGrid, ProbeSums
-from sottovoce.privacy.mechanisms._kept import Kept
+from sottovoce.privacy.mechanisms._state import MechanismState
 from sottovoce.rounds.book import Book
 from sottovoce.rounds.round import UNUSED
 from sottovoce.rounds.stores.memory import MemoryStore
@@ -41,9 +41,9 @@ EVALUATING = {
 ALL = DECIDING | EVALUATING
 
 
-def found(subject, telling="single", most=2):
+def found(subject, schedule="single", most=2):
     """Return what is found wrong, in words; empty if nothing is."""
-    check = align(subject, most=most, tellings=[telling])
+    check = align(subject, most=most, schedules=[schedule])
     print(check)
     return "" if check.passed else check.words
 
@@ -77,7 +77,7 @@ def test_losses_that_count_twice(monkeypatch, subject):
 @on(ALL)
 def test_sums_without_noise(monkeypatch, subject):
     def release(self, sums):
-        self._kept = Kept(self.round + 1, sums.copy(), None)
+        self._state = MechanismState(self.round + 1, sums.copy(), None)
         return sums.copy()
 
     monkeypatch.setattr(ProbeSums, "release", release)

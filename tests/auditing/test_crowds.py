@@ -18,7 +18,7 @@ def test_nobody_hides_another_and_nobody_has_more_events_than_promised(configura
     found = survey(configuration, 0, local=False)
     count = configuration.privacy.contributions
     made = crowds(found, neighbours(found, count, 40), 40)
-    assert {crowd.telling for crowd in made} == set(found.tellings)
+    assert {crowd.schedule for crowd in made} == set(found.schedules)
     for crowd in made:
         assert len(crowd) > 1
         assert all(len(person.events) == count for person in crowd.people)

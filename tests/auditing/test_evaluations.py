@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, everything
+from sottovoce.auditing import EvaluationConfiguration, align, audit, evaluations_shipped, run_all
 from sottovoce.auditing.subjects.evaluated import Evaluated
 from sottovoce.evaluations import _book, _setting
 from sottovoce.privacy import LossGrid, ProbeSums
@@ -41,13 +41,13 @@ def test_intact_evaluations_keep_their_claim_with_real_noise(subject):
 @pytest.mark.parametrize("mechanism", [None, "probe-sums", "local"])
 def test_the_whole_audit_covers_them(mechanism):
     """What `sottovoce audit` goes through: every one by its runs, but for what is large, and the alignments."""
-    parts = {part.label for part in everything._parts(1.0, 0.0, None, mechanism, 400, 1)}
+    parts = {part.label for part in run_all._parts(1.0, 0.0, None, mechanism, 400, 1)}
     assert {one.label for one in evaluations_shipped(mechanism=mechanism) if one.by_runs} <= parts
     assert ("alignments" in parts) == (mechanism != "local")
 
 
 def test_all_that_can_be_aligned_is():
-    assert {one.label for one in SHIPPED if everything._alignable(one)} == {one.label for one in ALIGNED}
+    assert {one.label for one in SHIPPED if run_all._alignable(one)} == {one.label for one in ALIGNED}
     assert len(ALIGNED) == 12
 
 
@@ -83,8 +83,8 @@ class Shared:
 
 
 def test_noise_that_evaluations_share_is_seen(monkeypatch):
-    intact = _setting.Setting.sampler
-    monkeypatch.setattr(_setting.Setting, "sampler", lambda self: Shared(intact(self)))
+    intact = _setting.EvaluationSetting.sampler
+    monkeypatch.setattr(_setting.EvaluationSetting, "sampler", lambda self: Shared(intact(self)))
     assert misaligned()
 
 
@@ -95,9 +95,9 @@ def test_a_number_without_noise_is_seen(monkeypatch):
 
 
 def _keep(self, sums):
-    from sottovoce.privacy.mechanisms._kept import Kept
+    from sottovoce.privacy.mechanisms._state import MechanismState
 
-    self._kept = Kept(self.round + 1, np.array(sums), None)
+    self._state = MechanismState(self.round + 1, np.array(sums), None)
     return np.array(sums)  # the caller erases its own
 
 

@@ -32,8 +32,8 @@ def items(most=1.0, loss_range=(-1.0, 0.0), privacy=None, **more):
     )
 
 
-def misaligned(subject, most=4, tellings=("block", "single"), **options):
-    found = align(subject, most=most, tellings=list(tellings), **options)
+def misaligned(subject, most=4, schedules=("block", "single"), **options):
+    found = align(subject, most=most, schedules=list(schedules), **options)
     print(found)
     return not found.passed
 

@@ -24,20 +24,20 @@ from sottovoce.service import audited
 SHIPPED = {one.label: one for one in [*shipped(), *evaluations_shipped(), *audited.service_shipped()]}
 BELIEVING = SHIPPED["posterior, probe-sums"]
 STUDY = StudyConfiguration(replace(BELIEVING, horizon=8, label=None), "study")
-WATCHFUL = SHIPPED["posterior with a sentinel, probe-sums"]
+WATCHFUL = SHIPPED["posterior with a change probe, probe-sums"]
 MANY = SHIPPED["posterior, 12 segments, probe-sums"]
 SEGMENTED_STUDY = SHIPPED["study of posterior, segments, probe-sums"]
 LARGE = SHIPPED["evaluations of 5,000 events, probe-sums"]
 ONE = EvaluationConfiguration(sv.PureDP(1.0), batches=2)
 STORED = SHIPPED["stored evaluations, probe-sums, 2 events a person"]
-OWNERS = replace(SHIPPED["evaluations, local, one-bit, 4 events a person"], batches=1, tellings=("block",))
+OWNERS = replace(SHIPPED["evaluations, local, one-bit, 4 events a person"], batches=1, schedules=("block",))
 SERVICE = SHIPPED["service, probe-sums"]
 OFTEN = ["single"]  # so that there are looks in the middle of a round
 
 
-def found(subject, most=6, tellings=OFTEN):
+def found(subject, most=6, schedules=OFTEN):
     """Return what is found wrong, in words; empty if nothing is."""
-    check = align(subject, most=most, tellings=tellings)
+    check = align(subject, most=most, schedules=schedules)
     print(check)
     return "" if check.passed else check.words
 
@@ -63,7 +63,7 @@ def changed(monkeypatch, owner, name, change):
 
 # ---------------------------------------------------------------------------------------------- nothing is wrong
 
-INTACT = [(one, tellings) for one, tellings in (
+INTACT = [(one, schedules) for one, schedules in (
     (SEGMENTED_STUDY, ["single"]), (STORED, ["block", "renewed"]), (SERVICE, ["single"]), (MANY, ["block"]),
     (WATCHFUL, None), (LARGE, None), (SHIPPED["posterior, epochs, probe-sums"], ["block", "renewed"]),
 )]  # fmt: skip
@@ -73,9 +73,9 @@ SOME = {"study of posterior, segments, probe-sums", "service, probe-sums"}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("subject", "tellings"), sampled(INTACT, SOME, [one.label for one, _ in INTACT]))
-def test_intact_programs_show_nothing(subject, tellings):
-    assert not found(subject, most=24 if subject is WATCHFUL else 2, tellings=tellings)
+@pytest.mark.parametrize(("subject", "schedules"), sampled(INTACT, SOME, [one.label for one, _ in INTACT]))
+def test_intact_programs_show_nothing(subject, schedules):
+    assert not found(subject, most=24 if subject is WATCHFUL else 2, schedules=schedules)
 
 
 # ---------------------------------------------------------------------------------------------- what is released
@@ -96,7 +96,7 @@ class HalvedLater:
 
 @pytest.mark.long
 def test_noise_halved_in_the_ninth_stream_and_later():
-    assert "costs 2 of epsilon = 1" in found(lambda seed, noise: MANY(seed, HalvedLater(noise)), tellings=["block"])
+    assert "costs 2 of epsilon = 1" in found(lambda seed, noise: MANY(seed, HalvedLater(noise)), schedules=["block"])
 
 
 class DrawnOnce:
@@ -132,7 +132,7 @@ def test_blocks_of_more_than_4096_losses_that_are_not_clipped(monkeypatch):
         return np.rint((np.asarray(losses) - self.low) / self.width * self.steps).astype(np.int64)
 
     monkeypatch.setattr(LossGrid, "quantise", quantise)
-    assert "costs" in found(LARGE, most=1, tellings=None)
+    assert "costs" in found(LARGE, most=1, schedules=None)
 
 
 def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(monkeypatch):
@@ -145,7 +145,7 @@ def test_stored_evaluations_that_forget_contributions_when_they_are_reopened(mon
         return opened if opened.created else opened._replace(stored=opened.stored._replace(made=alone))
 
     monkeypatch.setattr(_stored, "open_book", forgetful)
-    assert "a person costs 1.5 of epsilon = 1" in found(STORED, tellings=["renewed"])
+    assert "a person costs 1.5 of epsilon = 1" in found(STORED, schedules=["renewed"])
 
 
 def test_an_evaluation_under_new_noise_at_each_look(monkeypatch):
@@ -191,7 +191,7 @@ def test_a_reset_that_is_decided_by_the_raw_mean(monkeypatch):
 
     monkeypatch.setattr(BanditPolicy, "compute", remember)
     monkeypatch.setattr(linear, "limit_of", lambda *known: -1.0 if raw and raw[-1] > 0.66 else np.inf)
-    assert found(WATCHFUL, most=40, tellings=["block"])
+    assert found(WATCHFUL, most=40, schedules=["block"])
 
 
 @pytest.mark.parametrize(("owner", "subject"), [(sv.PrivateBandit, BELIEVING), (sv.Study, STUDY)])
@@ -257,7 +257,7 @@ def test_outstanding_actions_among_which_is_one_whose_loss_was_high(monkeypatch)
         "outstanding",
         lambda self, found: replace(found, ages=found.ages + int(raw(self))),
     )
-    assert "outstanding shows" in found(BELIEVING, tellings=["shuffled"])
+    assert "outstanding shows" in found(BELIEVING, schedules=["shuffled"])
 
 
 def test_a_raw_loss_in_a_saved_state(monkeypatch):
@@ -329,7 +329,7 @@ def test_an_answer_of_the_service_that_is_longer_for_a_high_loss(monkeypatch):
         return app
 
     monkeypatch.setattr(audited, "create_app", create_app)
-    assert "an answer shows" in found(SERVICE, tellings=["block"])
+    assert "an answer shows" in found(SERVICE, schedules=["block"])
 
 
 # ---------------------------------------------------------------------------------------------- thresholds
@@ -345,7 +345,7 @@ def test_a_raw_threshold_cannot_hide_where_no_pair_straddles_it(monkeypatch, thr
         return f"{words}!" if len(told) >= 4 and raw(self) / len(told) > threshold else words
 
     changed(monkeypatch, sv.PrivateBandit, "__repr__", alarmed)
-    assert "repr shows" in found(BELIEVING, most=40, tellings=None)
+    assert "repr shows" in found(BELIEVING, most=40, schedules=None)
 
 
 def test_configurations_of_ones_own_are_watched_as_well(monkeypatch):

@@ -10,13 +10,13 @@ import pytest
 
 import sottovoce as sv
 from sampling import sampled
-from sottovoce.auditing import Configuration, align, everything
+from sottovoce.auditing import Configuration, align, run_all
 from sottovoce.auditing.playing._silence import Silence
 from sottovoce.auditing.playing.neighbours import neighbours
 from sottovoce.auditing.playing.survey import survey
-from sottovoce.auditing.subjects.surface import shipped
+from sottovoce.auditing.subjects.catalogue import shipped
 from sottovoce.learning.bandit.segment_policy import SegmentPolicy
-from sottovoce.models import Kinship
+from sottovoce.models import HierarchicalPrior
 
 POSTERIOR = shipped(exploration="posterior", mechanism="probe-sums")
 SHIPPED = [one for one in POSTERIOR if "segments" in (one.label or "") and one.kind == "optimizer"]
@@ -24,11 +24,11 @@ ONE, TWO = (next(one for one in SHIPPED if one.privacy.contributions == count) f
 
 
 def test_segments_are_on_the_surface():
-    parts = {part.label for part in everything._parts(1.0, 0.0, None, None, 400, 1)}
+    parts = {part.label for part in run_all._parts(1.0, 0.0, None, None, 400, 1)}
     assert {one.label for one in SHIPPED} <= parts
     assert len(SHIPPED) == 7
     assert all(one(0, sv.SimulatedNoise(0)).segments is not None for one in SHIPPED)
-    assert everything._kind(ONE) == "segments"
+    assert run_all._kind(ONE) == "segments"
 
 
 SOME = {"posterior, segments, patience of 1, probe-sums"}
@@ -56,7 +56,7 @@ def test_a_person_in_two_segments_counts_as_two_contributions():
 
 
 def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypatch):
-    right, told = Kinship.prior, sv.PrivateBandit.tell
+    right, told = HierarchicalPrior.prior, sv.PrivateBandit.tell
     heard = []
 
     def tell(self, one, loss):
@@ -69,8 +69,8 @@ def test_a_segment_that_hears_of_a_loss_before_it_is_released_is_caught(monkeypa
         return replace(found, pull=found.pull + whispered)
 
     monkeypatch.setattr(sv.PrivateBandit, "tell", tell)
-    monkeypatch.setattr(Kinship, "prior", prior)
-    found = align(ONE, most=24, tellings=["single"])
+    monkeypatch.setattr(HierarchicalPrior, "prior", prior)
+    found = align(ONE, most=24, schedules=["single"])
     assert not found.passed
     assert "actions show more than what was released" in found.words
 

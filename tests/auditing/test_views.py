@@ -10,8 +10,8 @@ import sottovoce as sv
 from sottovoce.auditing import align, shipped
 from sottovoce.auditing._scripted import Scripted
 from sottovoce.auditing.playing.public_views import PUBLIC, listening, look, plain, public_names
-from sottovoce.auditing.playing.tellings import play
-from sottovoce.auditing.playing.transcripts import seated
+from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.transcripts import harness_for
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours, others_of
 from sottovoce.service import audited
 
@@ -52,7 +52,7 @@ def test_every_public_name_is_in_a_list(tmp_path):
 
 def test_every_address_that_shows_a_study_is_looked_at(tmp_path):
     """Pages about the service itself, and what is posted, have nothing of a study."""
-    app = audited.create_app(audited.Settings(f"sqlite:///{tmp_path / 'service.db'}", dev=True))
+    app = audited.create_app(audited.ModelSettings(f"sqlite:///{tmp_path / 'service.db'}", dev=True))
     reading = {one.path for one in app.routes if "GET" in (getattr(one, "methods", None) or ())}
     of_a_study = {path for path in reading if "/studies" in path}
     looked_at = {address.replace("/audit", "/{name:path}") for address in audited.ADDRESSES}
@@ -69,7 +69,7 @@ def test_what_is_compared_is_compared_to_the_last_bit():
 def test_looks_are_taken_on_the_way_and_in_the_end():
     """In the middle of the person's round, before it is released; and all views are there each time."""
     source = Scripted(0)
-    seen = play(seated(BELIEVING(0, source), source), Neighbours((1,), (0,), telling="single"), 0, watched=True)
+    seen = play(harness_for(BELIEVING(0, source), source), Neighbours((1,), (0,), schedule="single"), 0, watched=True)
     assert {"repr", "posterior", "recommend", "outstanding", "state", "the refusal of a second loss"} <= set(
         seen.views[0]
     )
@@ -77,7 +77,7 @@ def test_looks_are_taken_on_the_way_and_in_the_end():
     assert seen.views[0]["repr"] != seen.views[-1]["repr"]
     assert seen.views[-1]["remaining"] == 0
     assert not seen.changed
-    assert not play(seated(BELIEVING(0, source), source), Neighbours((1,), (0,)), 0).views
+    assert not play(harness_for(BELIEVING(0, source), source), Neighbours((1,), (0,)), 0).views
 
 
 def test_what_is_said_is_heard():
@@ -113,7 +113,7 @@ def test_whether_a_loss_came_is_public(pair):
     seen = []
     for world in (0, 1):
         source = Scripted(0)
-        run = play(seated(BELIEVING(0, source), source), Neighbours((11,), (2,), pair), world, watched=True)
+        run = play(harness_for(BELIEVING(0, source), source), Neighbours((11,), (2,), pair), world, watched=True)
         seen.append(run.views[0])  # before the last round is closed, nothing of it is released
     assert (seen[0] == seen[1]) == (None not in PAIRS[pair]) or "forgotten" in pair
 

@@ -3,7 +3,7 @@ import json
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing import Configuration, everything
+from sottovoce.auditing import Configuration, run_all
 from sottovoce.cli import main
 from sottovoce.service import audited
 
@@ -25,12 +25,12 @@ def command(monkeypatch, capsys):
 def test_an_audit_shows_a_table_and_writes_findings_that_agree(command, monkeypatch, tmp_path):
     """With two of the designs; `tests/auditing/test_audit.py` audits all that ships, one by one."""
     shown = {"designs, probe-sums, 2 events a person", "integral designs with reuse, probe-sums"}
-    every = everything.shipped
+    every = run_all.shipped
 
     def two_of(*arguments, **options):
         return [one for one in every(*arguments, **options) if one.label in shown]
 
-    monkeypatch.setattr(everything, "shipped", two_of)
+    monkeypatch.setattr(run_all, "shipped", two_of)
     code, out, err = command("--exploration", "designs", "--runs", "400", "--out", "here")
     assert (code, err) == (0, "")
     for words in (
@@ -65,9 +65,9 @@ def only(monkeypatch):
     """Let an audit go through one subject, and nothing else."""
 
     def audits(subject):
-        monkeypatch.setattr(everything, "shipped", lambda *arguments, **options: [subject])
+        monkeypatch.setattr(run_all, "shipped", lambda *arguments, **options: [subject])
         for others in ("evaluations_shipped", "mechanisms_alone"):
-            monkeypatch.setattr(everything, others, lambda *arguments: [])
+            monkeypatch.setattr(run_all, others, lambda *arguments: [])
         monkeypatch.setattr(audited, "service_shipped", lambda *arguments: [])
 
     return audits
@@ -114,7 +114,7 @@ def test_an_interrupt_keeps_what_was_finished(command, only, monkeypatch, tmp_pa
         raise KeyboardInterrupt
 
     only(SMALL)
-    monkeypatch.setattr(everything, "audit", interrupt)
+    monkeypatch.setattr(run_all, "audit", interrupt)
     code, out, _ = command("--runs", "400", "--simulated-noise", "1")
     assert code == 130
     assert "what was finished is kept" in out

@@ -1,7 +1,7 @@
 import pytest
 
 from sampling import every
-from sottovoce._wishes import written_domain
+from sottovoce._parsing import written_domain
 from sottovoce.cli.parsing import count
 from sottovoce.domains import Ball, Box, Hypersimplex, Simplex, all_domains
 

@@ -7,13 +7,13 @@ import sottovoce as sv
 from sampling import every
 from sottovoce.cli import ready
 from sottovoce.cli.execute import _file_names, all_settings, labels_of
-from sottovoce.cli.settings import Settings, from_file, variant, with_values
+from sottovoce.cli.settings import RunSettings, from_file, variant, with_values
 
 
 def test_epsilon_and_delta_choose_the_guarantee():
-    assert Settings(epsilon=0.5).guarantee == sv.PureDP(0.5)
-    assert Settings(epsilon=0.5, delta=1e-6).guarantee == sv.ApproxDP(0.5, 1e-6)
-    assert Settings(no_privacy=True).guarantee == sv.NoPrivacy()
+    assert RunSettings(epsilon=0.5).guarantee == sv.PureDP(0.5)
+    assert RunSettings(epsilon=0.5, delta=1e-6).guarantee == sv.ApproxDP(0.5, 1e-6)
+    assert RunSettings(no_privacy=True).guarantee == sv.NoPrivacy()
 
 
 @every(
@@ -37,29 +37,30 @@ def test_epsilon_and_delta_choose_the_guarantee():
 )
 def test_bad_values_are_refused_by_name(values, words):
     with pytest.raises((TypeError, ValueError), match=words):
-        Settings(**values)
+        RunSettings(**values)
 
 
 def test_whoever_asks_for_an_epsilon_asks_for_privacy():
-    assert not with_values(Settings(no_privacy=True), {"epsilon": 2.0}).no_privacy
-    assert with_values(Settings(epsilon=2.0), {"no_privacy": True}).no_privacy
+    assert not with_values(RunSettings(no_privacy=True), {"epsilon": 2.0}).no_privacy
+    assert with_values(RunSettings(epsilon=2.0), {"no_privacy": True}).no_privacy
 
 
 @pytest.mark.parametrize("name", ["epsilon", "delta"])
 def test_a_budget_and_no_privacy_exclude_each_other(name):
     with pytest.raises(ValueError, match=f"^--{name} and --no-privacy exclude each other$"):
-        with_values(Settings(), {name: 0.5, "no_privacy": True})
+        with_values(RunSettings(), {name: 0.5, "no_privacy": True})
     with pytest.raises(ValueError, match="exclude each other"):
-        variant(Settings(), f"no-privacy,{name}=0.5")
+        variant(RunSettings(), f"no-privacy,{name}=0.5")
 
 
 def test_a_variant_that_changes_nothing_is_not_run_again():
-    assert len(all_settings(Settings(no_privacy=True, also=("no-privacy",)))) == 1
-    assert len(all_settings(Settings(no_privacy=True, simulated_noise=True, also=("no-privacy",)))) == 1
-    assert len(all_settings(Settings(no_privacy=True, also=("no-privacy,simulated-noise",)))) == 1
-    assert len(all_settings(Settings(also=("epsilon=1", "plan=paper", "plan=paper")))) == 2
+    assert len(all_settings(RunSettings(no_privacy=True, also=("no-privacy",)))) == 1
+    assert len(all_settings(RunSettings(no_privacy=True, simulated_noise=True, also=("no-privacy",)))) == 1
+    assert len(all_settings(RunSettings(no_privacy=True, also=("no-privacy,simulated-noise",)))) == 1
+    assert len(all_settings(RunSettings(also=("epsilon=1", "plan=paper", "plan=paper")))) == 2
     assert (
-        len(all_settings(Settings(also=("simulated-noise", "epsilon=2", "no-privacy", "no-privacy,plan=paper")))) == 5
+        len(all_settings(RunSettings(also=("simulated-noise", "epsilon=2", "no-privacy", "no-privacy,plan=paper"))))
+        == 5
     )
 
 
@@ -69,7 +70,7 @@ def test_a_file_holds_the_names_of_the_options(tmp_path):
         'environment = "switching"\ndomain = "simplex:4"\nhorizon = "20k"\nsimulated-noise = true\n'
         'also = ["no-privacy"]'
     )
-    settings = from_file(path, Settings())
+    settings = from_file(path, RunSettings())
     assert (settings.environment, settings.horizon, settings.simulated_noise) == ("switching", 20_000, True)
     assert settings.also == ("no-privacy",)
     assert ready.find(str(path)) == ("mine", settings)
@@ -79,7 +80,7 @@ def test_an_unknown_key_is_refused_with_the_known_ones(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text("epsilom = 1.0")
     with pytest.raises(ValueError, match=r"'epsilom'.*epsilon.*simulated-noise"):
-        from_file(path, Settings())
+        from_file(path, RunSettings())
 
 
 def test_a_file_that_is_not_toml_is_said_to_be_none(tmp_path):
@@ -87,11 +88,11 @@ def test_a_file_that_is_not_toml_is_said_to_be_none(tmp_path):
     for content in (b"= 3", b"\xff\xfe\x00"):
         path.write_bytes(content)
         with pytest.raises(ValueError, match="not a TOML file"):
-            from_file(path, Settings())
+            from_file(path, RunSettings())
 
 
 def test_a_variant_changes_what_it_names_and_nothing_else():
-    base = Settings(epsilon=2.0, seed=4, also=("no-privacy",))
+    base = RunSettings(epsilon=2.0, seed=4, also=("no-privacy",))
     changed = variant(base, "epsilon=0.1, delta=1e-6 ,plan=paper")
     expected = {**asdict(base), "epsilon": 0.1, "delta": 1e-6, "plan": "paper", "also": ()}
     assert asdict(changed) == expected
@@ -101,12 +102,12 @@ def test_a_variant_changes_what_it_names_and_nothing_else():
 @pytest.mark.parametrize("text", ["horizon=5", "privacy", "no-privacy=1", "epsilon", "epsilon=x", "plan=best", ""])
 def test_other_variants_are_refused(text):
     with pytest.raises((TypeError, ValueError)):
-        variant(Settings(), text)
+        variant(RunSettings(), text)
 
 
 def test_labels_tell_runs_apart_and_say_what_is_simulated():
     labels = labels_of(
-        all_settings(Settings(also=("no-privacy", "plan=paper,simulated-noise", "delta=1e-6,play=around")))
+        all_settings(RunSettings(also=("no-privacy", "plan=paper,simulated-noise", "delta=1e-6,play=around")))
     )
     assert labels == [
         "epsilon = 1",
@@ -140,7 +141,7 @@ def test_the_demo_shows_every_plan_and_a_world_that_changes_once():
 
 
 def test_an_environment_has_settings_of_its_own():
-    settings = Settings(environment="switching:every=50,moods=2,seed=7", domain="simplex:4", seed=1)
+    settings = RunSettings(environment="switching:every=50,moods=2,seed=7", domain="simplex:4", seed=1)
     assert repr(settings.make_environment()) == "Switching(Simplex(4), every=50, moods=2, gap=0.3, seed=7)"
     assert settings.in_other_world() is None
     for values, words in (
@@ -150,13 +151,13 @@ def test_an_environment_has_settings_of_its_own():
         ({"environment": "slate", "beside": "switching"}, "beside must be left out: slate has a world of its own"),
     ):
         with pytest.raises(ValueError, match=words):
-            Settings(**values)
+            RunSettings(**values)
     with pytest.raises(ValueError, match="'switching:every=0': every must be"):
-        Settings(environment="switching:every=0").make_environment()
+        RunSettings(environment="switching:every=0").make_environment()
 
 
 def test_what_all_runs_share_is_not_in_their_names():
-    linear = Settings(losses="linear", integral=True, also=("plan=worst-case", "plan=paper", "no-privacy"))
+    linear = RunSettings(losses="linear", integral=True, also=("plan=worst-case", "plan=paper", "no-privacy"))
     assert labels_of(all_settings(linear)) == [
         "epsilon = 1",
         "epsilon = 1, worst-case plan",
@@ -176,7 +177,7 @@ def test_a_name_that_is_neither_ready_nor_a_file_is_refused():
 def test_a_file_of_settings_may_list_names(tmp_path):
     path = tmp_path / "run.toml"
     path.write_text('domain = "simplex:3"\nlabels = ["tea", "coffee", "cocoa"]\n')
-    settings = from_file(path, Settings())
+    settings = from_file(path, RunSettings())
     assert settings.feasible_set.labels == ("tea", "coffee", "cocoa")
     assert with_values(settings, {"domain": "simplex:4"}).feasible_set.labels is None
     assert with_values(settings, {"epsilon": 0.5}).feasible_set.labels == ("tea", "coffee", "cocoa")

@@ -45,7 +45,7 @@ def settle():
 def only_by_flushing(remote, monkeypatch):
     """Have nothing delivered in the background."""
     settle()  # it looks for what earlier processes have left
-    monkeypatch.setattr(remote._courier, "wake", lambda: None)
+    monkeypatch.setattr(remote._sender, "wake", lambda: None)
 
 
 def test_what_can_be_delivered_never_touches_the_disk(remote, monkeypatch):
@@ -162,7 +162,7 @@ def test_while_others_wait_a_tell_does_not_overtake_them(remote, stand_in, monke
 def test_what_an_earlier_process_has_left_is_delivered(connected, stand_in, path):
     first = connected(queue=path)
     action = first.ask()
-    first._wants.channel()
+    first._channel_info.channel()
     stand_in.away = True
     assert first.tell(action.id, 0.75).queued == 1
     first.close()
@@ -212,7 +212,7 @@ def test_a_raw_loss_that_waits_does_not_go_to_a_study_that_has_local_privacy_by_
 def test_who_insists_on_local_privacy_delivers_nobodys_raw_losses(connected, stand_in, path):
     first = connected(queue=path)
     action = first.ask()
-    first._wants.channel()
+    first._channel_info.channel()
     stand_in.away = True
     assert first.tell(action.id, 0.25).queued == 1
     first.close()
@@ -268,7 +268,7 @@ def test_what_is_refused_later_is_dropped_counted_and_named_and_the_rest_arrives
 def test_a_key_or_a_study_that_is_gone_costs_no_loss(connected, stand_in, path, monkeypatch, fault):
     remote = connected(queue=path)
     action = remote.ask()
-    remote._wants.channel()
+    remote._channel_info.channel()
     only_by_flushing(remote, monkeypatch)
     stand_in.away = True
     remote.tell(action.id, 0.5)
@@ -283,7 +283,7 @@ def test_a_key_or_a_study_that_is_gone_costs_no_loss(connected, stand_in, path, 
 
 def test_an_acknowledgement_of_fewer_losses_than_were_sent_erases_none(remote, stand_in, monkeypatch):
     actions = remote.ask(2)
-    remote._wants.channel()
+    remote._channel_info.channel()
     only_by_flushing(remote, monkeypatch)
     stand_in.away = True
     remote.tell(actions.ids, [0.5, 0.5])
@@ -321,7 +321,7 @@ def test_two_who_deliver_the_same_note_a_refusal_once(path):
 def test_it_is_bounded_and_says_so(connected, stand_in, path):
     remote = connected(queue=TellQueue(path, most=5))
     actions = remote.ask(8)
-    remote._wants.channel()
+    remote._channel_info.channel()
     stand_in.away = True
     remote.tell(actions.ids[:4], [0.5] * 4)
     with pytest.raises(QueueFull, match="holds 4 losses, and may hold 5: this call was not recorded"):
@@ -380,7 +380,7 @@ def test_what_is_not_a_queue_is_left_alone(tmp_path):
 
 def test_what_is_delivered_leaves_no_trace(remote, stand_in, path):
     actions = remote.ask(40)
-    remote._wants.channel()
+    remote._channel_info.channel()
     losses = 0.7155 + np.arange(40) / 7
     stand_in.away = True
     remote.tell(actions.ids[:20], losses[:20])
@@ -486,7 +486,7 @@ def test_a_fork_at_any_moment_leaves_the_file_whole(path):
 def test_a_forked_child_may_go_on(remote, stand_in):
     """With connections, locks and a thread of its own: the parent's stay the parent's."""
     actions = remote.ask(60)
-    remote._wants.channel()
+    remote._channel_info.channel()
     stand_in.away = True
     remote.tell(actions.ids[:20], [0.5] * 20)
     child = os.fork()

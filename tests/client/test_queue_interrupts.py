@@ -25,7 +25,7 @@ OTHER = Destination("http://127.0.0.1", "autumn")
 CLIENT = Path(sv.__file__).parent / "client"
 SQL = CLIENT.parent / "rounds" / "stores" / "sql"
 NEAR = [
-    *(CLIENT / name for name in ("tell_queue.py", "_delivering.py", "_courier.py")),
+    *(CLIENT / name for name in ("tell_queue.py", "_delivering.py", "_sender.py")),
     *(SQL / name for name in ("database.py", "sqlite.py")),
 ]
 
@@ -44,8 +44,8 @@ class QueuePlayer:
 
     def revive(self):
         self.remote = self._connect(queue=self.path)
-        self.remote._courier.join(600)  # it looks for what earlier processes have left
-        self.remote._courier.wake = lambda: None  # another thread would hold what it may hold
+        self.remote._sender.join(600)  # it looks for what earlier processes have left
+        self.remote._sender.wake = lambda: None  # another thread would hold what it may hold
         self.queue = self.remote.queue
         self._telling(away=False)()  # it asks what the study wants
 

@@ -8,7 +8,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce import _waiting
+from sottovoce import _wait_notice
 from sottovoce.domains import Rounded, design
 from sottovoce.domains._geometry.orbits import helmert
 from sottovoce.domains.design import d_optimal_design
@@ -128,8 +128,8 @@ class Terminal(io.StringIO):
 def test_what_takes_long_is_said_at_a_terminal_alone(tty, late, monkeypatch):
     screen, clock = Terminal(tty), iter([0.0, 5.0 if late else 0.5, 6.0 if late else 0.6])
     monkeypatch.setattr(time, "monotonic", lambda: next(clock))
-    monkeypatch.setattr(_waiting.sys, "stderr", screen)
-    waiting = _waiting.Waiting("searching")
+    monkeypatch.setattr(_wait_notice.sys, "stderr", screen)
+    waiting = _wait_notice.WaitNotice("searching")
     waiting.say("1 of 2")
     waiting.say("2 of 2")
     waiting.over()

@@ -36,7 +36,7 @@ def everything(error):
 
 
 @pytest.mark.parametrize("how", ["next", "ids", "several"])
-@pytest.mark.parametrize("broken", ["cells", "books"])
+@pytest.mark.parametrize("broken", ["chunks", "books"])
 def test_a_storage_that_breaks_says_nothing_of_losses(how, broken, url, opened, plain, caplog, execute):
     caplog.set_level(logging.DEBUG)
     evaluations = opened(url, **plain)

@@ -134,9 +134,9 @@ def check_after_a_kill(evaluations, told, asked):
         assert before.get(one.number, one.total) == one.total, "what was released has changed"
         excess += one.total - one.events * (GRID // 2)
         events += one.events
-    right = sum(integer_of(one) - GRID // 2 for one in told)
+    ledger_token = sum(integer_of(one) - GRID // 2 for one in told)
     unsure = [integer_of(one) - GRID // 2 for one in asked if one not in told]  # the last one, at most
-    assert excess - right in (0, *unsure)
+    assert excess - ledger_token in (0, *unsure)
     assert events >= len(told)
 
 

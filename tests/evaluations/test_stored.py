@@ -88,7 +88,7 @@ def test_what_was_told_survives_and_any_process_goes_on(url, opened, plain, exec
     assert evaluation.mean == 0.5
     assert opened(url).evaluation(0).mean == 0.5
     assert again.results == opened(url).results
-    assert execute(url, "SELECT 1 FROM sottovoce_cells") == []
+    assert execute(url, "SELECT 1 FROM sottovoce_chunks") == []
 
 
 def test_each_id_counts_once_and_a_call_is_all_or_nothing(url, opened, plain):
@@ -251,7 +251,7 @@ def test_what_is_abandoned_is_erased_and_never_released(url, opened, plain, eage
         with pytest.raises(ValueError, match="was abandoned"):
             one.close()
         one.abandon()
-    assert execute(url, "SELECT DISTINCT stream FROM sottovoce_cells") == [(other.number,)]
+    assert execute(url, "SELECT DISTINCT stream FROM sottovoce_chunks") == [(other.number,)]
     assert evaluations.assign().evaluation is other
     other.close()
     other.abandon()
@@ -299,7 +299,7 @@ def test_damage_is_noticed(sqlite_url, opened, plain, execute):
     evaluations = opened(sqlite_url, **plain)
     evaluation = evaluations.open(events=3)
     evaluation.tell([0.5, 0.5])
-    execute(sqlite_url, "UPDATE sottovoce_cells SET slots = CAST(zeroblob(8) || substr(slots, 9) AS BLOB)")
+    execute(sqlite_url, "UPDATE sottovoce_chunks SET slots = CAST(zeroblob(8) || substr(slots, 9) AS BLOB)")
     with pytest.raises(sv.errors.StudyDamaged, match="fail their checksum"):
         evaluation.tell(0.5)
     execute(sqlite_url, "UPDATE sottovoce_books SET clock = 7")

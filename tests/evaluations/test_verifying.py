@@ -42,9 +42,9 @@ def test_it_invents_nothing(lived, url, opened):
     ("change", "words"),
     [
         ("UPDATE sottovoce_books SET clock = clock + 1", "checksum"),
-        ("UPDATE sottovoce_cells SET missing = missing + 1, wanted = wanted + 1, closed = closed + 1", "does not say"),
-        ("UPDATE sottovoce_cells SET stream = 0", "it is closed"),
-        ("DELETE FROM sottovoce_cells", "are gone"),
+        ("UPDATE sottovoce_chunks SET missing = missing + 1, wanted = wanted + 1, closed = closed + 1", "does not say"),
+        ("UPDATE sottovoce_chunks SET stream = 0", "it is closed"),
+        ("DELETE FROM sottovoce_chunks", "are gone"),
         ("DELETE FROM sottovoce_streams WHERE stream = 0", "a stream is gone"),
         ("UPDATE sottovoce_releases SET released = chain WHERE stream = 0", "is damaged"),
         ("UPDATE sottovoce_rounds SET open = 1 WHERE stream = 0", "is open, and has a release"),
@@ -69,7 +69,7 @@ def test_it_shows_no_loss(sqlite_url, opened, plain, execute):
     evaluations = opened(sqlite_url, **plain)
     evaluation = evaluations.open(events=9)
     evaluation.tell(np.full(5, 0.123456))
-    execute(sqlite_url, "UPDATE sottovoce_cells SET closed = 4, missing = 1")
+    execute(sqlite_url, "UPDATE sottovoce_chunks SET closed = 4, missing = 1")
     found = evaluations.verify()
     assert not found.ok
     assert "1234" not in str(found) + repr(found)

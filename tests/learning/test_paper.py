@@ -11,10 +11,10 @@ from sottovoce.oco.noisy_oco import MirrorStep
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.frames import Frames
 from sottovoce.plans.paper import paper_draft, paper_scale
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import needed_noise
 from sottovoce.plans.sphere import Sphere, Spheres
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import TREE, SimulatedNoise, sum_error
 from sottovoce.privacy.mechanisms.tree import TreeAggregator, TreeSensitivity, tree_noise
 
@@ -197,7 +197,7 @@ class TestUnknownLipschitz:
     def test_it_can_be_more_than_range_over_diameter(self):
         """|x| on [-1, 1] has range 1 and slope 1, on a set whose diameter is 2: the guess of 1/2 is wrong."""
         asked = Problem(sv.domains.Ball(1), 100, (0.0, 1.0), sv.NoPrivacy())
-        assert asked.lipschitz_in(asked.stage("plain")) == 0.5
+        assert asked.lipschitz_in(asked.placement("plain")) == 0.5
 
     def test_the_note_outlives_storage(self):
         given = {"horizon": 1000, "loss_range": (0, 1), "privacy": PURE, "rehearse": False}
@@ -261,11 +261,11 @@ class TestLaterEpochs:
     def test_their_radius_reaches_every_vertex_from_their_start(self, domain, choices):
         learner = self.played(domain, **choices)
         epoch = learner._policy.current()
-        center, working = epoch.learner.point_map.center, epoch.stage.working
+        center, working = epoch.learner.point_map.center, epoch.placement.working
         costs = np.random.default_rng(0).standard_normal((200, working.dimension))
         corners = [working.extreme_point(cost) for cost in costs]
         farthest = max(np.linalg.norm(corner - center) for corner in corners)
-        assert farthest > 1.01 * epoch.stage.reach  # or else this test tests nothing
+        assert farthest > 1.01 * epoch.placement.reach  # or else this test tests nothing
         assert farthest <= epoch.plan.reach_from_start <= working.diameter + 1e-9
         if learner.plan.step is None:
             assert epoch.learner.step.radius == epoch.plan.reach_from_start
@@ -276,7 +276,9 @@ class TestLaterEpochs:
         plan, asked = learner.plan, replace(learner._problem, horizon=learner.plan.horizon)
         first = make_plan(asked, "worst-case", exploration="sphere", mechanism="tree", batch_size=16, radius=0.05)
         assert first.reach_from_start is None
-        assert plan.step / first.step == pytest.approx(plan.reach_from_start / learner._policy.current().stage.reach)
+        assert plan.step / first.step == pytest.approx(
+            plan.reach_from_start / learner._policy.current().placement.reach
+        )
         assert plan.bound > first.bound
 
     def test_the_first_epoch_and_known_horizons_have_none(self):
@@ -326,9 +328,9 @@ class TestOblivious:
         return float(estimates[:, 0].mean() / (estimates[:, 0].std() / math.sqrt(rounds)))
 
     def test_frames_are_biased_and_spheres_are_not(self):
-        stage = Stage(sv.domains.Ball(2))
-        frames = Frames(stage, 0.3, 2, 4, "inside", 0.5)
-        spheres = Spheres(stage, 0.3, 4, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, "inside", 0.5)
+        placement = Placement(sv.domains.Ball(2))
+        frames = Frames(placement, 0.3, 2, 4, "inside", 0.5)
+        spheres = Spheres(placement, 0.3, 4, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, "inside", 0.5)
         assert abs(self.bias(frames, 4)) > 20
         assert abs(self.bias(spheres, 4)) < 4
 

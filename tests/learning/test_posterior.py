@@ -102,10 +102,10 @@ class TestPlan:
             bandit(loss_range=loss_range)
 
     def test_a_plan_can_be_written_down(self):
-        plan = bandit(sentinel=True, probes=5, **LINEAR).plan
+        plan = bandit(change_probe=True, probes=5, **LINEAR).plan
         again = sv.Plan.from_dict(plan.to_dict())
         assert again == plan
-        assert (again.probes, again.sentinel) == (5, True)
+        assert (again.probes, again.change_probe) == (5, True)
 
 
 class TestLearning:
@@ -143,9 +143,9 @@ class TestLearning:
     def test_an_unknown_horizon_begins_each_epoch_with_what_was_believed(self):
         optimizer = bandit(horizon=None, **LINEAR)
         play(optimizer, slates, events=256 + 512 + 1024)
-        before = len(optimizer._policy.current().explorer.belief.history)
+        before = len(optimizer._policy.current().explorer.belief.measurements)
         play(optimizer, slates, events=1)  # the next epoch
-        assert len(optimizer._policy.current().explorer.belief.history) >= before - 12 > 0
+        assert len(optimizer._policy.current().explorer.belief.measurements) >= before - 12 > 0
         assert play(optimizer, slates, events=6000) - COSTS[:3].sum() < 0.1
 
     def test_rounds_are_few_even_if_nothing_is_told_in_time(self):

@@ -44,8 +44,8 @@ def test_a_season_that_is_like_the_last_one_costs_less_than_a_cold_start(season)
 
 def test_a_season_that_is_unlike_the_last_one_costs_hardly_more_than_a_cold_start(season):
     _, prior = season
-    believer = make(seed=2, prior=prior)
-    assert regret(believer, OTHERS, seed=1) < 1.3 * regret(make(seed=2), OTHERS, seed=1)
+    posterior_learner = make(seed=2, prior=prior)
+    assert regret(posterior_learner, OTHERS, seed=1) < 1.3 * regret(make(seed=2), OTHERS, seed=1)
 
 
 def test_what_contradicts_the_numbers_is_dropped_and_what_fits_is_kept(season):

@@ -21,8 +21,8 @@ from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep
 from sottovoce.plans.designs import BallProbes, Designs, Schedule, VertexProbes
 from sottovoce.plans.frames import Frames
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Sphere, Spheres
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import ExactSum, FreshSums, ProbeSums, SimulatedNoise, TreeAggregator, levels
 
 DOMAINS = [
@@ -66,37 +66,37 @@ CONFIGURATIONS = [
 
 def by_hand(domain, plan, play_mode):
     """A run put together from the library's parts: the explorer, and NoisyOCO around it."""
-    stage = Stage(domain, sv.domains.Rounded(domain) if plan.position == "rounded" else None)
+    placement = Placement(domain, sv.domains.Rounded(domain) if plan.position == "rounded" else None)
     losses, grid = plan.grids((-1.0, 3.0))
     source = SimulatedNoise(2)
     if plan.exploration == "sphere":
-        explorer = Spheres(stage, plan.radius, plan.batch_size, grid.quantise, grid.step, play_mode, plan.baseline)
+        explorer = Spheres(placement, plan.radius, plan.batch_size, grid.quantise, grid.step, play_mode, plan.baseline)
     elif plan.exploration == "frames":
-        explorer = Frames(stage, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
+        explorer = Frames(placement, plan.radius, plan.directions, plan.batch_size, play_mode, plan.baseline)
     else:
         noise = plan.noise.standard_deviation * losses.step if plan.noise else 0.0
-        probes = BallProbes(stage) if plan.position == "plain" else VertexProbes(stage)
+        probes = BallProbes(placement) if plan.position == "plain" else VertexProbes(placement)
         schedule = Schedule(plan.rate, 400, plan.probe_events, plan.decay, plan.growth)
-        explorer = Designs(stage, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
-    radius = domain.outer_radius if plan.position == "plain" else stage.working.likely_outer_radius
+        explorer = Designs(placement, probes, schedule, middle=1.0, spread=1.0, noise=noise, loss_variance=1.0)
+    radius = domain.outer_radius if plan.position == "plain" else placement.working.likely_outer_radius
     step = AdaptiveStep(radius, plan.step_multiplier) if plan.step is None else plan.step
     options = {
         "step": step,
         "delay": plan.delay,
-        "point_map": MirrorStep(stage.working, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
+        "point_map": MirrorStep(placement.working, method=plan.method, gap=plan.gap, max_calls=plan.max_calls),
     }
     if plan.noise is None:
         release = ExactSum(1).release
     elif plan.exploration != "sphere":
         release = ProbeSums(source.sampler(plan.noise)).release
     elif plan.mechanism == "fresh":
-        release = FreshSums(stage.working.dimension, source.sampler(plan.noise)).release
+        release = FreshSums(placement.working.dimension, source.sampler(plan.noise)).release
     else:
-        tree = TreeAggregator(plan.rounds, stage.working.dimension, source.sampler(plan.noise))
+        tree = TreeAggregator(plan.rounds, placement.working.dimension, source.sampler(plan.noise))
         total = RunningTotal(tree, losses, explorer.gradient)
-        learner = NoisyOCO(stage.working, gradient=lambda released, point: released, total=total, **options)
+        learner = NoisyOCO(placement.working, gradient=lambda released, point: released, total=total, **options)
         return explorer, learner, losses, tree.add
-    return explorer, NoisyOCO(stage.working, gradient=FreshGradient(losses), **options), losses, release
+    return explorer, NoisyOCO(placement.working, gradient=FreshGradient(losses), **options), losses, release
 
 
 GUARANTEES = [sv.NoPrivacy(), sv.PureDP(1.0), sv.ApproxDP(1.0, 1e-6), sv.ZCDP(0.5)]

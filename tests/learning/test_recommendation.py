@@ -122,7 +122,7 @@ def test_interactions_are_seen_and_said():
     coins = np.random.default_rng(0).random(len(pairs))
     optimizer.tell(actions.ids, (coins < 0.2 + 0.5 * pairs).astype(float))
     found = optimizer.recommend()
-    assert found.misfit.serious
+    assert found.fit_check.serious
     assert "do not look linear" in found.caution
     assert "plan='worst-case'" in str(found)
 
@@ -135,7 +135,7 @@ def test_a_world_that_is_linear_raises_no_alarm():
     optimizer.tell(actions.ids, (coins < actions.x @ COSTS).astype(float))
     found = optimizer.recommend()
     assert found.caution == ""
-    assert found.misfit.expected > 5
+    assert found.fit_check.expected > 5
 
 
 def test_what_says_no_more_than_noise_has_an_even_p_value():
@@ -146,6 +146,6 @@ def test_what_says_no_more_than_noise_has_an_even_p_value():
         actions = optimizer.ask(4_000)
         coins = np.random.default_rng(seed).random(4_000)
         optimizer.tell(actions.ids, (coins < actions.x @ COSTS).astype(float))
-        found.append(optimizer.misfit().probability)
+        found.append(optimizer.fit_check().probability)
     assert min(found) > 1 / 3000
     assert 0.2 < np.mean(np.array(found) > 0.5) < 0.95

@@ -144,18 +144,22 @@ def test_segments_of_all_lives_share_no_ids():
     """Each life has room for billions of events."""
     given = {"segments": sv.Segments(limit=5), "losses": "linear", "horizon": 2000, "loss_range": (0.0, 1.0)}
     original = sv.PrivateBandit(sv.domains.Simplex(3), privacy=sv.PureDP(1.0), **given)
-    lives = [original, *(sv.PrivateBandit.from_state(original.state()) for _ in range(3))]
-    asked = {(life, name): one.ask(20, segment=name).ids for life, one in enumerate(lives) for name in "abcde"}
+    incarnations = [original, *(sv.PrivateBandit.from_state(original.state()) for _ in range(3))]
+    asked = {
+        (incarnation, name): one.ask(20, segment=name).ids
+        for incarnation, one in enumerate(incarnations)
+        for name in "abcde"
+    }
     everything = np.concatenate(list(asked.values()))
     assert len(np.unique(everything)) == len(everything) == 400
-    starts = np.sort([asked[life, "a"][0] for life in range(4)])
+    starts = np.sort([asked[incarnation, "a"][0] for incarnation in range(4)])
     assert np.diff(starts).min() >= 2**31
-    for (life, _), ids in asked.items():
-        for other, one in enumerate(lives):
-            if other != life:
+    for (incarnation, _), ids in asked.items():
+        for other, one in enumerate(incarnations):
+            if other != incarnation:
                 with pytest.raises(UnknownAction):
                     one.tell(ids, np.full(20, 0.5))
-        lives[life].tell(ids, np.full(20, 0.5))
+        incarnations[incarnation].tell(ids, np.full(20, 0.5))
 
 
 def test_an_unknown_horizon_goes_on():
@@ -262,9 +266,11 @@ def test_rounded_coordinates_stay_those_that_were_stored():
     other = sv.domains.Hypersimplex(6, 2)
     make(domain=other, losses="linear", **WORST)  # computes its own
     restored = sv.PrivateBandit.from_state(original.state(), domain=other, noise=sv.SimulatedNoise(1))
-    assert np.array_equal(restored._policy.current().stage.rounded.design.factor, turned.factor)
+    assert np.array_equal(restored._policy.current().placement.rounded.design.factor, turned.factor)
     played, again = original._policy.current(), restored._policy.current()
-    assert np.allclose(again.stage.original(again.last_point()), played.stage.original(played.last_point()), atol=1e-2)
+    assert np.allclose(
+        again.placement.original(again.last_point()), played.placement.original(played.last_point()), atol=1e-2
+    )
 
 
 class CountingNoise:

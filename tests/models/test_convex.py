@@ -8,7 +8,7 @@ import piqp
 import pytest
 
 import sottovoce as sv
-from sottovoce.models import History, Numbers, RadialBelief, Settings
+from sottovoce.models import Measurements, ModelSettings, Numbers, RadialBelief
 from sottovoce.models.changes import MISFITS
 from sottovoce.models.gaussian import ByCoefficients, ByRows
 
@@ -20,8 +20,8 @@ LAPLACE = math.sqrt(2.0)  # deviation of the noise of a sum at epsilon = 1
 
 def known(horizon=200_000, noise=LAPLACE, **options):
     """Settings as a plan would make them, for losses in [0, 1]."""
-    plain = {"probes": 8, "least": 4, "growth": 0.08, "cap": 0.02, "temper": 1.0} | options
-    return Settings(horizon, 1.0, 0.5, noise, (1 / 1024, 1 / 16, 1 / 4), **plain)
+    plain = {"probes": 8, "least": 4, "growth": 0.08, "cap": 0.02, "posterior_scale": 1.0} | options
+    return ModelSettings(horizon, 1.0, 0.5, noise, (1 / 1024, 1 / 16, 1 / 4), **plain)
 
 
 def distance(target):
@@ -172,16 +172,25 @@ def test_what_is_believed_is_a_function_of_released_numbers_alone():
     """The order of questions, and drawing in between, change nothing; going back undoes a round."""
     settings, target = known(horizon=20_000), np.full(4, 0.2)
     first = play(RadialBelief(sv.domains.Ball(4), settings), lambda t: distance(target), 0, events=3000)
-    again, history = RadialBelief(sv.domains.Ball(4), settings), first.history
-    for end in np.unique(history.ends):
-        now = history.ends == end
+    again, measurements = RadialBelief(sv.domains.Ball(4), settings), first.measurements
+    for end in np.unique(measurements.ends):
+        now = measurements.ends == end
         before = again.knowledge()
-        again.learn(Numbers(history.decisions[history.index[now]], np.ones(now.sum()), history.counts[now], int(end)))
+        again.learn(
+            Numbers(
+                measurements.decisions[measurements.index[now]], np.ones(now.sum()), measurements.counts[now], int(end)
+            )
+        )
         again.go_back(before)
         again.draw(3, int(end), 0, np.random.default_rng(99))
         again.certainty(again.leader, 3)
         again.learn(
-            Numbers(history.decisions[history.index[now]], history.means[now] + 0.5, history.counts[now], int(end))
+            Numbers(
+                measurements.decisions[measurements.index[now]],
+                measurements.means[now] + 0.5,
+                measurements.counts[now],
+                int(end),
+            )
         )
     assert first.resets == 0
     assert np.allclose(again.leader, first.leader, atol=1e-7)
@@ -193,7 +202,7 @@ def test_a_later_epoch_begins_with_what_was_known():
     later = RadialBelief(sv.domains.Ball(4), replace(settings, horizon=40_000))
     later.carry_over(first, 20_000)
     assert later.pace.since == first.pace.since - 20_000
-    assert later.history.ends[-1] == first.history.ends[-1] - 20_000
+    assert later.measurements.ends[-1] == first.measurements.ends[-1] - 20_000
     # The same numbers under a longer horizon: the same fit, and rounds that are as long as all those events deserve.
     assert np.allclose(later.fit((0, 1, 0)).mean, first.fit((0, 1, 0)).mean)
     assert later.pace.events(later.settings, 0) >= first.pace.events(settings, 10_000)
@@ -201,8 +210,8 @@ def test_a_later_epoch_begins_with_what_was_known():
 
 def test_an_earlier_run_counts_until_all_is_forgotten():
     target, points = np.full(3, 0.3), np.random.default_rng(0).normal(size=(40, 3)) / 3
-    history = History.empty(3).add(Numbers(points, quadratic(target)(points) - 0.5, np.full(40, 1e4), 0))
-    belief = RadialBelief(sv.domains.Ball(3), known(noise=0.0), earlier=history)
+    measurements = Measurements.empty(3).add(Numbers(points, quadratic(target)(points) - 0.5, np.full(40, 1e4), 0))
+    belief = RadialBelief(sv.domains.Ball(3), known(noise=0.0), earlier=measurements)
     assert np.linalg.norm(belief.fit((0, 0, 0)).mean) > np.linalg.norm(
         RadialBelief(sv.domains.Ball(3), known()).fit((0, 0, 0)).mean
     )

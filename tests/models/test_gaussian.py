@@ -45,13 +45,13 @@ def test_both_forms_are_the_textbooks_posterior(seed, features):
 
 
 @pytest.mark.parametrize("form", ["by coefficients", "by measurements"])
-@pytest.mark.parametrize("temper", [1.0, 0.5])
-def test_samples_have_the_posteriors_mean_and_its_covariance_times_the_squared_temper(form, temper):
+@pytest.mark.parametrize("posterior_scale", [1.0, 0.5])
+def test_samples_have_the_posteriors_mean_and_its_covariance_times_the_squared_temper(form, posterior_scale):
     """40,000 samples: each of 21 + 6 numbers is within 5 standard errors, a false alarm once in 50,000 seeds."""
     _, _, by_rows, by_size, (mean, covariance) = made(3)
     fitted, count = (by_size if form == "by coefficients" else by_rows), 40_000
-    drawn = fitted.sample(np.random.default_rng(0), count, temper)
-    wanted = temper**2 * covariance
+    drawn = fitted.sample(np.random.default_rng(0), count, posterior_scale)
+    wanted = posterior_scale**2 * covariance
     deviations = np.sqrt(np.diag(wanted))
     assert (np.abs(drawn.mean(axis=0) - mean) < 5 * deviations / np.sqrt(count)).all()
     errors = np.sqrt((wanted**2 + np.outer(deviations, deviations) ** 2) / count)

@@ -4,7 +4,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
-from sottovoce.models import History, Numbers
+from sottovoce.models import Measurements, Numbers
 
 MANY = 5_000
 
@@ -19,13 +19,13 @@ def slates(count, seed=0):
 
 def test_a_history_finds_decisions_again_without_writing_them_out():
     rows = slates(4)
-    history = History.empty(MANY, many=True)
+    measurements = Measurements.empty(MANY, many=True)
     for end in (10, 20):
-        history = history.add(Numbers(rows, np.zeros(4), np.ones(4), end))
-    assert history.decisions.shape == (4, MANY)
-    assert history.index.tolist() == [0, 1, 2, 3] * 2
-    assert max(map(len, history._places)) < 100  # bytes; a decision written out has 40,000
-    again = History.from_record(unpack(pack(history.record())))
+        measurements = measurements.add(Numbers(rows, np.zeros(4), np.ones(4), end))
+    assert measurements.decisions.shape == (4, MANY)
+    assert measurements.index.tolist() == [0, 1, 2, 3] * 2
+    assert max(map(len, measurements._places)) < 100  # bytes; a decision written out has 40,000
+    again = Measurements.from_record(unpack(pack(measurements.record())))
     assert again.add(Numbers(rows[::-1], np.zeros(4), np.ones(4), 30)).index.tolist()[-4:] == [3, 2, 1, 0]
 
 

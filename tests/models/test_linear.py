@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.models import LinearBelief, Numbers, Settings
+from sottovoce.models import LinearBelief, ModelSettings, Numbers
 from sottovoce.models.changes import MEMORIES
 
 SLATE = sv.domains.Hypersimplex(8, 3)
-PRIVATE = Settings(
+PRIVATE = ModelSettings(
     horizon=40_000,
     width=1.0,
     middle=0.5,
@@ -21,7 +21,7 @@ PRIVATE = Settings(
     least=32,
     growth=0.1,
     cap=0.02,
-    temper=1.0,
+    posterior_scale=1.0,
 )
 FREE = replace(PRIVATE, noise=0.0, heavy=False)
 
@@ -107,7 +107,7 @@ def test_memories_are_least_squares_with_faded_weights():
 def test_the_posterior_by_measurements_leads_where_that_by_coefficients_does():
     one, other = believing(), believing()
     other.many = True
-    other.known = replace(other.known, history=type(one.history).empty(8, many=True))
+    other.known = replace(other.known, measurements=type(one.measurements).empty(8, many=True))
     for numbers in some_rounds(2):
         one.learn(numbers)
         other.learn(numbers)
@@ -293,12 +293,12 @@ def test_a_longer_epoch_begins_with_what_the_one_before_it_knew():
     assert later.resets == 0
 
 
-# ---------------------------------------------------------------------- the sentinel
+# ---------------------------------------------------------------------- the change probe
 
 
 def test_a_sentinel_draws_one_probe_of_every_fourth_round_from_a_short_memory():
     """Long ago the first items were bad: whoever remembers all never plays them, who forgets tries them again."""
-    belief = believing(replace(FREE, sentinel=True, horizon=4_000))
+    belief = believing(replace(FREE, change_probe=True, horizon=4_000))
     coins = np.random.default_rng(14)
     probes = np.array([SLATE.extreme_point(coins.standard_normal(8)) for _ in range(12)])
     belief.learn(Numbers(probes, probes @ CHEAP_LAST / 3, np.full(12, 150.0), 400))

@@ -13,8 +13,8 @@ import sottovoce as sv
 from sampling import every, sampled
 from sottovoce.plans.designs import DesignBound
 from sottovoce.plans.frames import FrameBound, Frames
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import SphereBound, Spheres
-from sottovoce.plans.stage import Stage
 
 SPHERE = SphereBound(
     events=10_000,
@@ -103,7 +103,7 @@ def energies(explorer, chance, rng, rounds, noise=0.0):
     """Squared norms of the estimates of rounds of losses 0 or 1, which are 1 with chance(action)."""
     found = []
     for _ in range(rounds):
-        exploration = explorer.begin(explorer.stage.working.center, 0, explorer.batch_size, rng)
+        exploration = explorer.begin(explorer.placement.working.center, 0, explorer.batch_size, rng)
         draw = exploration.draw(rng, 0, explorer.batch_size)
         sums = draw.weights.sum((rng.random(explorer.batch_size) < chance(draw.actions)).astype(np.int64))
         if noise:
@@ -117,7 +117,7 @@ def energies(explorer, chance, rng, rounds, noise=0.0):
 @pytest.mark.parametrize("noise", [0.0, 3.0])
 def test_energies_of_spheres_and_frames(domain, noise):
     """Losses 0 or 1, on average 1/2 at the centre, with the largest slope that small radii allow."""
-    rng, stage, radius, size = np.random.default_rng(0), Stage(domain), 0.5 * domain.inner_radius, 12
+    rng, placement, radius, size = np.random.default_rng(0), Placement(domain), 0.5 * domain.inner_radius, 12
     slope = domain.tangent(np.eye(domain.dimension)[0])
     slope *= 0.2 / radius / np.linalg.norm(slope)
 
@@ -129,12 +129,12 @@ def test_energies_of_spheres_and_frames(domain, noise):
         "estimate_scale": domain.affine_dimension / radius,
         "lipschitz": np.linalg.norm(slope),
     }
-    frames = Frames(stage, radius, 2, size, middle=0.5)
+    frames = Frames(placement, radius, 2, size, middle=0.5)
     found = energies(frames, chance, rng, 1500, noise)
     bound = dataclasses.replace(FRAME, **common, directions=2, dimension=4, number_noise=noise).energy
     assert found.mean() - 6 * found.std() / math.sqrt(1500) <= bound <= 1.5 * found.mean()
     if not noise:
-        spheres = Spheres(stage, radius, size, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, middle=0.5)
+        spheres = Spheres(placement, radius, size, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, middle=0.5)
         found = energies(spheres, chance, rng, 1500)
         bound = dataclasses.replace(SPHERE, **common).energy
         assert found.mean() - 6 * found.std() / math.sqrt(1500) <= bound <= 1.5 * found.mean()

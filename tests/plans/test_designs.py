@@ -13,13 +13,13 @@ from scipy import stats
 import sottovoce as sv
 from sampling import every, sampled
 from sottovoce.plans.designs import BallProbes, DesignBound, Designs, LinearModel, Probe, Schedule, VertexProbes
-from sottovoce.plans.stage import Stage
+from sottovoce.plans.placement import Placement
 
 GRID = 2.0**-30  # losses are summed as integers
 
 
 def rounded(domain, integral=False):
-    return Stage(domain, sv.domains.Rounded(domain), integral)
+    return Placement(domain, sv.domains.Rounded(domain), integral)
 
 
 VERTEX_STAGES = {
@@ -30,8 +30,8 @@ VERTEX_STAGES = {
     "flat hull of points": rounded(sv.domains.ConvexHull.examples()[1]),  # its design is far from uniform
 }
 BALL_STAGES = {
-    "ball": Stage(sv.domains.Ball(4)),
-    "flat simplex": Stage(sv.domains.Simplex(4)),
+    "ball": Placement(sv.domains.Ball(4)),
+    "flat simplex": Placement(sv.domains.Simplex(4)),
     "choices, rounded": rounded(sv.domains.Hypersimplex(6, 2)),
 }
 SCHEDULE = Schedule(rate=0.25, horizon=10_000, probe_events=3)  # rounds of 12
@@ -47,18 +47,18 @@ class OneProbe:
         return self.probe
 
 
-def designs_on(stage, probes, schedule=SCHEDULE, prior=None, **options):
+def designs_on(placement, probes, schedule=SCHEDULE, prior=None, **options):
     """Designs that have seen nothing, or have learned `prior` = (level, theta) already."""
-    designs = Designs(stage, probes, schedule, middle=0.5, spread=0.2, **options)
+    designs = Designs(placement, probes, schedule, middle=0.5, spread=0.2, **options)
     if prior is not None:
-        designs.model.learn(np.zeros(stage.working.dimension), prior[0], 1.0, 1.0, prior[0])
+        designs.model.learn(np.zeros(placement.working.dimension), prior[0], 1.0, 1.0, prior[0])
         designs.model.level, designs.model.theta = prior[0], prior[1].copy()
     return designs
 
 
 def play(designs, coins, loss, blocks=(12,), point=None):
     """One round: the estimate from exact sums of loss(actions, events), and what was drawn."""
-    point = designs.stage.working.center if point is None else point
+    point = designs.placement.working.center if point is None else point
     exploration = designs.begin(point, 0, sum(blocks), coins)
     draws = [exploration.draw(coins, sum(blocks[:place]), size) for place, size in enumerate(blocks)]
     parts = np.split(np.arange(sum(blocks)), np.cumsum(blocks)[:-1])
@@ -70,46 +70,46 @@ def play(designs, coins, loss, blocks=(12,), point=None):
     return exploration.estimate(GRID * sum(sums), total), draws
 
 
-def in_working(stage, cost):
-    return stage.domain.tangent(cost) if stage.rounded is None else stage.rounded.design.factor.T @ cost
+def in_working(placement, cost):
+    return placement.domain.tangent(cost) if placement.rounded is None else placement.rounded.design.factor.T @ cost
 
 
 class TestUnbiased:
     @every("control_variate", [False, True])
     @every("known", [False, True])
-    @every("stage", VERTEX_STAGES.values())
-    def test_vertex_probes_exactly(self, stage, known, control_variate):
+    @every("placement", VERTEX_STAGES.values())
+    def test_vertex_probes_exactly(self, placement, known, control_variate):
         """The mean over the design, taken in full: whatever b and theta' are, and without sampling error."""
-        rng, design = np.random.default_rng(0), stage.rounded.design
-        cost, prior = rng.standard_normal(stage.domain.dimension), None
+        rng, design = np.random.default_rng(0), placement.rounded.design
+        cost, prior = rng.standard_normal(placement.domain.dimension), None
         if known:
-            prior = (rng.standard_normal(), rng.standard_normal(stage.working.dimension))
+            prior = (rng.standard_normal(), rng.standard_normal(placement.working.dimension))
         total = 0.0
         for vertex, weight in zip(design.vertices, design.weights, strict=True):
-            offset = stage.rounded.from_original(vertex)
+            offset = placement.rounded.from_original(vertex)
             designs = designs_on(
-                stage, OneProbe(Probe(vertex, offset, offset)), prior=prior, control_variate=control_variate
+                placement, OneProbe(Probe(vertex, offset, offset)), prior=prior, control_variate=control_variate
             )
             total += weight * play(designs, rng, lambda x, events: x @ cost + 0.7, (5, 1, 6))[0]
-        np.testing.assert_allclose(total, 12 * in_working(stage, cost), atol=1e-6)
+        np.testing.assert_allclose(total, 12 * in_working(placement, cost), atol=1e-6)
 
-    @pytest.mark.parametrize("stage", VERTEX_STAGES.values(), ids=VERTEX_STAGES)
-    def test_vertex_probes_follow_the_design(self, stage):
-        probes, coins, design = VertexProbes(stage), np.random.default_rng(1), stage.rounded.design
+    @pytest.mark.parametrize("placement", VERTEX_STAGES.values(), ids=VERTEX_STAGES)
+    def test_vertex_probes_follow_the_design(self, placement):
+        probes, coins, design = VertexProbes(placement), np.random.default_rng(1), placement.rounded.design
         drawn = [probes.draw(coins) for _ in range(2000)]
         names = {vertex.tobytes(): number for number, vertex in enumerate(design.vertices)}
         counts = np.bincount([names[probe.action.tobytes()] for probe in drawn], minlength=len(names))
         assert stats.chisquare(counts, 2000 * design.weights).pvalue > 1e-9
         for probe in drawn[:20]:
-            np.testing.assert_allclose(stage.original(probe.offset), probe.action, atol=1e-9)
+            np.testing.assert_allclose(placement.original(probe.offset), probe.action, atol=1e-9)
             np.testing.assert_array_equal(probe.offset, probe.weight)  # S = I
 
-    @pytest.mark.parametrize("stage", BALL_STAGES.values(), ids=BALL_STAGES)
-    def test_ball_probes_are_inside_and_whitened(self, stage):
+    @pytest.mark.parametrize("placement", BALL_STAGES.values(), ids=BALL_STAGES)
+    def test_ball_probes_are_inside_and_whitened(self, placement):
         """E[v - c] = 0 and E[S^+ (v - c)(v - c)'] = P: all that being unbiased needs."""
-        probes, coins, working = BallProbes(stage), np.random.default_rng(2), stage.working
+        probes, coins, working = BallProbes(placement), np.random.default_rng(2), placement.working
         drawn = [probes.draw(coins) for _ in range(4000)]
-        assert all(stage.domain.contains(probe.action, tolerance=1e-9) for probe in drawn[:100])
+        assert all(placement.domain.contains(probe.action, tolerance=1e-9) for probe in drawn[:100])
         np.testing.assert_allclose([np.linalg.norm(probe.offset) for probe in drawn], working.inner_radius)
         for rows, expected in (
             (np.array([probe.offset for probe in drawn]), 0.0),
@@ -122,41 +122,43 @@ class TestUnbiased:
             assert (np.abs(rows.mean(axis=0) - expected) <= 6 * error).all()
 
     @pytest.mark.parametrize(
-        ("stage", "kind"),
+        ("placement", "kind"),
         [(BALL_STAGES["flat simplex"], BallProbes), (VERTEX_STAGES["choices, integral"], VertexProbes)],
         ids=["ball probes", "vertex probes"],
     )
-    def test_losses_that_change_from_event_to_event(self, stage, kind):
+    def test_losses_that_change_from_event_to_event(self, placement, kind):
         """An exploring place is uniform in its stride, so every event of the round counts the same."""
         coins, rounds = np.random.default_rng(3), 3000
-        costs = np.linspace(0.0, 1.0, stage.domain.dimension) * np.linspace(0.0, 2.0, 12)[:, None]
-        prior = (0.6, coins.standard_normal(stage.working.dimension) / 4)
-        probes, rows = kind(stage), []
+        costs = np.linspace(0.0, 1.0, placement.domain.dimension) * np.linspace(0.0, 2.0, 12)[:, None]
+        prior = (0.6, coins.standard_normal(placement.working.dimension) / 4)
+        probes, rows = kind(placement), []
         for _ in range(rounds):
-            designs = designs_on(stage, probes, prior=prior)
+            designs = designs_on(placement, probes, prior=prior)
             rows.append(play(designs, coins, lambda x, events: np.einsum("ij,ij->i", x, costs[events]))[0])
         error = np.std(rows, axis=0) / math.sqrt(rounds) + 1e-12
-        expected = in_working(stage, costs.sum(axis=0))
+        expected = in_working(placement, costs.sum(axis=0))
         assert (np.abs(np.mean(rows, axis=0) - expected) <= 6 * error).all()
         assert error.max() < 0.15 * np.linalg.norm(expected)
 
     def test_a_control_variate_that_is_right_leaves_nothing_to_chance(self):
-        stage = VERTEX_STAGES["choices"]
+        placement = VERTEX_STAGES["choices"]
         cost = np.linspace(0.0, 1.0, 6)
-        truth = in_working(stage, cost)
-        designs = designs_on(stage, VertexProbes(stage), prior=(float(cost @ stage.rounded.design.mean), truth))
+        truth = in_working(placement, cost)
+        designs = designs_on(
+            placement, VertexProbes(placement), prior=(float(cost @ placement.rounded.design.mean), truth)
+        )
         estimate, _ = play(designs, np.random.default_rng(4), lambda x, events: x @ cost)
         np.testing.assert_allclose(estimate, 12 * truth, atol=1e-6)
 
 
-@pytest.mark.parametrize("stage", [*VERTEX_STAGES.values()], ids=VERTEX_STAGES)
+@pytest.mark.parametrize("placement", [*VERTEX_STAGES.values()], ids=VERTEX_STAGES)
 class TestRounds:
     BLOCKS = ((12,), (5, 4, 3), (1,) * 12)
 
     @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
-    def test_an_exact_number_explores_one_in_each_stride_and_only_these_report(self, stage, blocks):
-        coins, probe = np.random.default_rng(5), VertexProbes(stage).draw(np.random.default_rng(5))
-        designs = designs_on(stage, OneProbe(probe))
+    def test_an_exact_number_explores_one_in_each_stride_and_only_these_report(self, placement, blocks):
+        coins, probe = np.random.default_rng(5), VertexProbes(placement).draw(np.random.default_rng(5))
+        designs = designs_on(placement, OneProbe(probe))
         for _ in range(20):
             _, draws = play(designs, coins, lambda x, events: np.zeros(len(x)), blocks)
             wants = np.concatenate([draw.wants_loss for draw in draws])
@@ -168,32 +170,32 @@ class TestRounds:
                     assert draw.weights.sum(event).tolist() == [int(wanted)]
             assert (np.concatenate([draw.actions for draw in draws])[wants] == probe.action).all()
 
-    def test_places_are_uniform(self, stage):
-        designs, coins = designs_on(stage, VertexProbes(stage)), np.random.default_rng(6)
-        begun = [designs.begin(stage.working.center, 0, 12, coins)._places for _ in range(2000)]
+    def test_places_are_uniform(self, placement):
+        designs, coins = designs_on(placement, VertexProbes(placement)), np.random.default_rng(6)
+        begun = [designs.begin(placement.working.center, 0, 12, coins)._places for _ in range(2000)]
         for stride in np.array(begun).T:
             assert stats.chisquare(np.bincount(stride % 4, minlength=4)).pvalue > 1e-9
 
-    def test_the_others_play_the_point(self, stage):
+    def test_the_others_play_the_point(self, placement):
         """Itself, or vertices of which it is the mean."""
-        coins, working = np.random.default_rng(7), stage.working
+        coins, working = np.random.default_rng(7), placement.working
         point = 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
-        designs, played = designs_on(stage, VertexProbes(stage)), []
+        designs, played = designs_on(placement, VertexProbes(placement)), []
         for _ in range(300):
             _, draws = play(designs, coins, lambda x, events: np.zeros(len(x)), (7, 5), point)
             played += [draw.actions[~draw.wants_loss] for draw in draws]
-        actions, expected = np.concatenate(played), stage.original(point)
-        if not stage.integral:
+        actions, expected = np.concatenate(played), placement.original(point)
+        if not placement.integral:
             np.testing.assert_allclose(actions, np.tile(expected, (len(actions), 1)), atol=1e-12)
             return
         assert set(np.unique(actions)) == {0.0, 1.0}
         error = actions.std(axis=0) / math.sqrt(len(actions)) + 1e-6
         assert (np.abs(actions.mean(axis=0) - expected) <= 6 * error).all()
 
-    def test_a_short_last_round_explores_only_within_itself(self, stage):
-        designs, coins = designs_on(stage, VertexProbes(stage)), np.random.default_rng(8)
+    def test_a_short_last_round_explores_only_within_itself(self, placement):
+        designs, coins = designs_on(placement, VertexProbes(placement)), np.random.default_rng(8)
         for size in (1, 5, 11):
-            exploration = designs.begin(stage.working.center, 9_000, size, coins)
+            exploration = designs.begin(placement.working.center, 9_000, size, coins)
             assert exploration.draw(coins, 0, size).wants_loss.sum() in (size // 4, size // 4 + 1)
 
 
@@ -203,19 +205,19 @@ class TestReuse:
     STAGES = (VERTEX_STAGES["choices"], VERTEX_STAGES["choices, integral"], BALL_STAGES["ball"])
 
     @staticmethod
-    def designs(stage, prior=None, **options):
-        probes = BallProbes(stage) if stage.rounded is None else VertexProbes(stage)
-        return designs_on(stage, probes, prior=prior, reuse=True, **options)
+    def designs(placement, prior=None, **options):
+        probes = BallProbes(placement) if placement.rounded is None else VertexProbes(placement)
+        return designs_on(placement, probes, prior=prior, reuse=True, **options)
 
     @staticmethod
-    def point(stage):
-        working = stage.working
+    def point(placement):
+        working = placement.working
         return 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
 
-    @pytest.mark.parametrize("stage", STAGES, ids=str)
-    def test_each_event_is_in_exactly_one_number_with_those_that_play_the_same(self, stage):
-        designs, coins = self.designs(stage), np.random.default_rng(12)
-        exploration = designs.begin(self.point(stage), 0, 12, coins)
+    @pytest.mark.parametrize("placement", STAGES, ids=str)
+    def test_each_event_is_in_exactly_one_number_with_those_that_play_the_same(self, placement):
+        designs, coins = self.designs(placement), np.random.default_rng(12)
+        exploration = designs.begin(self.point(placement), 0, 12, coins)
         for start, size in ((0, 5), (5, 4), (9, 3)):
             draw = exploration.draw(coins, start, size)
             assert draw.wants_loss is None
@@ -226,37 +228,37 @@ class TestReuse:
         assert len(exploration._places) == 3
 
     def test_the_point_is_the_mean_of_what_exploiting_events_play(self):
-        stage, coins, played = VERTEX_STAGES["choices, integral"], np.random.default_rng(13), []
-        designs = self.designs(stage)
+        placement, coins, played = VERTEX_STAGES["choices, integral"], np.random.default_rng(13), []
+        designs = self.designs(placement)
         for _ in range(300):
-            draw = designs.begin(self.point(stage), 0, 12, coins).draw(coins, 0, 12)
+            draw = designs.begin(self.point(placement), 0, 12, coins).draw(coins, 0, 12)
             played.append(draw.actions[draw.weights.index > 0])
         actions = np.concatenate(played)
         error = actions.std(axis=0) / math.sqrt(len(actions)) + 1e-6
-        assert (np.abs(actions.mean(axis=0) - stage.original(self.point(stage))) <= 6 * error).all()
+        assert (np.abs(actions.mean(axis=0) - placement.original(self.point(placement))) <= 6 * error).all()
 
-    @pytest.mark.parametrize("stage", STAGES[1:], ids=str)
-    def test_the_estimate_stays_unbiased(self, stage):
+    @pytest.mark.parametrize("placement", STAGES[1:], ids=str)
+    def test_the_estimate_stays_unbiased(self, placement):
         """It is that of the probe alone; what else is read serves later rounds."""
         coins, rows, rounds = np.random.default_rng(14), [], 2000
-        cost = np.linspace(0.0, 1.0, stage.domain.dimension)
-        prior = (0.6, coins.standard_normal(stage.working.dimension) / 4)
+        cost = np.linspace(0.0, 1.0, placement.domain.dimension)
+        prior = (0.6, coins.standard_normal(placement.working.dimension) / 4)
         for _ in range(rounds):
-            designs = self.designs(stage, prior)
-            rows.append(play(designs, coins, lambda x, events: x @ cost, (12,), self.point(stage))[0])
+            designs = self.designs(placement, prior)
+            rows.append(play(designs, coins, lambda x, events: x @ cost, (12,), self.point(placement))[0])
         error = np.std(rows, axis=0) / math.sqrt(rounds) + 1e-12
-        assert (np.abs(np.mean(rows, axis=0) - 12 * in_working(stage, cost)) <= 6 * error).all()
+        assert (np.abs(np.mean(rows, axis=0) - 12 * in_working(placement, cost)) <= 6 * error).all()
 
     def test_what_is_reused_makes_the_model_better(self):
-        stage, errors = VERTEX_STAGES["choices, integral"], {}
+        placement, errors = VERTEX_STAGES["choices, integral"], {}
         cost = np.linspace(0.0, 1.0, 6)
-        truth = np.append(in_working(stage, cost), cost @ stage.rounded.design.mean)
+        truth = np.append(in_working(placement, cost), cost @ placement.rounded.design.mean)
         for reuse in (False, True):
             coins = np.random.default_rng(15)
-            designs = designs_on(stage, VertexProbes(stage), loss_variance=0.25, reuse=reuse)
+            designs = designs_on(placement, VertexProbes(placement), loss_variance=0.25, reuse=reuse)
             for _ in range(30):
                 noisy = lambda x, events: x @ cost + 0.5 * coins.standard_normal(len(x))  # noqa: B023, E731
-                play(designs, coins, noisy, (12,), self.point(stage))
+                play(designs, coins, noisy, (12,), self.point(placement))
             errors[reuse] = np.linalg.norm(np.append(designs.model.theta, designs.model.level) - truth)
         assert errors[True] < errors[False]
 
@@ -335,17 +337,17 @@ def test_a_model_with_memory_follows_a_change():
 @pytest.mark.parametrize("name", sampled(["choices, integral", "assignments, integral"], 1))
 def test_the_energy_is_within_the_bound(name, noise, probe_events):
     """(d/rate)(V + y G^2 + s^2/y) per event, V the variance of a loss, G the spread of means about b."""
-    stage, coins, rounds = VERTEX_STAGES[name], np.random.default_rng(11), 3000
-    design, schedule = stage.rounded.design, Schedule(0.25, 10_000, probe_events)
-    cost = coins.standard_normal(stage.domain.dimension) / 4
+    placement, coins, rounds = VERTEX_STAGES[name], np.random.default_rng(11), 3000
+    design, schedule = placement.rounded.design, Schedule(0.25, 10_000, probe_events)
+    cost = coins.standard_normal(placement.domain.dimension) / 4
     means = design.vertices @ cost
     spread = math.sqrt(design.weights @ (means - 0.1) ** 2)
-    prior, energies, size = (0.1, np.zeros(stage.working.dimension)), [], 4 * probe_events
+    prior, energies, size = (0.1, np.zeros(placement.working.dimension)), [], 4 * probe_events
     for _ in range(rounds):
-        designs = designs_on(stage, VertexProbes(stage), schedule, prior, control_variate=False)
+        designs = designs_on(placement, VertexProbes(placement), schedule, prior, control_variate=False)
         shift = coins.laplace(0.0, noise / math.sqrt(2)) if noise else 0.0
         jitter = 0.3 * coins.standard_normal(size)
-        exploration = designs.begin(stage.working.center, 0, size, coins)
+        exploration = designs.begin(placement.working.center, 0, size, coins)
         draw = exploration.draw(coins, 0, size)
         total = float(((draw.actions @ cost + jitter) * draw.wants_loss).sum()) + shift
         gradient = exploration.estimate(np.array([total]), draw.weights.total().astype(float))
@@ -354,7 +356,7 @@ def test_the_energy_is_within_the_bound(name, noise, probe_events):
         events=10_000,
         rate=0.25,
         probe_events=probe_events,
-        dimension=stage.working.affine_dimension,
+        dimension=placement.working.affine_dimension,
         outer_radius=1.0,
         loss_deviation=0.3,
         spread=spread,
@@ -370,8 +372,8 @@ def test_the_energy_is_within_the_bound(name, noise, probe_events):
 
 
 def test_refusals():
-    stage = VERTEX_STAGES["choices"]
+    placement = VERTEX_STAGES["choices"]
     with pytest.raises(ValueError, match="spread must be"):
-        Designs(stage, VertexProbes(stage), SCHEDULE, middle=0.5, spread=0.0)
+        Designs(placement, VertexProbes(placement), SCHEDULE, middle=0.5, spread=0.0)
     with pytest.raises(ValueError, match="probe_events must be"):
         Schedule(0.1, 1000, 0)

@@ -13,32 +13,32 @@ from scipy import stats
 import sottovoce as sv
 from sottovoce.plans.explorer import Probed
 from sottovoce.plans.frames import Frames, haar_frame
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
-from sottovoce.plans.stage import Stage
 
 ROUNDS = 1000
 GRID = 2.0**-30  # losses are summed as integers
 
 
 def rounded(domain, **options):
-    return Stage(domain, sv.domains.Rounded(domain), **options)
+    return Placement(domain, sv.domains.Rounded(domain), **options)
 
 
 STAGES = {
-    "ball": Stage(sv.domains.Ball(4)),
-    "flat simplex": Stage(sv.domains.Simplex(5)),
+    "ball": Placement(sv.domains.Ball(4)),
+    "flat simplex": Placement(sv.domains.Simplex(5)),
     "flat choices, rounded": rounded(sv.domains.Hypersimplex(6, 2)),
     "needle, rounded": rounded(sv.domains.Box([0.0, 0.0, -3.0], [0.1, 2.0, 5.0])),
 }
 
 
 @pytest.fixture(params=STAGES.values(), ids=STAGES)
-def stage(request):
+def placement(request):
     return request.param
 
 
-def frames_on(stage, directions, size, play="inside", share=0.5, middle=0.0):
-    return Frames(stage, share * stage.working.inner_radius, directions, size, play, middle)
+def frames_on(placement, directions, size, play="inside", share=0.5, middle=0.0):
+    return Frames(placement, share * placement.working.inner_radius, directions, size, play, middle)
 
 
 def draw_round(explorer, point, coins, blocks):
@@ -55,15 +55,19 @@ def estimate(exploration, draws, losses):
     return exploration.estimate(sums, sum(draw.weights.total() for draw in draws).astype(float))
 
 
-def vertex_half_way(stage):
+def vertex_half_way(placement):
     """A point between the centre and a vertex of the working set."""
-    working = stage.working
+    working = placement.working
     return 0.5 * working.center + 0.5 * working.extreme_point(np.arange(1.0, working.dimension + 1))
 
 
-def in_working(stage, gradient):
+def in_working(placement, gradient):
     """The gradient along the set, in working coordinates, of a function with this gradient in the set's own."""
-    return stage.domain.tangent(gradient) if stage.rounded is None else stage.rounded.design.factor.T @ gradient
+    return (
+        placement.domain.tangent(gradient)
+        if placement.rounded is None
+        else placement.rounded.design.factor.T @ gradient
+    )
 
 
 def mean_and_error(rows):
@@ -73,14 +77,14 @@ def mean_and_error(rows):
 
 class TestDirections:
     @pytest.mark.parametrize("count", [1, 2, 3])
-    def test_frames_are_orthonormal_in_the_direction_space(self, stage, count):
-        frame = haar_frame(stage.working, count, np.random.default_rng(0))
+    def test_frames_are_orthonormal_in_the_direction_space(self, placement, count):
+        frame = haar_frame(placement.working, count, np.random.default_rng(0))
         np.testing.assert_allclose(frame @ frame.T, np.eye(count), atol=1e-12)
-        np.testing.assert_allclose(stage.working.tangent(frame), frame, atol=1e-12)
+        np.testing.assert_allclose(placement.working.tangent(frame), frame, atol=1e-12)
 
-    def test_frames_have_the_moments_of_uniform_ones(self, stage):
+    def test_frames_have_the_moments_of_uniform_ones(self, placement):
         """E q_i = 0 and E q_i q_j' = [i = j] P/d, P the projection on the direction space."""
-        working, coins = stage.working, np.random.default_rng(1)
+        working, coins = placement.working, np.random.default_rng(1)
         frames = np.array([haar_frame(working, 2, coins) for _ in range(ROUNDS)])
         mean, error = mean_and_error(frames)
         assert (np.abs(mean) <= 6 * error).all()
@@ -105,15 +109,19 @@ class TestDirections:
                 assert stats.binomtest(int((column > 0).sum()), ROUNDS).pvalue > 1e-9
 
     @pytest.mark.parametrize("blocks", [(8,), (4, 4)], ids=str)
-    def test_the_direction_of_every_single_event_is_uniform(self, stage, blocks):
-        if stage.rounded is not None:
-            stage = Stage(stage.rounded)  # the same set, but its actions show their directions
-        explorer, point, coins = frames_on(stage, 2, sum(blocks)), stage.working.center, np.random.default_rng(3)
+    def test_the_direction_of_every_single_event_is_uniform(self, placement, blocks):
+        if placement.rounded is not None:
+            placement = Placement(placement.rounded)  # the same set, but its actions show their directions
+        explorer, point, coins = (
+            frames_on(placement, 2, sum(blocks)),
+            placement.working.center,
+            np.random.default_rng(3),
+        )
         rounds = [draw_round(explorer, point, coins, blocks)[1] for _ in range(ROUNDS)]
         actions = np.array([np.concatenate([draw.actions for draw in draws]) for draws in rounds])
         directions = (actions - point) / explorer.radius
         np.testing.assert_allclose(np.linalg.norm(directions, axis=2), 1.0)
-        expected = stage.working.tangent(np.eye(stage.working.dimension)) / stage.working.affine_dimension
+        expected = placement.working.tangent(np.eye(placement.working.dimension)) / placement.working.affine_dimension
         mean, error = mean_and_error(directions)
         assert (np.abs(mean) <= 6 * error).all()
         mean, error = mean_and_error(np.einsum("nta,ntb->ntab", directions, directions))
@@ -128,71 +136,73 @@ class TestUnbiased:
     """The mean of the estimate is the gradient of the round's smoothed losses, summed over its events."""
 
     @pytest.mark.parametrize(("blocks", "play"), BOTH_PLAYS, ids=str)
-    def test_linear_losses_that_change_from_event_to_event(self, stage, blocks, play):
+    def test_linear_losses_that_change_from_event_to_event(self, placement, blocks, play):
         coins, size = np.random.default_rng(4), sum(blocks)
-        explorer = frames_on(stage, 2, size, play, middle=1.0)
-        costs = np.linspace(-1.0, 2.0, stage.domain.dimension) + coins.standard_normal((size, stage.domain.dimension))
+        explorer = frames_on(placement, 2, size, play, middle=1.0)
+        costs = np.linspace(-1.0, 2.0, placement.domain.dimension) + coins.standard_normal(
+            (size, placement.domain.dimension)
+        )
         levels = np.linspace(0.9, 1.1, size)
-        point, rows = vertex_half_way(stage), []
-        played = stage.original(explorer._sphere.inside(point))
+        point, rows = vertex_half_way(placement), []
+        played = placement.original(explorer._sphere.inside(point))
         for _ in range(ROUNDS):
             exploration, draws = draw_round(explorer, point, coins, blocks)
             offsets = np.concatenate([draw.actions for draw in draws]) - played
             rows.append(estimate(exploration, draws, levels + np.einsum("ij,ij->i", costs, offsets)))
         mean, error = mean_and_error(rows)
-        expected = in_working(stage, costs.sum(axis=0))
+        expected = in_working(placement, costs.sum(axis=0))
         assert (np.abs(mean - expected) <= 6 * error).all()
         assert error.max() < 0.1 * np.linalg.norm(expected)  # sharp enough to see a factor n/d, or a lost pair
 
     @pytest.mark.parametrize(("blocks", "play"), BOTH_PLAYS[:3], ids=str)
-    def test_quadratic_losses(self, stage, blocks, play):
+    def test_quadratic_losses(self, placement, blocks, play):
         """Smoothing 1/2 x'Ax adds a constant, so the gradient stays Ax at the point that is played."""
-        coins, n = np.random.default_rng(5), stage.domain.dimension
+        coins, n = np.random.default_rng(5), placement.domain.dimension
         root = coins.standard_normal((n, n))
         matrix = root @ root.T
-        explorer = frames_on(stage, 2, sum(blocks), play)
-        point, rows = vertex_half_way(stage), []
-        played = stage.original(explorer._sphere.inside(point))
+        explorer = frames_on(placement, 2, sum(blocks), play)
+        point, rows = vertex_half_way(placement), []
+        played = placement.original(explorer._sphere.inside(point))
         for _ in range(ROUNDS):
             exploration, draws = draw_round(explorer, point, coins, blocks)
             x = np.concatenate([draw.actions for draw in draws])
             losses = (np.einsum("ij,jk,ik->i", x, matrix, x) - played @ matrix @ played) / 2
             rows.append(estimate(exploration, draws, losses) / sum(blocks))
         mean, error = mean_and_error(rows)
-        assert (np.abs(mean - in_working(stage, matrix @ played)) <= 6 * error).all()
+        assert (np.abs(mean - in_working(placement, matrix @ played)) <= 6 * error).all()
 
     @pytest.mark.parametrize(("blocks", "position"), [((8,), "rounded"), ((8, 4), "plain"), ((20,), "plain")], ids=str)
     def test_vertices_played_in_place_of_points(self, blocks, position):
         """Linear losses see no difference in the mean; blocks are shorter than a pass, as long, and longer."""
         domain = sv.domains.Hypersimplex(5, 2)
-        stage = Stage(domain, sv.domains.Rounded(domain) if position == "rounded" else None, integral=True)
+        placement = Placement(domain, sv.domains.Rounded(domain) if position == "rounded" else None, integral=True)
         coins, cost = np.random.default_rng(6), np.linspace(-1.0, 2.0, 5)
-        explorer = frames_on(stage, 4, sum(blocks), share=0.9, middle=1.0)
-        point, rows = vertex_half_way(stage), []
+        explorer = frames_on(placement, 4, sum(blocks), share=0.9, middle=1.0)
+        point, rows = vertex_half_way(placement), []
         for _ in range(ROUNDS):
             exploration, draws = draw_round(explorer, point, coins, blocks)
             actions = np.concatenate([draw.actions for draw in draws])
             assert set(np.unique(actions)) <= {0.0, 1.0}
             rows.append(estimate(exploration, draws, actions @ cost) / sum(blocks))
         mean, error = mean_and_error(rows)
-        expected = in_working(stage, cost)
+        expected = in_working(placement, cost)
         assert (np.abs(mean - expected) <= 6 * error).all()
         assert error.max() < 0.2 * np.linalg.norm(expected)
 
-    def test_a_whole_frame_sees_linear_losses_exactly(self, stage):
+    def test_a_whole_frame_sees_linear_losses_exactly(self, placement):
         """m = d orthonormal directions, each both ways as often: nothing is left to chance."""
-        d, coins = stage.working.affine_dimension, np.random.default_rng(7)
-        explorer, cost = frames_on(stage, d, 4 * d), coins.standard_normal(stage.domain.dimension)
-        exploration, draws = draw_round(explorer, vertex_half_way(stage), coins, (4 * d,))
+        d, coins = placement.working.affine_dimension, np.random.default_rng(7)
+        explorer, cost = frames_on(placement, d, 4 * d), coins.standard_normal(placement.domain.dimension)
+        exploration, draws = draw_round(explorer, vertex_half_way(placement), coins, (4 * d,))
         gradient = estimate(exploration, draws, draws[0].actions @ cost + 3.0)
-        np.testing.assert_allclose(gradient, 4 * d * in_working(stage, cost), atol=1e-6)
+        np.testing.assert_allclose(gradient, 4 * d * in_working(placement, cost), atol=1e-6)
 
 
 class TestNumbers:
     @pytest.mark.parametrize("blocks", BLOCKS, ids=str)
-    def test_each_event_is_in_exactly_one_number(self, stage, blocks):
-        explorer, coins = frames_on(stage, 3, sum(blocks)), np.random.default_rng(8)
-        exploration, draws = draw_round(explorer, stage.working.center, coins, blocks)
+    def test_each_event_is_in_exactly_one_number(self, placement, blocks):
+        explorer, coins = frames_on(placement, 3, sum(blocks)), np.random.default_rng(8)
+        exploration, draws = draw_round(explorer, placement.working.center, coins, blocks)
         assert exploration.numbers == 3
         for draw in draws:
             assert isinstance(draw.weights, Probed)
@@ -220,17 +230,17 @@ class TestNumbers:
         assert stats.binomtest(ups, ROUNDS).pvalue > 1e-9
         assert stats.chisquare(np.bincount([weights.index[0] for weights in firsts], minlength=3)).pvalue > 1e-9
 
-    def test_play_stays_inside(self, stage):
-        explorer, coins = frames_on(stage, 3, 40, share=1.0), np.random.default_rng(11)
-        corner = stage.working.extreme_point(np.arange(1.0, stage.working.dimension + 1))
+    def test_play_stays_inside(self, placement):
+        explorer, coins = frames_on(placement, 3, 40, share=1.0), np.random.default_rng(11)
+        corner = placement.working.extreme_point(np.arange(1.0, placement.working.dimension + 1))
         for action in draw_round(explorer, corner, coins, (40,))[1][0].actions:
-            assert stage.domain.contains(action, tolerance=1e-9)
+            assert placement.domain.contains(action, tolerance=1e-9)
 
     def test_what_does_not_fit_is_refused(self):
         with pytest.raises(ValueError, match="directions must be at least 1 and at most 4"):
-            Frames(Stage(sv.domains.Simplex(5)), 0.01, 5, 8)
+            Frames(Placement(sv.domains.Simplex(5)), 0.01, 5, 8)
         with pytest.raises(ValueError, match="radius must be at most"):
-            Frames(Stage(sv.domains.Simplex(5)), 0.9, 2, 8)
+            Frames(Placement(sv.domains.Simplex(5)), 0.9, 2, 8)
 
 
 class TestEnergy:
@@ -251,9 +261,11 @@ class TestEnergy:
 
     def test_pairs_cancel_what_drifts_slowly(self):
         """Losses that rise by 1/12 each event: a pair differs by a twelfth of the range, an event by up to half."""
-        stage, coins, drift = STAGES["ball"], np.random.default_rng(13), np.linspace(0.0, 1.0, 12)
-        frames = frames_on(stage, 2, 12, middle=0.5)
-        spheres = Spheres(stage, frames.radius, 12, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, middle=0.5)
+        placement, coins, drift = STAGES["ball"], np.random.default_rng(13), np.linspace(0.0, 1.0, 12)
+        frames = frames_on(placement, 2, 12, middle=0.5)
+        spheres = Spheres(
+            placement, frames.radius, 12, lambda u: np.rint(u * 2**20).astype(np.int64), 2.0**-20, middle=0.5
+        )
         energies = {}
         for explorer in (frames, spheres):
             rounds = (draw_round(explorer, np.zeros(4), coins, (12,)) for _ in range(500))
@@ -264,8 +276,8 @@ class TestEnergy:
     @pytest.mark.parametrize("domain", [sv.domains.Ball(4), sv.domains.Simplex(5)], ids=repr)
     def test_the_energy_is_within_the_bound(self, domain, size, directions, noise):
         """Losses 0 and 1, by lot, with odds that are linear in the action: as noisy and as steep as they come."""
-        stage, coins = Stage(domain), np.random.default_rng(14)
-        d, explorer = domain.affine_dimension, frames_on(stage, directions, size, share=0.8, middle=0.5)
+        placement, coins = Placement(domain), np.random.default_rng(14)
+        d, explorer = domain.affine_dimension, frames_on(placement, directions, size, share=0.8, middle=0.5)
         cost = domain.tangent(np.eye(domain.dimension)[0])
         cost *= 0.5 / explorer.radius / np.linalg.norm(cost)  # the odds reach 0 and 1 at the farthest actions
         energies, halves = [], []

@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sottovoce as sv
-from sottovoce.models import LinearBelief, Numbers, Pace, Settings
+from sottovoce.models import LinearBelief, ModelSettings, Numbers, Pace
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.posterior import PosteriorProbes
-from sottovoce.plans.stage import Stage
 
 SLATE = sv.domains.Hypersimplex(6, 2)
-KNOWN = Settings(6_000, 1.0, 0.5, 1.4, (1 / 400, 1 / 8, 1 / 4), 6, 10, 0.1, 0.02, 1.0)
+KNOWN = ModelSettings(6_000, 1.0, 0.5, 1.4, (1 / 400, 1 / 8, 1 / 4), 6, 10, 0.1, 0.02, 1.0)
 
 
 def probing():
-    return PosteriorProbes(Stage(SLATE, integral=True), LinearBelief(SLATE.extreme_point, 6, KNOWN))
+    return PosteriorProbes(Placement(SLATE, integral=True), LinearBelief(SLATE.extreme_point, 6, KNOWN))
 
 
 def begun(explorer, passed=0, size=None, seed=0):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.plans.explorer import Weighted
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Sphere, Spheres
-from sottovoce.plans.stage import Stage
 
 DOMAINS = [
     sv.domains.Ball(4),
@@ -40,8 +40,8 @@ def test_directions_are_uniform(domain):
     assert np.abs(covariance - projection / domain.affine_dimension).max() < 6 / np.sqrt(SAMPLES)
 
 
-def spheres_on(stage, radius, size, play="inside", middle=0.0):
-    return Spheres(stage, radius, size, lambda u: np.rint(u / UNIT).astype(np.int64), UNIT, play, middle)
+def spheres_on(placement, radius, size, play="inside", middle=0.0):
+    return Spheres(placement, radius, size, lambda u: np.rint(u / UNIT).astype(np.int64), UNIT, play, middle)
 
 
 def _estimate(domain, loss, point, radius, samples=SAMPLES):
@@ -112,7 +112,7 @@ class TestSpheres:
     @pytest.mark.parametrize("blocks", [(12,), (5, 4, 3)], ids=str)
     def test_a_rounds_estimate_is_the_sum_of_its_events_estimates(self, domain, blocks):
         """(d/radius) sum of (f - middle) u, worked out again from the actions."""
-        rounds = spheres_on(Stage(domain), 0.05, 12, middle=0.3)
+        rounds = spheres_on(Placement(domain), 0.05, 12, middle=0.3)
         coins = np.random.default_rng(4)
         exploration = rounds.begin(domain.center, 0, 12, coins)
         draws = [exploration.draw(coins, sum(blocks[:place]), size) for place, size in enumerate(blocks)]
@@ -126,20 +126,20 @@ class TestSpheres:
         np.testing.assert_allclose(estimate, expected, rtol=1e-6, atol=1e-3)
 
     def test_all_rounds_have_the_same_size(self):
-        rounds = spheres_on(Stage(sv.domains.Ball(3)), 0.1, 8)
+        rounds = spheres_on(Placement(sv.domains.Ball(3)), 0.1, 8)
         assert [rounds.round_size(passed) for passed in (0, 8, 800)] == [8, 8, 8]
 
     @pytest.mark.parametrize("integral", [False, True])
     def test_unbiased_in_rounded_position_and_with_vertices(self, integral):
         """Directions live in the working set, losses on the set that is played. Within 6 standard errors: 1e-8 each."""
         domain, cost = sv.domains.Hypersimplex(5, 2), np.linspace(-1.0, 2.0, 5)
-        stage = Stage(domain, sv.domains.Rounded(domain), integral)
+        placement = Placement(domain, sv.domains.Rounded(domain), integral)
         size = 20_000 if integral else 100_000
-        rounds = spheres_on(stage, 0.9 * stage.working.inner_radius, size, middle=1.0)
+        rounds = spheres_on(placement, 0.9 * placement.working.inner_radius, size, middle=1.0)
         coins = np.random.default_rng(5)
-        draw = rounds.begin(stage.working.center, 0, size, coins).draw(coins, 0, size)
+        draw = rounds.begin(placement.working.center, 0, size, coins).draw(coins, 0, size)
         assert not integral or set(np.unique(draw.actions)) == {0.0, 1.0}
         directions = draw.weights.rows * UNIT
         terms = rounds.sphere.scale * (draw.actions @ cost - 1.0)[:, None] * directions
         error = terms.std(axis=0) / np.sqrt(size)
-        assert (np.abs(terms.mean(axis=0) - stage.rounded.design.factor.T @ cost) <= 6 * error).all()
+        assert (np.abs(terms.mean(axis=0) - placement.rounded.design.factor.T @ cost) <= 6 * error).all()

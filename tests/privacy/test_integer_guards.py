@@ -16,8 +16,8 @@ from sampling import every
 from sottovoce.errors import DomainError, InvalidLoss
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.plans.explorer import Probed, Weighted
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.sphere import Spheres
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import DirectionGrid, ExactSum, HonakerSums, LossGrid, Noise, ProbeSums, SimulatedNoise
 from sottovoce.privacy.noise import LARGEST_SUM, add, within
 
@@ -124,7 +124,7 @@ def test_a_broken_tangent_is_an_error_and_not_a_larger_sensitivity(factor):
             return np.asarray(vectors) * factor
 
     grid, coins = DirectionGrid(), np.random.default_rng(0)
-    rounds = Spheres(Stage(Broken(3)), 0.1, 8, grid.quantise, grid.step)
+    rounds = Spheres(Placement(Broken(3)), 0.1, 8, grid.quantise, grid.step)
     exploration = rounds.begin(np.zeros(3), 0, 8, coins)
     with np.errstate(all="ignore"), pytest.raises(DomainError, match="tangent"):
         exploration.draw(coins, 0, 8)

@@ -19,8 +19,8 @@ from sottovoce.privacy import (
     ApproxDP,
     ItemGrid,
     LossGrid,
-    Moves,
     PureDP,
+    Sensitivity,
     check_multipliers,
 )
 from sottovoce.privacy.mechanisms.item_sums import weighted_l1
@@ -142,8 +142,8 @@ def test_rounds_that_move_too_far_are_refused(grid, columns, multipliers, spread
 # ---------------------------------------------------------------------------------------------- noise
 
 
-def moves_of(grid):
-    return Moves(RESOLUTION * grid.l1, RESOLUTION * grid.l2, 9, grid.width)
+def sensitivity_of(grid):
+    return Sensitivity(RESOLUTION * grid.l1, RESOLUTION * grid.l2, 9, grid.width)
 
 
 WIDTHS = [(1, None), (5, None), (5, 1.0), (5, 2.5), (20, 1.0), (1, 0.5)]
@@ -154,7 +154,7 @@ WIDTHS = [(1, None), (5, None), (5, 1.0), (5, 2.5), (20, 1.0), (1, 0.5)]
 @pytest.mark.parametrize("epsilon", [0.1, 1.0])
 def test_laplace_noise_spends_epsilon_and_no_more(width, most, contributions, epsilon):
     grid = grid_of(width, 18, most)
-    noise = ITEM_SUMS.noise(PureDP(epsilon, contributions), moves_of(grid))
+    noise = ITEM_SUMS.noise(PureDP(epsilon, contributions), sensitivity_of(grid))
     assert noise.family == "laplace"
     assert epsilon * (1 - 1e-9) <= contributions * RESOLUTION * grid.l1 / noise.scale <= epsilon * (1 + 1e-15)
 
@@ -164,7 +164,7 @@ def test_laplace_noise_spends_epsilon_and_no_more(width, most, contributions, ep
 def test_noise_agrees_with_dp_accounting(width, most, contributions):
     """The worst person: all events in one round, of the same decision, at the two farthest points."""
     grid, delta = grid_of(width, 18, most), 1e-6
-    noise = ITEM_SUMS.noise(ApproxDP(1.0, delta, contributions), moves_of(grid))
+    noise = ITEM_SUMS.noise(ApproxDP(1.0, delta, contributions), sensitivity_of(grid))
     accountant = dp_accounting.pld.PLDAccountant()
     for moved in farthest_moves(grid):
         event = dp_accounting.GaussianDpEvent if noise.family == "gaussian" else dp_accounting.LaplaceDpEvent
@@ -172,7 +172,7 @@ def test_noise_agrees_with_dp_accounting(width, most, contributions):
     assert accountant.get_epsilon(delta) <= 1.002
     if noise.family == "gaussian":
         assert accountant.get_epsilon(delta) == pytest.approx(1.0, rel=2e-3)
-    concentrated = ITEM_SUMS.noise(ZCDP(0.3, contributions), moves_of(grid))
+    concentrated = ITEM_SUMS.noise(ZCDP(0.3, contributions), sensitivity_of(grid))
     assert concentrated.family == "gaussian"
     rho = (
         (contributions * RESOLUTION) ** 2 * sum(moved**2 for moved in farthest_moves(grid)) / concentrated.scale**2 / 2
@@ -194,15 +194,17 @@ def farthest_moves(grid):
 
 def test_the_smaller_noise_of_both_families_is_taken():
     many, one = grid_of(100, 18), grid_of(1, 18)
-    assert ITEM_SUMS.noise(ApproxDP(1.0, 1e-6), moves_of(many)).family == "gaussian"
-    assert ITEM_SUMS.noise(ApproxDP(1.0, 1e-6), moves_of(one)).family == "laplace"
-    tiny = ITEM_SUMS.noise(ApproxDP(1.0, 1e-300), moves_of(many))
-    assert tiny == ITEM_SUMS.noise(PureDP(1.0), moves_of(many))
+    assert ITEM_SUMS.noise(ApproxDP(1.0, 1e-6), sensitivity_of(many)).family == "gaussian"
+    assert ITEM_SUMS.noise(ApproxDP(1.0, 1e-6), sensitivity_of(one)).family == "laplace"
+    tiny = ITEM_SUMS.noise(ApproxDP(1.0, 1e-300), sensitivity_of(many))
+    assert tiny == ITEM_SUMS.noise(PureDP(1.0), sensitivity_of(many))
 
 
 def test_contributions_multiply_what_a_person_moves():
     grid = grid_of(4, 18)
     for guarantee in (PureDP(1.0), ZCDP(0.5)):
-        once, thrice = (ITEM_SUMS.noise(replace(guarantee, contributions=k), moves_of(grid)).scale for k in (1, 3))
+        once, thrice = (
+            ITEM_SUMS.noise(replace(guarantee, contributions=k), sensitivity_of(grid)).scale for k in (1, 3)
+        )
         assert thrice == pytest.approx(3 * once, rel=1e-9)
-    assert math.isclose(ITEM_SUMS.noise(ZCDP(0.5), moves_of(grid)).scale, RESOLUTION * 2 * 2**18, rel_tol=1e-9)
+    assert math.isclose(ITEM_SUMS.noise(ZCDP(0.5), sensitivity_of(grid)).scale, RESOLUTION * 2 * 2**18, rel_tol=1e-9)

@@ -10,7 +10,7 @@ import sottovoce as sv
 from sottovoce.lab.problems import Editions
 from sottovoce.learning.segmented import SegmentedRecommendation, SegmentGain
 from sottovoce.report import run_report
-from sottovoce.report.html._segments import likeness_words, show_segments
+from sottovoce.report.html._segments import shares_words, show_segments
 
 
 def recommendation(decisions, gains, whole=(1.0, 1.0, 0.0, 0.0), **options):
@@ -23,7 +23,7 @@ def recommendation(decisions, gains, whole=(1.0, 1.0, 0.0, 0.0), **options):
         name: SegmentGain(*gain, differs=bool(np.abs(each[name].x - whole).max() > 0)) for name, gain in gains.items()
     }
     options.setdefault("gain", SegmentGain(0.1, 0.05, 0.2, True))
-    options.setdefault("likeness", {"everybody": 0.9, "own": 0.1})
+    options.setdefault("variance_shares", {"everybody": 0.9, "own": 0.1})
     sizes = {name: 100 * (place + 1) for place, name in enumerate(decisions)}
     return SegmentedRecommendation(whole, "", 5, segments=each, gains=made, sizes=sizes, **options)
 
@@ -75,7 +75,7 @@ def test_where_segments_do_not_help_the_page_says_so_and_draws_nothing():
 
 
 @pytest.mark.parametrize(
-    ("likeness", "words"),
+    ("variance_shares", "words"),
     [
         ({"everybody": 0.9993, "own": 0.0007}, "all but identical: less than 1% of how"),
         (
@@ -90,8 +90,8 @@ def test_where_segments_do_not_help_the_page_says_so_and_draws_nothing():
         ({}, "is not known"),
     ],
 )
-def test_how_alike_segments_are_is_said_in_plain_words(likeness, words):
-    assert words in likeness_words(SegmentedRecommendation(np.zeros(2), "", 0, likeness=likeness))
+def test_how_alike_segments_are_is_said_in_plain_words(variance_shares, words):
+    assert words in shares_words(SegmentedRecommendation(np.zeros(2), "", 0, variance_shares=variance_shares))
 
 
 def test_decisions_between_corners_differ_by_a_distance():

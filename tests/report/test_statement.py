@@ -89,7 +89,9 @@ def test_no_loss_and_no_token_is_on_the_page(tmp_path):
         tmp_path / "page.html", state_stored(url, "spring", verify=True), ledger=read_ledger(tmp_path / "people.ledger")
     ).read_text()
     with sqlite3.connect(tmp_path / "a.db") as base:
-        tokens = [one for row in base.execute("SELECT token, successor FROM sottovoce_rights") for one in row if one]
+        tokens = [
+            one for row in base.execute("SELECT token, successor FROM sottovoce_ledger_tokens") for one in row if one
+        ]
         (key,) = base.execute("SELECT secret FROM sottovoce_books").fetchone()
     base.close()
     grid = round(SECRET * 2**18)

@@ -1,6 +1,6 @@
 """What every store has to keep: random histories of calls, compared with a plain model of the promise.
 
-The model holds what was handed out, told and forgotten in dictionaries, and knows nothing of cells, leases or pages.
+The model holds what was handed out, told and forgotten in dictionaries, and knows nothing of chunks, leases or pages.
 """
 
 import uuid

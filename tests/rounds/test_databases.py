@@ -100,7 +100,7 @@ def test_a_session_that_the_server_has_ended_is_begun_anew(postgres_url: str) ->
         tell(book, ids[1:])
         sessions_ended(postgres_url)
         ask(book, 5)
-        assert rows(postgres_url, "SELECT sum(closed) FROM sottovoce_cells")[0][0] == len(ids)
+        assert rows(postgres_url, "SELECT sum(closed) FROM sottovoce_chunks")[0][0] == len(ids)
 
 
 def test_a_session_that_ends_within_a_transaction_leaves_nothing_behind(postgres_url: str) -> None:
@@ -123,21 +123,21 @@ def test_transactions_that_wait_in_a_circle_are_carried_out_again(postgres_url: 
         first, second = (ask(one, 3, stream)[0] >> 8 & 2**28 - 1 for stream in (0, 1))
         meet, turns = threading.Barrier(2), list[int]()
 
-        def lock(book: BareBook, cells: tuple[int, int]) -> None:
+        def lock(book: BareBook, chunks: tuple[int, int]) -> None:
             base = book.store._base
 
             def work() -> None:
                 turns.append(1)
-                base.run("SELECT 1 FROM sottovoce_cells WHERE cell = ? FOR UPDATE", cells[0])
+                base.run("SELECT 1 FROM sottovoce_chunks WHERE chunk = ? FOR UPDATE", chunks[0])
                 if len(turns) <= 2:
                     meet.wait()
-                base.run("SELECT 1 FROM sottovoce_cells WHERE cell = ? FOR UPDATE", cells[1])
+                base.run("SELECT 1 FROM sottovoce_chunks WHERE chunk = ? FOR UPDATE", chunks[1])
 
             base.transaction(work)
 
         threads = [
-            threading.Thread(target=lock, args=(book, cells))
-            for book, cells in ((one, (first, second)), (other, (second, first)))
+            threading.Thread(target=lock, args=(book, chunks))
+            for book, chunks in ((one, (first, second)), (other, (second, first)))
         ]
         for thread in threads:
             thread.start()
@@ -165,7 +165,7 @@ def test_no_error_carries_what_a_driver_says(url: str) -> None:
         ids = ask(book, 5)
         base = book.store._base
         with pytest.raises(database.Conflict) as refused:
-            base.transaction(lambda: base.run("UPDATE sottovoce_cells SET closed = 1000"))
+            base.transaction(lambda: base.run("UPDATE sottovoce_chunks SET closed = 1000"))
         assert (refused.value.__context__, refused.value.__cause__) == (None, None)
         tell(book, ids)
 
@@ -185,7 +185,7 @@ ON_A_SERVER = {
 }
 
 
-@pytest.mark.parametrize("table", ["sottovoce_cells", "SOTTOVOCE_BOOKS"])
+@pytest.mark.parametrize("table", ["sottovoce_chunks", "SOTTOVOCE_BOOKS"])
 def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: str, sqlite_url: str) -> None:
     with opened(sqlite_url) as (book,):
         ids = ask(book, 5)
@@ -201,17 +201,17 @@ def test_a_trigger_that_could_keep_losses_is_refused_whenever_it_comes(table: st
 def test_a_servers_trigger_or_rule_is_refused(kind: str, postgres_url: str) -> None:
     close(open_book(postgres_url))
     for statement in ON_A_SERVER[kind]:
-        rows(postgres_url, statement.format("sottovoce_cells"))
-    with pytest.raises(StorageError, match=f"holds a {kind} of somebody else's at 'sottovoce_cells'"):
+        rows(postgres_url, statement.format("sottovoce_chunks"))
+    with pytest.raises(StorageError, match=f"holds a {kind} of somebody else's at 'sottovoce_chunks'"):
         open_book(postgres_url)
 
 
 @pytest.mark.parametrize(
-    "what", ["VIEW sottovoce_cells AS SELECT 1 AS x", "VIRTUAL TABLE sottovoce_cells USING fts5(x)"]
+    "what", ["VIEW sottovoce_chunks AS SELECT 1 AS x", "VIRTUAL TABLE sottovoce_chunks USING fts5(x)"]
 )
 def test_something_else_in_place_of_a_table_is_refused(what: str, sqlite_url: str) -> None:
     rows(sqlite_url, f"CREATE {what}")
-    with pytest.raises(StorageError, match="of somebody else's at 'sottovoce_cells'"):
+    with pytest.raises(StorageError, match="of somebody else's at 'sottovoce_chunks'"):
         open_book(sqlite_url)
 
 

@@ -384,9 +384,9 @@ class StudyPlayer(Player):
         names = [None] if self.segments is None else [name for name, _ in status.segments]
         released = 0
         for stream, name in enumerate(names):
-            course = self.study.course(segment=name)
-            assert course.seen == len(course.means) > 0
-            for number, mean in zip(course.rounds.tolist(), course.means, strict=True):
+            history = self.study.history(segment=name)
+            assert history.seen == len(history.means) > 0
+            for number, mean in zip(history.rounds.tolist(), history.means, strict=True):
                 assert abs(np.mean(rounds[stream, number]) - mean) < 1e-6, "a loss is lost, or in twice"
                 released += 1
         return released

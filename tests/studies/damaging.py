@@ -6,7 +6,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce._records import pack, unpack
-from sottovoce.rounds.stores.sql._book_rows import Head, chain_of
+from sottovoce.rounds.stores.sql._book_rows import BookCounters, chain_of
 from sottovoce.studies import verify_stored
 
 OPTIONS = {
@@ -46,21 +46,21 @@ def faults(tmp_path):
     return " | ".join(found.faults)
 
 
-def seal_of(head):
+def seal_of(counters):
     """Return the checksum of counters, as somebody would compute it who knows how."""
-    return Head(**{one.name: getattr(head, one.name) for one in fields(Head)}).seal()
+    return BookCounters(**{one.name: getattr(counters, one.name) for one in fields(BookCounters)}).seal()
 
 
 def reseal(database, **changes):
     """Change counters as somebody would who knows how: the checksum fits."""
-    names = [one.name for one in fields(Head)]
+    names = [one.name for one in fields(BookCounters)]
     values = database.execute(f"SELECT {', '.join(names)} FROM sottovoce_books").fetchone()
-    head = Head(**dict(zip(names, values, strict=True)))
+    counters = BookCounters(**dict(zip(names, values, strict=True)))
     for name, change in changes.items():
-        setattr(head, name, getattr(head, name) + change)
+        setattr(counters, name, getattr(counters, name) + change)
     settings = "".join(f"{name} = ?, " for name in changes)
-    new = [getattr(head, name) for name in changes]
-    database.execute(f"UPDATE sottovoce_books SET {settings}seal = ?", (*new, head.seal()))
+    new = [getattr(counters, name) for name in changes]
+    database.execute(f"UPDATE sottovoce_books SET {settings}seal = ?", (*new, counters.seal()))
 
 
 def rechain(database):

@@ -45,7 +45,7 @@ CASES = {
     "probes, local": _PROBES | {"privacy": sv.LocalDP(1.0)},
     "probes, unknown horizon": believing(horizon=None, privacy=sv.PureDP(1.0)),
     "probes, a short horizon": _PROBES | {"horizon": 61},
-    "probes, a sentinel": _PROBES | {"horizon": 400, "sentinel": True},
+    "probes, a change probe": _PROBES | {"horizon": 400, "change_probe": True},
     "probes of an oracle": _PROBES | {"domain": _TREES},
     "probes on a ball": _CURVED,
     "probes on a ball, no privacy": _CURVED | {"privacy": sv.NoPrivacy()},
@@ -219,7 +219,7 @@ class History:
             self.studies[:] = [self._open(restored=True), *(self._open() for _ in self.studies[1:])]
         else:  # an id that the storage does not know yet: it must have been put back
             study = self.studies[0]
-            newer = study._texts.text(study.status().generation << PLACES | 10**9)
+            newer = study._texts.text(study.status().incarnation << PLACES | 10**9)
             with contextlib.suppress(StudyBehind):
                 study.forget(newer)
 

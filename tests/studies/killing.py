@@ -34,7 +34,7 @@ def arm(way, after, late):
 
     if way in ("statement", "commit"):
         # Some statements commit by themselves.
-        wanted = {"statement": ("",), "commit": ("COMMIT", "UPDATE sottovoce_cells")}[way]
+        wanted = {"statement": ("",), "commit": ("COMMIT", "UPDATE sottovoce_chunks")}[way]
         watch(**{"after" if late else "before": lambda statement: statement.startswith(wanted) and count()})
     elif way == "erasure":
         erase = sqlite.SqliteFile.erase
@@ -167,7 +167,7 @@ class History:
             done["forgotten"] += len(mine) - len(told)
             assert set(mine) <= set(range(row.first, row.first + row.reserved))
         opened = {row.number for row in now.rounds if row.open}
-        assert {row.round for row in now.cells} <= opened, "losses of a closed round are still there"
+        assert {row.round for row in now.chunks} <= opened, "losses of a closed round are still there"
         assert done == now.counts()
 
     def _check_round(self, row, told, missing):

@@ -7,15 +7,15 @@ from small_studies import SOAK
 from sottovoce._records import pack, unpack
 from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
 from sottovoce.rounds.stores.sql._book_rows import chain_of
-from sottovoce.rounds.stores.sql.cells import Slots
-from sottovoce.rounds.stores.sql.cells import seal_of as seal_of_slots
+from sottovoce.rounds.stores.sql.chunks import Slots
+from sottovoce.rounds.stores.sql.chunks import seal_of as seal_of_slots
 from sottovoce.rounds.stores.sql.database import open_database
 from sottovoce.rounds.stores.sql.verify import read_book
 from sottovoce.studies.verifying.verification import verify_rows
 
 EVERY = SOAK  # row, and several places of every array
-TABLES = ("streams", "rounds", "cells", "releases", "spares")
-KEYS = {"streams": 1, "rounds": 2, "cells": 1, "releases": 2, "spares": 1}  # columns that rows are sorted by
+TABLES = ("streams", "rounds", "chunks", "releases", "returned")
+KEYS = {"streams": 1, "rounds": 2, "chunks": 1, "releases": 2, "returned": 1}  # columns that rows are sorted by
 SLOTS = Slots(Shape())
 
 
@@ -34,11 +34,11 @@ def faults_of(rows, domain=None):
 
 def changed(rows, table, index, column, value, *, chained=True):
     """Return the rows with one value changed, as they would be read: in order, and with fitting checksums."""
-    if table == "head":
-        head = rows.head._replace(**{column: value})
+    if table == "counters":
+        counters = rows.counters._replace(**{column: value})
         if column == "book":  # rows are of another one now
             rows = rows._replace(**{other: [] for other in TABLES})
-        return rows._replace(head=head if column == "seal" else head._replace(seal=seal_of(head)))
+        return rows._replace(counters=counters if column == "seal" else counters._replace(seal=seal_of(counters)))
     mine = list(getattr(rows, table))
     mine[index] = mine[index]._replace(**{column: value})
     rows = rows._replace(**{table: sorted(mine, key=lambda row: row[: KEYS[table]])})
@@ -67,10 +67,10 @@ def mutations(rows):
     for table, index, column, value in _columns(rows):
         place = f"{table}.{column}"
         if column == "slots":
-            for how, row in _slots(rows.cells[index]):
-                other = list(rows.cells)
+            for how, row in _slots(rows.chunks[index]):
+                other = list(rows.chunks)
                 other[index] = row
-                yield f"{place} {how}", rows._replace(cells=other)
+                yield f"{place} {how}", rows._replace(chunks=other)
         elif isinstance(value, bytes) and value[:4] == b"svr1":
             for how, record in _records(unpack(value)):
                 yield f"{place}[{how}", changed(rows, table, index, column, pack(record))
@@ -99,8 +99,8 @@ def _chosen(table, mine):
 
 
 def _columns(rows):
-    for column, value in rows.head._asdict().items():
-        yield "head", 0, column, value
+    for column, value in rows.counters._asdict().items():
+        yield "counters", 0, column, value
     for table in TABLES:
         mine = getattr(rows, table)
         for index in _chosen(table, mine):
@@ -149,7 +149,7 @@ def _values(value):
 
 
 def _slots(row):
-    """Yield cells that hold something else, with a seal that fits; and with counts that fit what they hold, or not."""
+    """Yield chunks that hold something else, with a seal that fits; and with counts that fit what they hold, or not."""
     slots = SLOTS.unpacked(row.slots)
     for state, mark in (
         ("missing", MISSING),
@@ -182,7 +182,7 @@ def _places(slots):
 
 def _sealed(row, slots):
     filled = np.sort(np.concatenate([_places(slots)["told"], _places(slots)["missing"]]))
-    seal = seal_of_slots((row.cell << SLOTS.bits) + filled, slots[filled])
+    seal = seal_of_slots((row.chunk << SLOTS.bits) + filled, slots[filled])
     return row._replace(slots=SLOTS.packed(slots), seal=seal)
 
 

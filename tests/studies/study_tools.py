@@ -64,16 +64,16 @@ class Look:
             file = isinstance(connection, sqlite3.Connection)
             # All of one moment: somebody may be at work.
             connection.execute("BEGIN" if file else "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-            (self.head,) = rows(connection, "SELECT * FROM sottovoce_books WHERE name = ?", name)
+            (self.counters,) = rows(connection, "SELECT * FROM sottovoce_books WHERE name = ?", name)
             for table, order in (
                 ("streams", "stream"),
                 ("rounds", "stream, number"),
-                ("cells", "cell"),
+                ("chunks", "chunk"),
                 ("releases", "stream, round"),
-                ("spares", "start"),
+                ("returned", "start"),
             ):
                 found = rows(
-                    connection, f"SELECT * FROM sottovoce_{table} WHERE book = ? ORDER BY {order}", self.head.book
+                    connection, f"SELECT * FROM sottovoce_{table} WHERE book = ? ORDER BY {order}", self.counters.book
                 )
                 setattr(self, table, found)
 
@@ -89,31 +89,31 @@ class Look:
 
     @property
     def tells(self):
-        """Return the cells that were told anything."""
-        return [row for row in self.cells if row.closed]
+        """Return the chunks that were told anything."""
+        return [row for row in self.chunks if row.closed]
 
     def counts(self):
         """Return how many losses were told, and given up, of all rounds."""
-        told = sum(row.told for row in self.releases) + sum(row.closed - row.missing for row in self.cells)
-        missing = sum(row.missing for row in (*self.releases, *self.cells))
+        told = sum(row.told for row in self.releases) + sum(row.closed - row.missing for row in self.chunks)
+        missing = sum(row.missing for row in (*self.releases, *self.chunks))
         return {"told": told, "forgotten": missing}
 
     def told(self):
         """Return the integer of every place that waits for its round; None if it was forgotten."""
         found = {}
-        for row in self.cells:
+        for row in self.chunks:
             slots = np.frombuffer(bytes(row.slots), dtype=">i4").astype(np.int64)
             for slot, value in enumerate(slots.tolist()):
                 if value >= -(2**31) + 4:
-                    found[row.cell * 256 + slot] = value
+                    found[row.chunk * 256 + slot] = value
                 elif value == -(2**31) + 1:
-                    found[row.cell * 256 + slot] = None
+                    found[row.chunk * 256 + slot] = None
         return found
 
 
 def text_of(url, incarnation, place, name="study"):
     """Return the id of a place as the study would hand it out."""
-    return TextIds(bytes(Look(url, name).head.secret)).text(incarnation << PLACES | place)
+    return TextIds(bytes(Look(url, name).counters.secret)).text(incarnation << PLACES | place)
 
 
 def set_clock(monkeypatch, now):

@@ -32,7 +32,7 @@ def test_counts_are_those_of_the_studies(url, opened):
                 assert (
                     entry.waiting - status.outstanding == entry.asked - status.asked
                 )  # what is in hand is not told apart
-                assert entry.generation == status.generation
+                assert entry.incarnation == status.incarnation
                 assert entry.private
             busy.tell(busy.ask(10).ids, np.full(10, 0.25))
     assert found["busy"].waiting > 0
@@ -84,11 +84,11 @@ def test_the_course_of_a_study_is_what_it_released(sqlite_url, opened, privacy):
                     study.tell(actions.ids, report=sv.local.privatise(losses, study.channel))
                 else:
                     study.tell(actions.ids, losses)
-            course = study.course(first)
-            first = course if first is None else first
-        whole, exported = study.course(), study.export()["rounds"]
+            history = study.history(first)
+            first = history if first is None else first
+        whole, exported = study.history(), study.export()["rounds"]
         assert len(first.means) == 2
-        assert len(course.means) == len(whole.means) == 4
+        assert len(history.means) == len(whole.means) == 4
         grid = study.channel if isinstance(privacy, sv.LocalDP) else study.plan.grids((-1.0, 3.0))[0]
         noise = study.plan.noise
         for place, one in enumerate(exported):
@@ -99,8 +99,8 @@ def test_the_course_of_a_study_is_what_it_released(sqlite_url, opened, privacy):
             if noise is not None:
                 sd = grid.step * noise.standard_deviation * np.sqrt(len(one["released"])) / events
                 assert whole.deviations[place] == pytest.approx(sd)
-        assert course.means.tolist() == whole.means.tolist()
-        assert study.course(most=3).rounds.tolist() == [1, 2, 3]
+        assert history.means.tolist() == whole.means.tolist()
+        assert study.history(most=3).rounds.tolist() == [1, 2, 3]
         if isinstance(privacy, sv.NoPrivacy):
             assert whole.means == pytest.approx([0.5, 0.5, 1.5, 1.5], abs=1e-6)
 
@@ -110,22 +110,22 @@ def test_plans_without_means_say_why(sqlite_url):
     with Study.open(sqlite_url, name="frames", privacy=sv.PureDP(1.0), plan="worst-case", **options) as study:
         actions = study.ask_round()
         study.tell(actions.ids, np.full(len(actions), 0.5))
-        course = study.course()
+        history = study.history()
         assert study.plan.exploration == "frames"
-        assert not len(course.means)
-        assert "differences" in course.why
+        assert not len(history.means)
+        assert "differences" in history.why
 
 
 def test_a_world_that_changes_is_noticed(sqlite_url):
-    """Losses turn round half-way: what was learned is forgotten, and the course says when."""
+    """Losses turn round half-way: what was learned is forgotten, and the history says when."""
     options = {"domain": sv.domains.Hypersimplex(6, 2), "horizon": 40_000, "loss_range": (0.0, 1.0)}
     costs, coins = np.linspace(0.02, 0.48, 6), np.random.default_rng(1)
     with Study.open(sqlite_url, name="one", privacy=sv.NoPrivacy(), losses="linear", seed=3, **options) as study:
-        assert study.course().changes == 0
+        assert study.history().changes == 0
         while study.status().asked < 30_000:
             actions = study.ask_round()
             now = costs if study.status().asked < 20_000 else costs[::-1]
             study.tell(actions.ids, coins.random(len(actions)) < actions.x @ now)
-        course = study.course()
-        assert course.changes >= 1
-        assert 20_000 <= course.changed_at <= 30_000
+        history = study.history()
+        assert history.changes >= 1
+        assert 20_000 <= history.changed_at <= 30_000

@@ -36,7 +36,7 @@ def wide(**changes):
 
 
 def round_of(one):
-    """Return the number of a small round: each begins a cell of its own."""
+    """Return the number of a small round: each begins a chunk of its own."""
     return place(one)[1] >> 8
 
 
@@ -107,7 +107,7 @@ def test_erasure_waits_for_a_reader_and_is_done_later(call, opened, sqlite_url):
     study.tell(block.ids[:-1], losses_of(block.ids[:-1]))
     reader = raw(sqlite_url)
     reader.execute("BEGIN")
-    assert reader.execute("SELECT count(*) FROM sottovoce_cells WHERE closed > 0").fetchone() == (1,)
+    assert reader.execute("SELECT count(*) FROM sottovoce_chunks WHERE closed > 0").fetchone() == (1,)
     study.tell(block.ids[-1], 0.5)
     status = study.status()
     assert (status.round, status.erasure_pending) == (1, 1)
@@ -153,7 +153,7 @@ def test_forgotten_rounds_and_dropped_lives_leave_nothing(opened, sqlite_url):
     restored = opened(sqlite_url, restored=True)
     assert found(sqlite_url, patterns) == set()
     status = restored.status()
-    assert status.generation > 1
+    assert status.incarnation > 1
     assert status.erasure_pending == 0
 
 

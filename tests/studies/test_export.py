@@ -95,8 +95,8 @@ def test_the_same_numbers_lead_to_the_same_points(study):
 
 def test_lines_hold_the_same(study):
     found = study.export()
-    head, *rounds = map(json.loads, export_lines(found))
-    assert {**head, "rounds": rounds} == json.loads(json.dumps(found))
+    counters, *rounds = map(json.loads, export_lines(found))
+    assert {**counters, "rounds": rounds} == json.loads(json.dumps(found))
 
 
 def test_a_closed_study_cannot_be_exported(study):

@@ -134,7 +134,7 @@ def test_a_connection_that_a_server_ends_is_made_again_and_every_loss_counts_onc
     left = [when == "within it"]
 
     def end(statement=""):
-        if statement.startswith("UPDATE sottovoce_cells") and left[0]:
+        if statement.startswith("UPDATE sottovoce_chunks") and left[0]:
             left[0] = False
             execute(
                 postgres_url,
@@ -145,7 +145,7 @@ def test_a_connection_that_a_server_ends_is_made_again_and_every_loss_counts_onc
     watch(end, put=monkeypatch.setattr)
     if when == "before the call":
         left[0] = True
-        end("UPDATE sottovoce_cells")
+        end("UPDATE sottovoce_chunks")
     study.tell(ids[4:8], losses_of(ids[4:8]))
     study.tell(ids[8], 0.5)
     assert left == [False]
@@ -225,8 +225,8 @@ def test_damage_to_what_an_open_study_needs_is_noticed_when_it_is_read(table, co
         opened(url).ask()
 
 
-def slots_of(cell):
-    return np.frombuffer(bytes(cell.slots), dtype=">i4").copy()
+def slots_of(chunk):
+    return np.frombuffer(bytes(chunk.slots), dtype=">i4").copy()
 
 
 def damaged(slots):
@@ -247,10 +247,10 @@ def test_damage_to_losses_is_noticed_before_they_are_released(change, opened, ur
     ids = study.ask(8).ids
     study.tell(ids[:7], losses_of(ids[:7]))
     study.close()
-    (row,) = Look(url).cells
+    (row,) = Look(url).chunks
     slots = slots_of(row)
     change(slots)
-    execute(url, "UPDATE sottovoce_cells SET slots = :slots", slots=slots.tobytes())
+    execute(url, "UPDATE sottovoce_chunks SET slots = :slots", slots=slots.tobytes())
     study = opened(url)
     for call in (lambda: study.tell(ids[7], 0.5), study.status):
         with pytest.raises(StudyDamaged, match="round 0"):
@@ -262,7 +262,7 @@ def test_losses_that_are_gone_are_noticed_before_their_round_is_released(opened,
     study = opened(url, **ball())
     ids = study.ask(8).ids
     study.tell(ids[:7], losses_of(ids[:7]))
-    execute(url, "DELETE FROM sottovoce_cells")
+    execute(url, "DELETE FROM sottovoce_chunks")
     for call in (lambda: study.tell(ids[7], 0.5), study.status):
         with pytest.raises(StudyDamaged):
             call()

@@ -66,10 +66,10 @@ def test_what_is_on_record_is_not_called_a_failure(opened, sqlite_url, monkeypat
         patch.setattr(SqlStore, "release", no_room)
         study.tell(ids, losses_of(ids))  # on record, though its round cannot be closed
         assert len(study.ask(5)) == 5  # nor is any action lost
-        for looking in (study.status, study.outstanding, study.recommend, study.course):
+        for looking in (study.status, study.outstanding, study.recommend, study.history):
             with pytest.raises(StorageError, match="full"):  # that closing fails can be seen here
                 looking()
-    assert Look(sqlite_url).head.clock == 17
+    assert Look(sqlite_url).counters.clock == 17
     assert study.status().round == 1
     assert study.status().told == 12
 
@@ -97,11 +97,11 @@ def test_an_id_that_is_too_new_is_noticed_among_old_ones(opened, url):
     future = text_of(url, 1, 9 * 256)
     with pytest.raises(StudyBehind):
         study.tell(future, 0.5)
-    generation = study.status().generation
-    future = text_of(url, generation, 9 * 256)
+    incarnation = study.status().incarnation
+    future = text_of(url, incarnation, 9 * 256)
     with pytest.raises(StudyBehind):
         study.tell([old[0], future], [0.5, 0.5])
-    assert study.status().generation > generation
+    assert study.status().incarnation > incarnation
 
 
 def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeypatch):
@@ -115,7 +115,7 @@ def test_no_call_shares_the_transaction_of_a_release(opened, sqlite_url, monkeyp
     def watched(self, *facts):
         other.start()
         found = compute(self, *facts)
-        alone.append(Look(sqlite_url).head.patience)
+        alone.append(Look(sqlite_url).counters.patience)
         return found
 
     monkeypatch.setattr(kind, "compute", watched)

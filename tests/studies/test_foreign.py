@@ -40,7 +40,7 @@ def put(url, statements, table):
 
 
 @pytest.mark.parametrize("kind", KEEPING)
-@pytest.mark.parametrize("table", ["sottovoce_cells", "sottovoce_books", "sottovoce_rounds"])
+@pytest.mark.parametrize("table", ["sottovoce_chunks", "sottovoce_books", "sottovoce_rounds"])
 def test_a_trigger_that_could_keep_losses_is_refused(kind, table, opened, sqlite_url):
     opened(sqlite_url, **sums()).close()
     put(sqlite_url, KEEPING[kind], table)
@@ -56,7 +56,7 @@ def test_a_trigger_that_could_keep_losses_is_refused(kind, table, opened, sqlite
 def test_a_trigger_that_comes_later_keeps_no_loss(opened, sqlite_url):
     study = opened(sqlite_url, **sums())
     ids = study.ask(5).ids
-    put(sqlite_url, KEEPING["trigger"], "sottovoce_cells")
+    put(sqlite_url, KEEPING["trigger"], "sottovoce_chunks")
     with pytest.raises(StorageError, match="which could keep losses: nothing was changed"):
         study.tell(ids, losses_of(ids))
     with sqlite3.connect(path_of(sqlite_url)) as connection:
@@ -68,7 +68,7 @@ def test_a_trigger_that_comes_later_keeps_no_loss(opened, sqlite_url):
 
 
 @pytest.mark.parametrize("kind", KEEPING_ON_A_SERVER)
-@pytest.mark.parametrize("table", ["sottovoce_cells", "sottovoce_books"])
+@pytest.mark.parametrize("table", ["sottovoce_chunks", "sottovoce_books"])
 def test_a_servers_trigger_or_rule_is_refused(kind, table, opened, postgres_url):
     opened(postgres_url, **sums()).close()
     put(postgres_url, KEEPING_ON_A_SERVER[kind], table)
@@ -87,8 +87,8 @@ def test_something_else_in_place_of_a_table_is_refused(what, table, opened, sqli
 
 
 def test_a_servers_view_in_place_of_a_table_is_refused(opened, postgres_url):
-    execute(postgres_url, "CREATE VIEW sottovoce_cells AS SELECT 1 AS number")
-    with pytest.raises(StorageError, match="a view or foreign table of somebody else's at 'sottovoce_cells'"):
+    execute(postgres_url, "CREATE VIEW sottovoce_chunks AS SELECT 1 AS number")
+    with pytest.raises(StorageError, match="a view or foreign table of somebody else's at 'sottovoce_chunks'"):
         opened(postgres_url, **sums())
 
 

@@ -285,7 +285,7 @@ def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twic
         for _ in range(rng.randint(1, 5)):
             turn(rng, studies, handed_out)
         released = {row.round for row in Look(url).releases if row.state == RELEASED}
-        changed = Look(url).head.version != before.head.version
+        changed = Look(url).counters.version != before.counters.version
         backup.put_back()
         rng.shuffle(studies)
         behind = 0
@@ -297,8 +297,8 @@ def test_rollbacks_under_running_processes_begin_lives_and_hand_nothing_out_twic
         assert behind == changed  # one of them begins a new life, and all others are in it
         noticed += behind
         look = Look(url)
-        assert (look.head.incarnation in lives) == (not changed)
-        lives.add(look.head.incarnation)
+        assert (look.counters.incarnation in lives) == (not changed)
+        lives.add(look.counters.incarnation)
         once_open = {row.number for row in before.rounds if row.open}
         if changed:  # what the backup held of open rounds, some of them released since, is released no more
             states = {row.round: row.state for row in look.releases}
@@ -338,7 +338,7 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
             study.tell(ids[9:], losses_of(ids[9:]))
             acknowledged += ids[9:]
             tally("server stopped" if how == signal.SIGINT else "server crashed", url, "nothing lost")
-        assert study.status().generation == 1
+        assert study.status().incarnation == 1
     own_server.stop(signal.SIGINT)
     own_server.copy(own_server.data, own_server.folder / "backup")
     own_server.start()
@@ -352,7 +352,7 @@ def test_a_server_that_crashes_keeps_what_was_acknowledged_and_one_put_back_is_n
     own_server.start()
     with pytest.raises(StudyBehind):
         persistent(study.ask)
-    life = study.status().generation
+    life = study.status().incarnation
     assert life > 1
     assert place(persistent(other.ask).id)[0] == life
     assert study.verify().ok

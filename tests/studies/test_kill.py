@@ -112,7 +112,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(late, shelf):
 def test_the_end_of_a_life_is_all_or_nothing(late, url):
     dead, generations = 0, set()
     with sv.Study.open(url, name="study", **sums()) as study:
-        generation = study.status().generation
+        incarnation = study.status().incarnation
     for after in range(0, 40, 1 if SOAK else 6):
         with sv.Study.open(url, name="study") as study:
             ids = study.ask(17).ids
@@ -125,18 +125,18 @@ def test_the_end_of_a_life_is_all_or_nothing(late, url):
 
         dead += Child(doomed).finish()[1]
         after_death = Look(url)
-        if after_death.head.incarnation == generation:
+        if after_death.counters.incarnation == incarnation:
             assert after_death.told() == before.told()
-            assert after_death.head.clock == before.head.clock
+            assert after_death.counters.clock == before.counters.clock
         else:
-            generation = after_death.head.incarnation
+            incarnation = after_death.counters.incarnation
             assert after_death.tells == []
-        generations.add(generation)
+        generations.add(incarnation)
         with sv.Study.open(url, name="study", restored=True) as study:
             status = study.status()
             assert (status.outstanding, status.open_rounds) == (0, 0)
-            assert status.generation > generation
-            generation = status.generation
+            assert status.incarnation > incarnation
+            incarnation = status.incarnation
         tally("killed while a life ends", url, "all or nothing")
     assert dead > 3
     assert len(generations) > 3

@@ -24,22 +24,22 @@ KINDS = (
 PLAN = r"streams\.believed\[planned\]"
 INVISIBLE = {
     # Settings and names: any would do, and nothing else depends on them yet.
-    r"head\.(name|patience|deadline) .*": "what a user may set",
-    r"head\.made\[simulated\] .*": "what a user may set",
-    r"head\.made\[configuration\.(choices|domain_name|integral|lipschitz|plan)\] .*": "later",
-    r"head\.made\[configuration\.privacy\] contributions .*": "where nothing is protected",
-    r"head\.made\[configuration\.privacy\] epsilon raised": "the noise is more than enough for that",
+    r"counters\.(name|patience|deadline) .*": "what a user may set",
+    r"counters\.made\[simulated\] .*": "what a user may set",
+    r"counters\.made\[configuration\.(choices|domain_name|integral|lipschitz|plan)\] .*": "later",
+    r"counters\.made\[configuration\.privacy\] contributions .*": "where nothing is protected",
+    r"counters\.made\[configuration\.privacy\] epsilon raised": "the noise is more than enough for that",
     # Counters that only move, and the clock.
-    r"head\.(version|incarnation|writers|erased) .*": "as good as any other",
-    r"head\.clock lowered": "events that were given back, and given up, or dropped",
+    r"counters\.(version|incarnation|writers|erased) .*": "as good as any other",
+    r"counters\.clock lowered": "events that were given back, and given up, or dropped",
     r"rounds\.full_(at|time) (raised|lowered)": "a time of day; within one call of ask",
     r"streams\.believed\[(finished_calls|stretch.*\.learned\.calls)\] (raised|lowered)": "calls of an oracle",
     # Dice, and the losses themselves.
-    r"cells\.slots (told|waiting|missing) now (told|waiting|missing), counted": "a loss is what it is told to be",
-    r"cells\.slots of a loss raised": "a loss is what it is told to be",
-    r"spares\.start raised": "a slot that takes no loss",
-    r"spares\.stop lowered": "a slot that takes no loss",
-    r"spares lost": "slots that take no loss",
+    r"chunks\.slots (told|waiting|missing) now (told|waiting|missing), counted": "a loss is what it is told to be",
+    r"chunks\.slots of a loss raised": "a loss is what it is told to be",
+    r"returned\.start raised": "a slot that takes no loss",
+    r"returned\.stop lowered": "a slot that takes no loss",
+    r"returned lost": "slots that take no loss",
     r"rounds\.public\[exploration\.places\] .*": "of rounds that were dropped, or count every loss",
     r"releases\.(told|missing) (raised|lowered)": "of rounds that were dropped",
     # What a plan says about itself, and what its exploration does not use.
@@ -48,7 +48,7 @@ INVISIBLE = {
     PLAN + r" (batch_size|control_variate|decay|growth|probe_events|radius|rate|reuse) .*": "not used",
     PLAN + r" bits lowered": "not used, where reports have a grid of their own",
     PLAN + r" noise scale raised": "more noise than enough",
-    r"head\.made\[design\.(calls|worst_leverage)\] .*": "words",
+    r"counters\.made\[design\.(calls|worst_leverage)\] .*": "words",
     # Points that are the same after one round more or less.
     r"streams\.believed\[stretch.*\.learned\.learner\.(solved|observed)\] .*": "equal points",
     r"rounds\.public\[learned\] .*": "equal points",
@@ -56,12 +56,12 @@ INVISIBLE = {
 OF_PROBES = {  # what is invisible of posterior probes alone
     PLAN + r" (step|step_multiplier|delay|method|reach_from_start) .*": "no steps are taken",
     PLAN + r" options (round_growth|round_cap) .*": "rounds of the least length",
-    PLAN + r" options (temper|sentinel) .*": "which decisions are drawn: dice",
+    PLAN + r" options (posterior_scale|change_probe) .*": "which decisions are drawn: dice",
 }
 OF_SEGMENTS = {  # what other segments had a say in is not computed again
-    r"head\.made\[configuration\.segments\.(factors|limit)\] .*": "segments that are all named",
+    r"counters\.made\[configuration\.segments\.(factors|limit)\] .*": "segments that are all named",
     PLAN + r" options (model|probes|least_events) .*": "lengths of rounds",
-    r"streams\.believed\[likeness(_learned)?\] .*": "how alike they are taken to be",
+    r"streams\.believed\[variance_shares(_learned)?\] .*": "how alike they are taken to be",
     r"streams\.believed\[lean\..*\] .*": "what other segments said, which follows from theirs",
     r"streams\.believed\[stretch.*\.learned\.explorer\.(alarm|resets|since)\] .*": "when all was forgotten",
     r"streams\.believed\[stretch.*\.learned\.explorer\.(place|scores|squares|trust|weight)\] "
@@ -103,11 +103,11 @@ def some_study(url, case):
         ids = ask(study, 21).ids[5:]
         study.forget(ids[:3])
         tell(study, ids[3:7])
-        study._store.spare = 2  # slots that are leased ahead, and given back in the end
+        study._store.lease_ahead = 2  # slots that are leased ahead, and given back in the end
         while not study._store.left(0):
             ask(study, 1)
     rows = rows_of(url)
-    assert rows.spares
+    assert rows.returned
     return rows
 
 
@@ -197,5 +197,5 @@ def test_the_last_round_of_an_epoch_must_not_be_released(case, sqlite_url):
 
 def test_losses_of_a_closed_round_must_be_gone(sqlite_url):
     rows = some_study(sqlite_url, "frames")
-    other = changed(rows, "cells", 0, "round", 1)
+    other = changed(rows, "chunks", 0, "round", 1)
     assert any("losses of round 1 are stored, and it is closed" in fault for fault in faults_of(other))

@@ -5,7 +5,7 @@ from study_tools import Look, ball, losses_of, place, probing, sums
 
 import sottovoce as sv
 from sottovoce.errors import StorageError
-from sottovoce.rounds.stores.sql.cells import Slots
+from sottovoce.rounds.stores.sql.chunks import Slots
 
 
 def test_any_process_lists_what_is_outstanding_after_a_restart_too(opened, url):
@@ -17,7 +17,7 @@ def test_any_process_lists_what_is_outstanding_after_a_restart_too(opened, url):
     found = opened(url).outstanding()
     expected = [*ids[:3], *ids[20:25], *ids[27:]]
     assert found.ids.tolist() == expected
-    assert found.rounds.tolist() == [place(one)[1] // 256 for one in expected]  # rounds begin cells
+    assert found.rounds.tolist() == [place(one)[1] // 256 for one in expected]  # rounds begin chunks
     assert found.ages.tolist() == [29 - ids.tolist().index(one) for one in expected]
     assert next(iter(found)) == (ids[0], 0, 29)
     assert len(found) == opened(url).status().outstanding == 11
@@ -86,5 +86,5 @@ def test_what_is_outstanding_costs_other_calls_nothing(opened, sqlite_url, monke
     ids = study.ask(10).ids
     study.tell(ids, losses_of(ids))
     assert study.status().outstanding == 100_000
-    assert sum(looked) <= 2 * 256  # of the cells that are told
-    assert Look(sqlite_url).head.clock == 100_010
+    assert sum(looked) <= 2 * 256  # of the chunks that are told
+    assert Look(sqlite_url).counters.clock == 100_010

@@ -282,13 +282,13 @@ def test_what_decides_when_a_round_closes_is_checked_like_everything_else(opened
     execute(url, "UPDATE sottovoce_rounds SET full_at = 14 WHERE number = 0")
     assert study.verify().ok
     for change in ("patience = 3", "patience = NULL", "deadline = 7"):
-        before = Look(url).head
+        before = Look(url).counters
         execute(url, f"UPDATE sottovoce_books SET {change}")
         assert "the counters fail their checksum" in str(study.verify())
         with pytest.raises(StudyDamaged):
             opened(url)
         execute(url, "UPDATE sottovoce_books SET patience = 5, deadline = NULL")
-        assert tuple(Look(url).head) == tuple(before)
+        assert tuple(Look(url).counters) == tuple(before)
 
 
 # ---------------------------------------------------------------------- killed in the midst
@@ -326,7 +326,7 @@ def test_what_was_given_up_is_not_given_back(url, opened, monkeypatch):
     for _ in range(8):
         action = yours.ask()
         yours.tell(action.id, 0.5)
-    in_hand = Look(url).head.clock - 8
+    in_hand = Look(url).counters.clock - 8
     assert in_hand > 3
     mine.ask_round()
     with monkeypatch.context() as patch:
@@ -334,7 +334,7 @@ def test_what_was_given_up_is_not_given_back(url, opened, monkeypatch):
         mine.ask(8)
         mine.ask(1)  # out of patience: given up, and the round is not closed
     yours.close()
-    assert Look(url).spares == []
+    assert Look(url).returned == []
     study = opened(url)
     assert study.status().round == 1
     found = study.verify()

@@ -24,7 +24,7 @@ def state(url):
     told = tuple(sorted(look.told().items()))
     counts = look.counts()
     closed = sum(row.closed for row in look.streams)
-    return look.head.clock, counts["told"], counts["forgotten"], closed, told, tuple(look.closed.items())
+    return look.counters.clock, counts["told"], counts["forgotten"], closed, told, tuple(look.closed.items())
 
 
 @pytest.fixture(scope="module", params=[sums, believing])

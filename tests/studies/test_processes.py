@@ -93,7 +93,7 @@ def test_processes_that_create_the_same_study_at_once_agree(url, tmp_path):
     os.close(reading)
     ids = [one for child in children for one in child.finish()[0][0][1]]
     assert len(set(ids)) == 18
-    assert Look(url).head.clock == 18
+    assert Look(url).counters.clock == 18
     assert [entry.used for entry in sv.Ledger(sv.PureDP(1.0), ledger).entries] == [True]
 
 
@@ -170,7 +170,7 @@ def test_a_transaction_that_the_server_ends_to_undo_a_deadlock_is_tried_again(wa
     """Nothing of it was recorded, so it can be repeated, whether it tells, asks or closes a round."""
     study = opened(postgres_url, **ball())
     ids = study.ask(8).ids
-    wanted, left = ("UPDATE sottovoce_cells", "INSERT INTO sottovoce_cells", "DELETE FROM sottovoce_cells")[way], [3]
+    wanted, left = ("UPDATE sottovoce_chunks", "INSERT INTO sottovoce_chunks", "DELETE FROM sottovoce_chunks")[way], [3]
 
     def refuse(statement):
         if statement.startswith(wanted) and left[0]:

@@ -89,13 +89,13 @@ def test_a_failing_statement_says_nothing_of_its_parameters(opened, url):
     """A driver's error quotes what it was given: it must not come through, not even as a cause."""
     study = opened(url, **sums())
     ids = study.ask(5).ids
-    execute(url, "ALTER TABLE sottovoce_cells RENAME TO elsewhere")
+    execute(url, "ALTER TABLE sottovoce_chunks RENAME TO elsewhere")
     for call in (lambda: study.tell(ids, np.full(5, LOSS)), lambda: study.tell(ids[0], LOSS)):
         with pytest.raises(sv.errors.StorageError) as refused:
             call()
         assert refused.value.__cause__ is None
         assert refused.value.__context__ is None
         assert traces(str(refused.value)) == []
-    execute(url, "ALTER TABLE elsewhere RENAME TO sottovoce_cells")
+    execute(url, "ALTER TABLE elsewhere RENAME TO sottovoce_chunks")
     study.tell(ids, np.full(5, LOSS))
     assert set(Look(url).told().values()) == {INTEGER}

@@ -89,12 +89,12 @@ def test_plans_without_a_model_have_no_posterior_and_say_so(url):
 
 def test_the_status_says_whether_the_model_fits(url):
     with sv.Study.open(url, name="spring", **options(horizon=20_000)) as study:
-        assert study.status().misfit is None
+        assert study.status().fit_check is None
         actions = study.ask(16_000)
         pairs = np.abs(actions.x[:, 0::2].sum(axis=1) - 1.0)  # both of one kind, or one of each
         coins = np.random.default_rng(0).random(len(pairs))
         study.tell(actions.ids, (coins < 0.2 + 0.5 * pairs).astype(float))
         status = study.status()
-    assert status.misfit.serious
+    assert status.fit_check.serious
     assert "losses do not look linear in the action" in str(status)
-    assert status.to_dict()["misfit"]["probability"] < 1e-4
+    assert status.to_dict()["fit_check"]["probability"] < 1e-4

@@ -168,8 +168,8 @@ def test_a_round_whose_beginning_was_undone_is_not_shown(opened, url, monkeypatc
     study.tell(actions.ids, np.clip(actions.x[:, 0], 0.0, 1.0))
     played, save = study.point, SqlStore._save
 
-    def undone(self, head, steps):
-        save(self, head, steps)
+    def undone(self, counters, steps):
+        save(self, counters, steps)
         raise problem
 
     with monkeypatch.context() as patched:

@@ -43,7 +43,7 @@ def empty_log(url):
 
 
 def lives_of(url):
-    return Look(url).head.incarnation
+    return Look(url).counters.incarnation
 
 
 @pytest.mark.parametrize("call", ["ask", "tell", "tell_each", "status", "forget"])
@@ -63,7 +63,7 @@ def test_a_process_notices_that_its_storage_went_back(call, opened, url):
     with pytest.raises(StudyBehind, match="older than what this process has seen"):
         calls[call]()
     status = study.status()
-    assert status.generation > 1
+    assert status.incarnation > 1
     assert (status.open_rounds, status.outstanding) == (0, 0)
     assert Look(url).tells == []  # losses that may have been released since: they are released no more
     with pytest.raises(UnknownAction):
@@ -92,15 +92,15 @@ def test_a_history_that_went_another_way_is_noticed_however_far_it_has_come(open
     work(one, 5)
     backup = Backup(url)
     work(one, 9, told=4)
-    one_has_seen = Look(url).head.version
+    one_has_seen = Look(url).counters.version
     backup.put_back()
     stranger = opened(url)  # opened after the rollback: it cannot know
     for _ in range(8):
         work(stranger, 6)
-    assert Look(url).head.version > one_has_seen
+    assert Look(url).counters.version > one_has_seen
     with pytest.raises(StudyBehind):
         one.ask()
-    assert stranger.status().generation == one.status().generation > 1
+    assert stranger.status().incarnation == one.status().incarnation > 1
 
 
 def test_what_others_had_written_counts_too(opened, url):
@@ -128,13 +128,13 @@ def test_all_that_notice_begin_one_new_life(opened, url):
     backup.put_back()
     with pytest.raises(StudyBehind):
         studies[0].ask()
-    generation = lives_of(url)
+    incarnation = lives_of(url)
     fresh = work(studies[0], 5)
     for study, ids in zip(studies[1:], old[1:], strict=True):
         study.ask()
         with pytest.raises(UnknownAction, match="before the storage was restored"):
             study.tell(ids[-1], 0.5)
-    assert lives_of(url) == generation
+    assert lives_of(url) == incarnation
     assert len([one for one in fresh if place(one)[1] in Look(url).told()]) == 5
 
 
@@ -211,7 +211,7 @@ def test_many_processes_that_come_and_go_are_no_rollback(opened, url):
             brief.ask()
     silent.tell(ids[1:], losses_of(ids[1:]))
     assert lives_of(url) == 1
-    assert len(Look(url).head.writers) <= 16 * MOST
+    assert len(Look(url).counters.writers) <= 16 * MOST
 
 
 def test_writers_are_compared_by_what_they_wrote():

@@ -144,7 +144,7 @@ def test_unknown_segments_are_refused_and_leave_nothing(opened, url):
     with pytest.raises(UnknownSegment):
         study.recommend(segment="watch")
     plain = opened(url, name="plain", **believing())
-    for call in (plain.ask, plain.recommend, plain.posterior, plain.ask_round, plain.course):
+    for call in (plain.ask, plain.recommend, plain.posterior, plain.ask_round, plain.history):
         with pytest.raises(TypeError, match="segments"):
             call(segment="phone")
 
@@ -334,7 +334,7 @@ def test_convex_losses_have_segments_too(opened, sqlite_url):
     assert list(study.recommend()) == [("phone", 0), ("phone", 1)]
     assert study.recommend(segment=("desktop", 1)).rounds == 0
     assert study.posterior(segment=("phone", 1)).rounds > 0
-    assert len(study.course(segment=("phone", 1)).means) > 0
+    assert len(study.history(segment=("phone", 1)).means) > 0
     assert study.verify().ok
 
 
@@ -402,9 +402,9 @@ def test_a_restored_study_drops_what_is_open_of_every_segment(opened, url):
     study.close()
     again = opened(url, restored=True)
     status = again.status()
-    assert status.generation > 1
+    assert status.incarnation > 1
     assert (status.open_rounds, status.outstanding, status.told) == (0, 0, 20)
-    assert Look(url).cells == []
+    assert Look(url).chunks == []
     for one in ids[20:]:
         with pytest.raises(UnknownAction, match="before the storage was restored"):
             again.tell(one, 0.5)
@@ -431,7 +431,7 @@ def test_a_process_notices_that_its_storage_went_back_whatever_segment_it_asks_f
     with pytest.raises(StudyBehind):
         calls[call]()
     status = study.status()
-    assert status.generation > 1
+    assert status.incarnation > 1
     assert (status.open_rounds, status.outstanding) == (0, 0)
     for one in (ids[0], ids[-1]):
         with pytest.raises(UnknownAction):
@@ -451,7 +451,7 @@ def test_other_processes_follow_into_the_new_life_of_all_segments(opened, url):
     backup.put_back()
     with pytest.raises(StudyBehind):
         other.ask(segment="phone")
-    assert one.status().generation == other.status().generation > 1  # one life for both
+    assert one.status().incarnation == other.status().incarnation > 1  # one life for both
     for study in (one, other):
         for old in (ids[0], ids[-1], later[-1]):
             with pytest.raises(UnknownAction):
@@ -472,8 +472,8 @@ def test_an_id_that_is_newer_than_the_storage_ends_the_life_of_all_segments(open
     again = opened(url)
     with pytest.raises(StudyBehind, match="a newer state of the storage"):
         again.tell(newer, 0.5)
-    assert again.status().generation > 1
-    assert Look(url).cells == []
+    assert again.status().incarnation > 1
+    assert Look(url).chunks == []
     again.ask(segment="desktop")
     with pytest.raises(UnknownAction):
         again.tell(newer, 0.5)

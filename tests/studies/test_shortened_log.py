@@ -17,7 +17,7 @@ from sottovoce.rounds.stores.sql import _files
 
 
 def lengths(size):
-    """Lengths to cut a log to: nothing, within its head, its head, and so many of its frames, or a part of one."""
+    """Lengths to cut a log to: nothing, within its header, its header, and so many of its frames, or a part of one."""
     frame = 24 + 4096
     frames = (size - 32) // frame
     return [0, 20, 32, *(32 + frame * count for count in {frames // 3, frames - 1}), size - 100]
@@ -138,7 +138,7 @@ def test_cut_short_while_nobody_has_it_open_an_id_that_is_gone_tells(which, sqli
     with again("study", sqlite_url) as study:
         with pytest.raises(StudyBehind):
             study.tell(said[0][1][-1], 0.5)
-        assert study.status().generation > 1
+        assert study.status().incarnation > 1
 
 
 # ---------------------------------------------------------------------- no false alarm
@@ -189,7 +189,7 @@ def test_processes_that_work_while_others_empty_the_log_see_no_cut(sqlite_url):
             with contextlib.closing(sqlite3.connect(path_of(sqlite_url), timeout=60)) as outsider:
                 mode = ("TRUNCATE", "RESTART", "PASSIVE")[turn % 3]
                 outsider.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
-                outsider.execute("SELECT count(*) FROM sottovoce_cells").fetchone()
+                outsider.execute("SELECT count(*) FROM sottovoce_chunks").fetchone()
         report("done", "outsider")
 
     sv.Study.open(sqlite_url, name="study", **sums()).close()
@@ -201,9 +201,9 @@ def test_processes_that_work_while_others_empty_the_log_see_no_cut(sqlite_url):
     tally("processes that empty the log at once", sqlite_url, "no false alarm")
 
 
-@pytest.mark.parametrize("read", ["size", "head"])
+@pytest.mark.parametrize("read", ["size", "header"])
 def test_a_log_that_others_empty_while_it_is_looked_at_is_no_cut(read, opened, sqlite_url, monkeypatch):
-    """Its size is then that of one log, and its head that of the next."""
+    """Its size is then that of one log, and its header that of the next."""
     study, other = opened(sqlite_url, patience=None, **sums(probe_events=40)), opened(sqlite_url)
     ids = study.ask(60).ids.tolist()
     for one in ids[:20]:
@@ -225,7 +225,7 @@ def test_a_log_that_others_empty_while_it_is_looked_at_is_no_cut(read, opened, s
             return found
 
         def read(self, size=-1):
-            if read == "head":
+            if read == "header":
                 race()
             return super().read(size)
 

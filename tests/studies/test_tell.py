@@ -164,13 +164,13 @@ def test_an_id_that_is_newer_than_the_storage_ends_a_life(where, opened, url):
     with pytest.raises(StudyBehind, match="handed out by a newer state of the storage"):
         study.tell(future, PLANTED)
     status = study.status()
-    assert status.generation > where[0]
+    assert status.incarnation > where[0]
     assert Look(url).tells == []
     for old in (block.ids[0], block.ids[4]):
         with pytest.raises(UnknownAction, match="before the storage was restored"):
             study.tell(old, 0.5)
     fresh = study.ask(14)
-    assert {place(one)[0] for one in fresh.ids} == {status.generation}
+    assert {place(one)[0] for one in fresh.ids} == {status.incarnation}
     with pytest.raises(UnknownAction):
         study.tell(future, PLANTED)
     study.tell(fresh.ids, losses_of(fresh.ids))

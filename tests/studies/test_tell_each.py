@@ -105,13 +105,13 @@ def test_who_called_hears_of_it_before_rounds_are_closed(opened, url, monkeypatc
     assert study.round == 1
 
 
-def test_calls_of_one_cell_take_one_statement(opened, url, monkeypatch):
+def test_calls_of_one_chunk_take_one_statement(opened, url, monkeypatch):
     study = opened(url, name="s", **study_tools.sums())
     ids = study.ask(12).ids.tolist()
     sent = []
     study_tools.watch(sent.append, put=monkeypatch.setattr)
     assert study.tell_each([TellCall(one, 0.5) for one in ids[4:10]]) == [ONE] * 6
-    assert [one[:22] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_cells"]
+    assert [one[:22] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_chunks"]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -134,14 +134,14 @@ def test_any_batches_add_up(url, data):
 
 
 def test_what_cannot_be_recorded_is_not_and_can_be_told_again(opened, url, monkeypatch):
-    """The connection breaks at the second of two cells: nothing of the transaction is on record."""
+    """The connection breaks at the second of two chunks: nothing of the transaction is on record."""
     study = opened(url, name="s", **study_tools.sums())
     ids = [*study.ask(12).ids[:2], *study.ask(12).ids[:2]]
     calls, sent = [TellCall(one, 0.5) for one in ids], []
 
     def breaking(statement):
         sent.append(statement)
-        if len([one for one in sent if one.startswith("UPDATE sottovoce_cells")]) == 2:
+        if len([one for one in sent if one.startswith("UPDATE sottovoce_chunks")]) == 2:
             raise StorageError("gone")
 
     with monkeypatch.context() as patch:
@@ -152,13 +152,13 @@ def test_what_cannot_be_recorded_is_not_and_can_be_told_again(opened, url, monke
     assert study.tell_each(calls) == [ONE] * 4
 
 
-def test_slots_that_were_given_back_are_told_by_a_process_that_knew_their_cell(opened, url, monkeypatch):
+def test_slots_that_were_given_back_are_told_by_a_process_that_knew_their_chunk(opened, url, monkeypatch):
     """What a process had in hand is given back when it closes, and asked by another; whoever told before tells on."""
     study_tools.lease_ahead(monkeypatch)
     asking, teller = opened(url, name="s", **study_tools.sums(probe_events=30)), opened(url, name="s")
     ids = [asking.ask().id for _ in range(20)]
     assert teller.tell_each([TellCall(one, 0.5) for one in ids]) == [ONE] * 20
-    before = study_tools.Look(url, "s").head.clock
+    before = study_tools.Look(url, "s").counters.clock
     assert before >= 24
     asking.close()
     after = opened(url, name="s")

@@ -78,7 +78,7 @@ def test_calls_that_wait_together_share_a_commit(opened, url, monkeypatch):
     ids, sent = study.ask(THREADS).ids, []
     watch(sent.append, put=monkeypatch.setattr)
     assert together(study, ids) == []
-    assert len([one for one in sent if one.startswith("UPDATE sottovoce_cells")]) == 1
+    assert len([one for one in sent if one.startswith("UPDATE sottovoce_chunks")]) == 1
     assert study.status().told == THREADS
 
 
@@ -107,7 +107,7 @@ def test_an_interrupt_of_the_thread_that_records_for_all_loses_nothing(late, ope
     ids = study.ask(12).ids
 
     def interrupt(statement):
-        if statement.startswith("COMMIT" if late else "UPDATE sottovoce_cells"):
+        if statement.startswith("COMMIT" if late else "UPDATE sottovoce_chunks"):
             patch.undo()
             raise KeyboardInterrupt
 
@@ -132,7 +132,7 @@ def test_what_fails_to_commit_fails_for_all_and_is_then_as_if_it_had_not_been(op
     failing = [None]
 
     def fail(statement):
-        if failing[0] and statement.startswith(("COMMIT", "UPDATE sottovoce_cells")):
+        if failing[0] and statement.startswith(("COMMIT", "UPDATE sottovoce_chunks")):
             raise failing[0]
 
     watch(fail, put=monkeypatch.setattr)

@@ -27,7 +27,7 @@ CASES = {
     "probes": believing(privacy=sv.PureDP(1.0)),
     "probes, no privacy": believing(),
     "probes, local": believing(privacy=sv.LocalDP(1.0)),
-    "probes, a sentinel": believing(horizon=2000, sentinel=True, privacy=sv.PureDP(1.0)),
+    "probes, a change probe": believing(horizon=2000, change_probe=True, privacy=sv.PureDP(1.0)),
     "probes of an oracle": believing(domain=D.SpanningTrees(nx.complete_graph(4)), privacy=sv.ApproxDP(1.0, 1e-6)),
     "probes on a ball": curved(privacy=sv.PureDP(1.0)),
     "probes on a simplex": curved(domain=D.Simplex(4), privacy=sv.PureDP(1.0)),

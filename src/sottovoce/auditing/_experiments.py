@@ -8,8 +8,8 @@ import numpy as np
 
 from sottovoce.auditing.attacks.observations import Observations, observed
 from sottovoce.auditing.playing.crowds import Crowd
-from sottovoce.auditing.playing.tellings import play
-from sottovoce.auditing.playing.transcripts import seated
+from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.transcripts import harness_for
 from sottovoce.auditing.subjects.mechanism_alone import MechanismAlone
 from sottovoce.auditing.subjects.owners import OwnersChannel
 from sottovoce.privacy import NoiseSource
@@ -51,7 +51,7 @@ class BanditExperiment:
         """Run one of the crowds. The public coins are the same in every run: an adversary knows them anyway."""
         people = self.crowds[crowd]
         worlds = coins.random((runs, len(people))) < 0.5
-        played = [play(seated(self.make(self.seed, source), source), people, people.world(one)) for one in worlds]
+        played = [play(harness_for(self.make(self.seed, source), source), people, people.world(one)) for one in worlds]
         return observed(played, self.rounds, worlds)
 
 

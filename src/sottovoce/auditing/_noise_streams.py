@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Integers
-from sottovoce.auditing.playing.tellings import play
-from sottovoce.auditing.playing.transcripts import seated
+from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.transcripts import harness_for
 from sottovoce.auditing.playing.worlds import Neighbours
 from sottovoce.auditing.subjects.configurations import Configuration
 from sottovoce.auditing.subjects.studied import StudyConfiguration
@@ -157,7 +157,7 @@ def _optimizers(name: str, make_source: Any, draws: int) -> list[NoiseStream]:
     for label, configuration in (("numbers of an optimizer", frames), ("nodes of an optimizer's tree", tree)):
         source: Any = None if make_source is None else make_source()
         made = configuration._make(0, source, **configuration.planned)
-        released = np.array(play(seated(made, source), _NOBODY, 0).released)
+        released = np.array(play(harness_for(made, source), _NOBODY, 0).released)
         if configuration is tree:
             sums, count = np.concatenate([np.zeros_like(released[:1]), released]), np.arange(1, len(released) + 1)
             released = sums[1:] - sums[count & (count - 1)]

@@ -52,9 +52,9 @@ class Pooled:
 
 def secure_pool() -> Pooled:
     """Return this process's pool of secure noise; a forked child gets one of its own."""
-    return _secure_pool(_fork.generation())
+    return _secure_pool(_fork.fork_count())
 
 
 @lru_cache(maxsize=1)
-def _secure_pool(generation: int) -> Pooled:
+def _secure_pool(fork_count: int) -> Pooled:
     return Pooled(SecureNoise())

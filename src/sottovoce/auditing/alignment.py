@@ -32,9 +32,9 @@ from sottovoce._arrays import Floats
 from sottovoce.auditing._scripted import Scripted
 from sottovoce.auditing.attacks.claims import Claim, claim_of
 from sottovoce.auditing.playing.neighbours import neighbours
+from sottovoce.auditing.playing.schedules import play
 from sottovoce.auditing.playing.survey import survey
-from sottovoce.auditing.playing.tellings import play
-from sottovoce.auditing.playing.transcripts import Transcript, seated
+from sottovoce.auditing.playing.transcripts import Transcript, harness_for
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 from sottovoce.auditing.results.check import Check
 from sottovoce.errors import SottovoceError
@@ -66,7 +66,7 @@ def align(
     most: int = 40,
     label: str | None = None,
     progress: Callable[[int, int], None] | None = None,
-    tellings: Sequence[str] | None = None,
+    schedules: Sequence[str] | None = None,
 ) -> Check:
     """Align pairs of neighbouring worlds, and return what they cost, or why they cannot be aligned.
 
@@ -80,7 +80,7 @@ def align(
         Of the public coins.
     most
         Pairs of worlds, at most.
-    label, progress, tellings
+    label, progress, schedules
         As for `audit`; progress is told of pairs.
 
     Examples
@@ -93,7 +93,7 @@ def align(
     small: a person costs at most 1 of epsilon = 1, and nothing else shows, in 40 pairs of worlds
     """
     claim, mechanism = _claim(subject, claimed, seed)
-    found = survey(subject, seed, local=False, tellings=tellings)
+    found = survey(subject, seed, local=False, schedules=schedules)
     pairs = neighbours(found, claim.guarantee.contributions, most)
     if mechanism == "honaker":  # whose nodes all move alike only if the person is in one round
         pairs = [worlds for worlds in pairs if len(worlds.rounds) == 1]
@@ -137,7 +137,7 @@ def _claim(subject: Callable[[int, Any], Any], claimed: Guarantee | None, seed: 
 def _aligned(subject: Callable[[int, Any], Any], seed: int, worlds: Neighbours) -> _Finding:
     def played(world: int, shifts: dict[int, Floats], watched: bool = False) -> tuple[Transcript, Scripted]:
         source = Scripted(seed, shifts)
-        return play(seated(subject(seed, source), source), worlds, world, watched=watched), source
+        return play(harness_for(subject(seed, source), source), worlds, world, watched=watched), source
 
     comparable = None not in PAIRS[worlds.pair]  # whether a loss came is public: counts of both kinds are shown
     reference, _ = played(0, {}, watched=comparable)

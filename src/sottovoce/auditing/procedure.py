@@ -44,7 +44,7 @@ def audit(
     confidence: float = 0.999,
     seed: int = 0,
     noise_seed: int | None = None,
-    tellings: Sequence[str] | None = None,
+    schedules: Sequence[str] | None = None,
     label: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
@@ -81,8 +81,8 @@ def audit(
         Of the public coins, the same in every run.
     noise_seed
         Simulates the noise from a seed, for repeatable tests of the arithmetic. Secure noise by default.
-    tellings
-        How losses may arrive: names from `worlds.TELLINGS`; by default all that the subject can do.
+    schedules
+        How losses may arrive: names from `worlds.SCHEDULES`; by default all that the subject can do.
     label
         A name for the result.
     progress
@@ -105,7 +105,7 @@ def audit(
     """
     whole("runs", runs, least=_LEAST_RUNS)
     number("confidence", confidence, above=0.5, at_most=1 - 1e-12)
-    audited = _prepared(subject, claimed, delta, seed, noise_seed, runs, tellings)
+    audited = _prepared(subject, claimed, delta, seed, noise_seed, runs, schedules)
     done = 0
 
     def count(more: int) -> None:
@@ -154,7 +154,7 @@ def _prepared(
     seed: int,
     noise_seed: int | None,
     runs: int,
-    tellings: Sequence[str] | None,
+    schedules: Sequence[str] | None,
 ) -> _Subject:
     if isinstance(subject, MechanismAlone | OwnersChannel):
         claim = claim_of(claimed or subject.privacy, delta, gaussian_noise=subject.noise.family == "gaussian")
@@ -170,7 +170,7 @@ def _prepared(
     gaussian_noise = statement.noise is not None and statement.noise.family == "gaussian"
     claim = claim_of(claimed or statement.guarantee, delta, gaussian_noise=gaussian_noise)
     local = isinstance(statement.guarantee, LocalDP)
-    found = survey(subject, seed, local=local, tellings=tellings)
+    found = survey(subject, seed, local=local, schedules=schedules)
     most = max(_FEW_CROWDS, _for_choosing(runs) // _LEAST_LOOK)
     pairs = neighbours(found, claim.guarantee.contributions, most, local=local)
     bandits = BanditExperiment(subject, tuple(crowds(found, pairs, most, local=local)), found.rounds, seed)

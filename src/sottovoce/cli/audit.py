@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from sottovoce import __version__
-from sottovoce.auditing import Audit, Check, Findings, audit_everything, findings_record, summary
+from sottovoce.auditing import Audit, Check, Findings, audit_all, findings_record, summary
 from sottovoce.cli import parsing
 from sottovoce.cli.folders import can_draw, check_writable
 
@@ -49,7 +49,7 @@ def audit_command(
     columns = BarColumn(bar_width=24), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}")
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("starting", total=1.0)
-        found = audit_everything(
+        found = audit_all(
             epsilon,
             delta,
             exploration=exploration,

@@ -11,7 +11,7 @@ from typing import Any
 from sottovoce import __version__
 from sottovoce._arrays import Vector
 from sottovoce.cli.options import PRIVACY
-from sottovoce.cli.settings import Settings, variant
+from sottovoce.cli.settings import RunSettings, variant
 from sottovoce.lab.problems import DecisionProblem
 from sottovoce.lab.seeding import streams
 from sottovoce.lab.simulation import Environment, Run, simulate
@@ -50,15 +50,15 @@ class Played:
     segments: SegmentedRecommendation | None = None
 
 
-def all_settings(settings: Settings) -> list[Settings]:
+def all_settings(settings: RunSettings) -> list[RunSettings]:
     """Return the settings of the run itself and of its variants, each once."""
-    every: dict[tuple[Guarantee, bool, str], Settings] = {}
+    every: dict[tuple[Guarantee, bool, str], RunSettings] = {}
     for one in (settings, *(variant(settings, text) for text in settings.also)):
         every.setdefault(_what_counts(one), one)
     return list(every.values())
 
 
-def _what_counts(settings: Settings) -> tuple[Guarantee, bool, str]:
+def _what_counts(settings: RunSettings) -> tuple[Guarantee, bool, str]:
     """Return what makes a run another one: without privacy there is no noise, and its budget is its guarantee's."""
     simulated = settings.simulated_noise and settings.guarantee.private
     others = {name: one for name, one in settings.given().items() if name not in _NOT_COUNTED}
@@ -71,11 +71,11 @@ def carry_out(optimizer: Any, environment: Environment, progress: Progress | Non
     if getattr(optimizer, "segments", None) is not None:
         found = optimizer.recommend()
         return Played(run, optimizer.plan, found.x, segments=found)
-    believes = optimizer.misfit() is not None
+    believes = optimizer.fit_check() is not None
     return Played(run, optimizer.plan, optimizer.point, optimizer.posterior() if believes else None)
 
 
-def optimizer_of(settings: Settings, environment: Environment, problem: DecisionProblem | None) -> Any:
+def optimizer_of(settings: RunSettings, environment: Environment, problem: DecisionProblem | None) -> Any:
     """Return an optimizer that is told what is known of the problem, unless the settings say otherwise."""
     known = {"loss_range": environment.loss_range, "lipschitz": environment.lipschitz}
     if problem is not None:
@@ -117,7 +117,7 @@ def command_line(name: str, options: Mapping[str, Any], out: Path | None) -> str
     return shlex.join(words)
 
 
-def labels_of(every: list[Settings]) -> list[str]:
+def labels_of(every: list[RunSettings]) -> list[str]:
     """Name runs by their privacy, and by what is neither as usual nor the same in all of them."""
     others = [_other_words(one) for one in every]
     shared = set.intersection(*map(set, others)) if len(others) > 1 else set()
@@ -127,7 +127,7 @@ def labels_of(every: list[Settings]) -> list[str]:
     ]
 
 
-def _privacy_words(settings: Settings) -> list[str]:
+def _privacy_words(settings: RunSettings) -> list[str]:
     guarantee = settings.guarantee
     if not guarantee.private:
         return ["no privacy"]
@@ -142,7 +142,7 @@ def _privacy_words(settings: Settings) -> list[str]:
     return words
 
 
-def _other_words(settings: Settings) -> list[str]:
+def _other_words(settings: RunSettings) -> list[str]:
     given = settings.given()
     words = {
         "plan": {"paper": "paper's plan", "worst-case": "worst-case plan"}.get(settings.plan or "auto", ""),
@@ -155,7 +155,7 @@ def _other_words(settings: Settings) -> list[str]:
     return [*filter(None, words.values()), *settings.chosen]
 
 
-def write(folder: Path, every: list[Settings], played: list[Played], *, command: str = "") -> list[Path]:
+def write(folder: Path, every: list[RunSettings], played: list[Played], *, command: str = "") -> list[Path]:
     """Write report, figure, summary and runs into a folder, and return the paths, in this order."""
     from sottovoce.report import regret_figure, run_report  # figures are slow to import, and most commands draw none
 
@@ -187,7 +187,7 @@ def write(folder: Path, every: list[Settings], played: list[Played], *, command:
     return [report, figure, summary, *paths]
 
 
-def draw_beside(folder: Path, every: list[Settings], played: list[Played], beside: list[Played]) -> Path:
+def draw_beside(folder: Path, every: list[RunSettings], played: list[Played], beside: list[Played]) -> Path:
     """Draw the same runs in two environments in one figure, in place of that of the first alone."""
     from sottovoce.report import regret_figure
 
@@ -204,7 +204,7 @@ def _file_names(labels: list[str]) -> list[str]:
     return names
 
 
-def _summary(label: str, file: str, settings: Settings, run: Run) -> dict[str, Any]:
+def _summary(label: str, file: str, settings: RunSettings, run: Run) -> dict[str, Any]:
     return {
         "label": label,
         "file": file,

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from sottovoce._extras import load
-from sottovoce.cli.settings import Settings
+from sottovoce.cli.settings import RunSettings
 from sottovoce.errors import MissingExtra
 
 __all__ = ["can_draw", "check_free", "check_writable"]
@@ -43,7 +43,7 @@ def can_draw(console: Console) -> bool:
     return True
 
 
-def check_free(out: Path, every: list[Settings], *, force: bool) -> None:
+def check_free(out: Path, every: list[RunSettings], *, force: bool) -> None:
     """Refuse a folder that holds other runs than these, unless that is wished for; the same ones may be run again."""
     there = [name for name in _OWN if (out / name).exists()]
     if force or not there or _settings_in(out) == [_plain(one) for one in every]:
@@ -54,7 +54,7 @@ def check_free(out: Path, every: list[Settings], *, force: bool) -> None:
     )
 
 
-def _plain(settings: Settings) -> Any:
+def _plain(settings: RunSettings) -> Any:
     return json.loads(json.dumps(asdict(settings), default=str))
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sottovoce._wishes import written_domain
+from sottovoce._parsing import written_domain
 from sottovoce.domains import Domain
 from sottovoce.domains.specification import build
 from sottovoce.models import Features, Posterior

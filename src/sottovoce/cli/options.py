@@ -14,7 +14,7 @@ from typing import Annotated, Any, Self, TypeVar, get_type_hints
 import typer
 
 from sottovoce._checks import choice, whole
-from sottovoce._wishes import guarantee_of, labelled
+from sottovoce._parsing import guarantee_of, labelled
 from sottovoce._written import read_values
 from sottovoce.cli import parsing
 from sottovoce.cli.making import domain_of, features_of, labels_of, prior_of

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sottovoce._written import bare_name
-from sottovoce.cli.settings import Settings, from_file
+from sottovoce.cli.settings import RunSettings, from_file
 from sottovoce.lab.problems import PROBLEMS
 from sottovoce.lab.problems.naming import make_problem
 
@@ -12,8 +12,8 @@ __all__ = ["READY", "find", "of_problem"]
 HORIZON = 200_000  # of the runs of problems
 DEMO = 500_000  # and of the demo
 
-READY: dict[str, Settings] = {
-    "demo": Settings(
+READY: dict[str, RunSettings] = {
+    "demo": RunSettings(
         environment="noisy-linear",
         domain="hypersimplex:20,5",
         horizon=DEMO,
@@ -23,17 +23,17 @@ READY: dict[str, Settings] = {
         also=("epsilon=0.1", "no-privacy", "plan=worst-case", "plan=paper"),
         beside=f"switching:every={DEMO},moods=2",
     ),
-    "moving-target": Settings(),
-    "noisy-linear": Settings(environment="noisy-linear", domain="hypersimplex:20,5"),
-    "switching": Settings(environment="switching", domain="hypersimplex:20,5"),
+    "moving-target": RunSettings(),
+    "noisy-linear": RunSettings(environment="noisy-linear", domain="hypersimplex:20,5"),
+    "switching": RunSettings(environment="switching", domain="hypersimplex:20,5"),
 }
 
 
-def of_problem(name: str) -> Settings:
+def of_problem(name: str) -> RunSettings:
     """Return the settings of a decision problem, beside the same without privacy."""
     problem = make_problem(name, seed=0)
     play = problem.settings().get("play", "inside")
-    return Settings(
+    return RunSettings(
         environment=name,
         horizon=HORIZON,
         losses=problem.losses,
@@ -43,7 +43,7 @@ def of_problem(name: str) -> Settings:
     )
 
 
-def find(name: str) -> tuple[str, Settings]:
+def find(name: str) -> tuple[str, RunSettings]:
     """Return the short name and the settings of a ready run, of a decision problem, or of a TOML file.
 
     Examples
@@ -62,4 +62,4 @@ def find(name: str) -> tuple[str, Settings]:
         raise ValueError(f"no ready run is named {name!r}: use one of {known}, or a file that ends in .toml")
     if not path.is_file():
         raise ValueError(f"there is no file {name}")
-    return path.stem, from_file(path, Settings())
+    return path.stem, from_file(path, RunSettings())

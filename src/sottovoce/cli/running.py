@@ -11,7 +11,7 @@ from sottovoce._written import bare_name
 from sottovoce.cli import execute, ready, tables
 from sottovoce.cli.folders import check_free, check_writable
 from sottovoce.cli.options import Options, with_options
-from sottovoce.cli.settings import Settings, with_values
+from sottovoce.cli.settings import RunSettings, with_values
 from sottovoce.lab.problems import PROBLEMS
 
 __all__ = ["run_command"]
@@ -56,7 +56,7 @@ def run_command(
         raise typer.Exit(INTERRUPTED)
 
 
-def _run_all(every: list[Settings], folder: Path, command: str) -> list[execute.Played]:
+def _run_all(every: list[RunSettings], folder: Path, command: str) -> list[execute.Played]:
     """Carry out the runs one after another, show and write what was finished; return them if that was all."""
     console = Console()
     labels = execute.labels_of(every)
@@ -75,7 +75,7 @@ def _run_all(every: list[Settings], folder: Path, command: str) -> list[execute.
     return played if finished else []
 
 
-def _simulate_all(console: Console, every: list[Settings], labels: list[str]) -> list[execute.Played]:
+def _simulate_all(console: Console, every: list[RunSettings], labels: list[str]) -> list[execute.Played]:
     """Return the runs, the last of them unfinished if it was interrupted."""
     played: list[execute.Played] = []
     problem = every[0].make_problem()

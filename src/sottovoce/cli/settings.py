@@ -14,7 +14,7 @@ from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 from sottovoce.lab.problems.naming import make_problem, problem_name
 from sottovoce.lab.simulation import Environment, MovingTarget, NoisyLinear, Switching
 
-__all__ = ["ENVIRONMENTS", "Settings", "from_file", "variant", "with_values"]
+__all__ = ["ENVIRONMENTS", "RunSettings", "from_file", "variant", "with_values"]
 
 ENVIRONMENTS: dict[str, type[MovingTarget] | type[NoisyLinear] | type[Switching]] = {
     kind.name: kind for kind in (MovingTarget, NoisyLinear, Switching)
@@ -22,7 +22,7 @@ ENVIRONMENTS: dict[str, type[MovingTarget] | type[NoisyLinear] | type[Switching]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings(Options):
+class RunSettings(Options):
     """All that decides a run: the shared options, and what is a simulation's own. Checked when the settings are made.
 
     Parameters
@@ -39,8 +39,8 @@ class Settings(Options):
 
     Examples
     --------
-    >>> from sottovoce.cli.settings import Settings
-    >>> Settings(domain="simplex:4", horizon="10k").horizon
+    >>> from sottovoce.cli.settings import RunSettings
+    >>> RunSettings(domain="simplex:4", horizon="10k").horizon
     10000
     """
 
@@ -98,7 +98,7 @@ class Settings(Options):
         except (TypeError, ValueError) as problem:
             raise ValueError(f"environment {self.environment!r}: {problem}") from problem
 
-    def in_other_world(self) -> "Settings | None":
+    def in_other_world(self) -> "RunSettings | None":
         """Return the same settings in the environment that stands beside; None if there is none."""
         return None if self.beside is None else replace(self, environment=self.beside, beside=None)
 
@@ -113,13 +113,13 @@ def _checked_environment(name: str, text: str) -> None:
             raise ValueError(f"{name} {named.name} has no setting {key!r}; it has {', '.join(known)}")
 
 
-KEYS = tuple(field.name for field in fields(Settings))
+KEYS = tuple(field.name for field in fields(RunSettings))
 _SWITCHES = (*SWITCHES, "simulated_noise")
 _NOT_OF_VARIANTS = ("environment", "domain", "domain_json", "labels", "horizon", "loss_range", "seed", "also", "beside")
 _VARIANT_KEYS = tuple(name for name in KEYS if name not in _NOT_OF_VARIANTS)
 
 
-def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
+def with_values(settings: RunSettings, values: Mapping[str, Any]) -> RunSettings:
     """Return settings with some values replaced, and whatever these contradict left out."""
     Options(**{name: values[name] for name in PRIVACY if name in values})  # must not contradict each other
     left_out = displaced(values)
@@ -128,7 +128,7 @@ def with_values(settings: Settings, values: Mapping[str, Any]) -> Settings:
     return replace(settings, **{**left_out, **values})
 
 
-def from_file(path: Path, base: Settings) -> Settings:
+def from_file(path: Path, base: RunSettings) -> RunSettings:
     """Read settings from a TOML file, whose keys are the names of the options."""
     try:
         with path.open("rb") as file:
@@ -138,7 +138,7 @@ def from_file(path: Path, base: Settings) -> Settings:
     return with_values(base, {_known(key, KEYS, str(path)): value for key, value in stored.items()})
 
 
-def variant(settings: Settings, text: str) -> Settings:
+def variant(settings: RunSettings, text: str) -> RunSettings:
     """Return settings changed as a variant says, such as ``epsilon=0.1,plan=paper`` or ``no-privacy``."""
     values: dict[str, Any] = {}
     for written, value in read_settings(text, f"variant {text!r}").items():

@@ -163,7 +163,7 @@ def restore(
     """Say that the storage was restored from a backup, or copied: do this before anything else is asked or told.
 
     Losses that are not released are dropped, since they may have been released after the backup was made; the study
-    goes on in a new generation, and refuses ids that were handed out before.
+    goes on in a new incarnation, and refuses ids that were handed out before.
     """
     if not yes:
         raise ValueError(
@@ -171,7 +171,7 @@ def restore(
         )
     with Study.open(storage_url(storage), name=name, restored=True) as study:
         found = study.status()
-    words = f"Unreleased losses are dropped, ids handed out before are refused (generation {found.generation})."
+    words = f"Unreleased losses are dropped, ids handed out before are refused (incarnation {found.incarnation})."
     show(as_json, found.to_dict(), f"{words}\n{found}")
 
 

@@ -6,7 +6,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskProgres
 from rich.table import Table
 from rich.text import Text
 
-from sottovoce._wishes import written_domain
+from sottovoce._parsing import written_domain
 from sottovoce.domains import Domain, all_domains
 from sottovoce.lab.simulation import Run
 

@@ -1,7 +1,7 @@
 """Clients of a service: `sottovoce.connect`, and a queue on disk for while it is away."""
 
 from sottovoce.client._answers import Facts
-from sottovoce.client._courier import Told
+from sottovoce.client._sender import Told
 from sottovoce.client.connecting import connect
 from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy

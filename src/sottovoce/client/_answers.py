@@ -16,10 +16,10 @@ from sottovoce.learning.bandit.outstanding import Outstanding, WaitingRound
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.recommendation import SegmentedRecommendation, SegmentGain
-from sottovoce.models import Misfit, Posterior
+from sottovoce.models import FitCheck, Posterior
 from sottovoce.plans.decisions import Decisions, Menu
 
-__all__ = ["Facts", "action", "actions", "misfit", "outstanding", "posterior", "read", "recommendation"]
+__all__ = ["Facts", "action", "actions", "fit_check", "outstanding", "posterior", "read", "recommendation"]
 
 Found = TypeVar("Found")
 _AS_THEY_ARE = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen")
@@ -91,7 +91,7 @@ def recommendation(plain: Any) -> Recommendation:
     shortfall = plain.get("shortfall")
     found = {
         "x": _vector(plain["x"]),
-        "misfit": misfit(plain),
+        "fit_check": fit_check(plain),
         "shortfall": None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
         "words": "" if plain.get("chosen") is None else in_words(plain["chosen"]),
         **{name: plain[name] for name in _AS_THEY_ARE if name in plain},
@@ -106,7 +106,7 @@ def recommendation(plain: Any) -> Recommendation:
         gains=gains,
         sizes={name: int(one["events"]) for name, one in rows.items()},
         gain=_gain(plain["gain"], any(one.differs for one in gains.values())),
-        likeness=dict(plain["likeness"]),
+        variance_shares=dict(plain["variance_shares"]),
     )
 
 
@@ -115,9 +115,9 @@ def _gain(plain: Any, differs: Any) -> SegmentGain:
     return SegmentGain(float(mean), float(low), float(high), bool(differs))
 
 
-def misfit(plain: Any) -> Misfit | None:
+def fit_check(plain: Any) -> FitCheck | None:
     """Return how well a model fits, as a member of an answer has it."""
-    return None if plain.get("misfit") is None else Misfit(**plain["misfit"])
+    return None if plain.get("fit_check") is None else FitCheck(**plain["fit_check"])
 
 
 def posterior(plain: Any) -> Posterior:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 from sottovoce._checks import choice
 from sottovoce._losses import losses_or_reports
 from sottovoce.client._answers import Facts
-from sottovoce.client._courier import Told, send
+from sottovoce.client._channel_info import Accepts, ChannelInfo
+from sottovoce.client._sender import Told, send
 from sottovoce.client._service import Service
-from sottovoce.client._wants import Accepts, Wants
 from sottovoce.client._wire import Tell, checked_ids, checked_losses, checked_reports
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
@@ -39,7 +39,7 @@ class Remote:
         self.name = name
         self._service, self._retries = service, retries
         self._to = Destination(service.address.base, name)
-        self._wants = Wants(service, self._to, queue, accepts, retries, self._where("channel"))
+        self._channel_info = ChannelInfo(service, self._to, queue, accepts, retries, self._where("channel"))
         weakref.finalize(self, service.close)  # it need not be closed
 
     def _where(self, call: str) -> str:
@@ -79,16 +79,16 @@ class Remote:
 
     def _brought(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; no raw loss goes where reports are wanted."""
-        return losses_or_reports(losses, report, local=self._wants.channel() is not None, owner="remote")
+        return losses_or_reports(losses, report, local=self._channel_info.channel() is not None, owner="remote")
 
     def _tell(self, ids: tuple[str, ...], values: Any, late: str) -> Told:
         return self._deliver(Tell(*self._checked(ids, values), late)) if ids else Told()
 
     def _checked(self, ids: tuple[str, ...], values: Any) -> tuple[str, tuple[str, ...], tuple[float, ...]]:
-        channel = self._wants.channel()
+        channel = self._channel_info.channel()
         if channel is not None:
             return "report", ids, checked_reports(values, ids, channel)
-        self._wants.refuse_raw()
+        self._channel_info.refuse_raw()
         return "loss", ids, checked_losses(values, ids)
 
     def _deliver(self, tell: Tell) -> Told:

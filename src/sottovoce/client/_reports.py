@@ -43,7 +43,7 @@ class KeptReports:
         self._queue, self._to, self._most = queue, to, most
         self._kept: OrderedDict[str, int] = OrderedDict()
         self._lock = threading.Lock()
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
 
     def of(self, ids: Sequence[str], losses: Sequence[float], channel: Channel) -> tuple[int, ...]:
         """Return the report of each loss: the one that was made before, if there is one.
@@ -57,8 +57,8 @@ class KeptReports:
         """
         if self._queue is not None and self._to is not None:
             return self._queue.reports(self._to, ids, lambda place: int(privatise(losses[place], channel)))
-        if self._generation != _fork.generation():  # another thread may have held the lock at the fork
-            self._lock, self._generation = threading.Lock(), _fork.generation()
+        if self._fork_count != _fork.fork_count():  # another thread may have held the lock at the fork
+            self._lock, self._fork_count = threading.Lock(), _fork.fork_count()
         with self._lock:
             for one, loss in zip(ids, losses, strict=True):
                 if one not in self._kept:

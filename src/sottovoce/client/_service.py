@@ -149,13 +149,13 @@ class Service:
         return _Failure(error, told)
 
     def _connections(self) -> "_Connections":
-        if self._own.generation != _fork.generation():  # a child must not write into its parent's connections
+        if self._own.fork_count != _fork.fork_count():  # a child must not write into its parent's connections
             self._own = _Connections(self._connect())
         return self._own
 
     def close(self) -> None:
         """Close all connections, each that is in use when its call ends; a call that waits gives up."""
-        if self._own.generation == _fork.generation():
+        if self._own.fork_count == _fork.fork_count():
             self._own.close()
 
 
@@ -166,7 +166,7 @@ class _Connections:
     """
 
     def __init__(self, client: Any) -> None:
-        self.generation = _fork.generation()
+        self.fork_count = _fork.fork_count()
         self.closed = threading.Event()
         self._client = client
         self._calls: set[object] = set()  # in flight

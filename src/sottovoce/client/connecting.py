@@ -5,8 +5,8 @@ from typing import Any, TypedDict, Unpack, overload
 
 from sottovoce._checks import number
 from sottovoce.client._addresses import Address
+from sottovoce.client._channel_info import Accepts
 from sottovoce.client._service import Service
-from sottovoce.client._wants import Accepts
 from sottovoce.client.remote_evaluations import RemoteEvaluations
 from sottovoce.client.remote_study import RemoteStudy
 from sottovoce.client.retries import Retries

@@ -103,7 +103,7 @@ class RemoteEvaluations(Remote):
     @property
     def channel(self) -> Channel | None:
         """Under `LocalDP`: what owners privatise with, once they have said what it may spend; None otherwise."""
-        return self._wants.agreed()
+        return self._channel_info.agreed()
 
     @property
     def loss_range(self) -> tuple[float, float]:
@@ -158,9 +158,9 @@ class RemoteEvaluations(Remote):
 class _Keeper:
     """What evaluations need of whoever keeps them: a service."""
 
-    def __init__(self, remote: RemoteEvaluations, told: Callable[[Any, Any], Any]) -> None:
+    def __init__(self, remote: RemoteEvaluations, losses_told: Callable[[Any, Any], Any]) -> None:
         self._remote, self._released = remote, dict[int, ReleasedMean]()
-        self.told = told  # from losses or reports to what a call has brought
+        self.losses_told = losses_told  # from losses or reports to what a call has brought
 
     def assign_to(self, number: int, size: int) -> list[str]:
         """Hand out the next ids."""

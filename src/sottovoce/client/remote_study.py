@@ -12,11 +12,11 @@ from sottovoce._arrays import Floats
 from sottovoce._checks import choice, number, whole
 from sottovoce.client import _answers
 from sottovoce.client._answers import Facts, read
-from sottovoce.client._courier import Courier, Told
+from sottovoce.client._channel_info import SAY_WHAT, Accepts
 from sottovoce.client._remote import Remote
 from sottovoce.client._reports import KeptReports
+from sottovoce.client._sender import Sender, Told
 from sottovoce.client._service import Service
-from sottovoce.client._wants import SAY_WHAT, Accepts
 from sottovoce.client._wire import Tell, checked_ids, checked_losses
 from sottovoce.client.retries import Retries
 from sottovoce.client.tell_queue import TellQueue
@@ -28,7 +28,7 @@ from sottovoce.learning.bandit.outstanding import Outstanding
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented.plain import segment_of
 from sottovoce.learning.segmented.requests import plain_request, words_of
-from sottovoce.models import Misfit, Posterior, Segment, Segments
+from sottovoce.models import FitCheck, Posterior, Segment, Segments
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import LocalDP, PrivacyStatement
 from sottovoce.privacy.local import Channel
@@ -75,11 +75,11 @@ class RemoteStudy(Remote):
     ) -> None:
         super().__init__(service, name, retries=retries, accepts=accepts, queue=queue)
         where = self._where("tell")
-        self._courier = None if queue is None else Courier(service, where, self._to, self._wants, queue, retries)
+        self._sender = None if queue is None else Sender(service, where, self._to, self._channel_info, queue, retries)
         self._reports = KeptReports(queue, self._to)
-        if self._courier is not None:
-            weakref.finalize(self, self._courier.stop)
-            self._courier.wake()  # what an earlier process has left
+        if self._sender is not None:
+            weakref.finalize(self, self._sender.stop)
+            self._sender.wake()  # what an earlier process has left
 
     # ------------------------------------------------------------------ asking
 
@@ -150,14 +150,14 @@ class RemoteStudy(Remote):
             As for `tell`.
         """
         choice("late", late, ("error", "drop"))
-        if privacy is None and not self._wants.pinned:
+        if privacy is None and not self._channel_info.pinned:
             raise WrongReport(SAY_WHAT)
         named = checked_ids(ids)
         reports = self._reports.of(named, checked_losses(losses, named), self._channel(privacy))
         return self._deliver(Tell("report", named, reports, late)) if named else Told()
 
     def _deliver(self, tell: Tell) -> Told:
-        return super()._deliver(tell) if self._courier is None else self._courier.tell(tell)
+        return super()._deliver(tell) if self._sender is None else self._sender.tell(tell)
 
     def flush(self, seconds: float = 60.0) -> None:
         """Deliver what waits in the queue on disk, if there is one, or raise why that cannot be done.
@@ -167,13 +167,13 @@ class RemoteStudy(Remote):
         seconds
             How long to wait for another process that is at it.
         """
-        if self._courier is not None:
-            self._courier.flush(number("seconds", seconds, above=-1.0))
+        if self._sender is not None:
+            self._sender.flush(number("seconds", seconds, above=-1.0))
 
     @property
     def queue(self) -> TellQueue | None:
         """The queue on disk; None if there is none."""
-        return None if self._courier is None else self._courier.queue
+        return None if self._sender is None else self._sender.queue
 
     # ------------------------------------------------------------------ looking
 
@@ -201,7 +201,7 @@ class RemoteStudy(Remote):
         """
         return self._look("saved-posterior", "a posterior", _answers.posterior, segment)
 
-    def misfit(self, *, segment: Any = None) -> Misfit | None:
+    def fit_check(self, *, segment: Any = None) -> FitCheck | None:
         """Return how well what was released fits the model of the losses; None if the plan has none.
 
         Parameters
@@ -209,7 +209,7 @@ class RemoteStudy(Remote):
         segment
             Of whom, of a study with segments; None for the one that it fits least.
         """
-        return self._look("misfit", "a misfit", _answers.misfit, segment)
+        return self._look("fit-check", "a fit check", _answers.fit_check, segment)
 
     def status(self) -> Facts:
         """Return where the study stands: counts and released values, by the names of `Status`."""
@@ -236,7 +236,7 @@ class RemoteStudy(Remote):
         return self._channel()
 
     def _channel(self, privacy: LocalDP | None = None) -> Channel:
-        found = self._wants.agreed(privacy)
+        found = self._channel_info.agreed(privacy)
         if found is None:
             raise AttributeError("there is a channel under LocalDP only; this study wants the losses themselves")
         return found
@@ -319,9 +319,9 @@ class RemoteStudy(Remote):
 
     def close(self) -> None:
         """Close the connection; what waits in the queue stays there, for the next one who connects."""
-        if self._courier is not None:
-            self._courier.stop()
-            self._courier.join(_PATIENCE)
+        if self._sender is not None:
+            self._sender.stop()
+            self._sender.join(_PATIENCE)
         super().close()
 
 

@@ -69,7 +69,7 @@ class Refusal(NamedTuple):
     kind: str
 
 
-class Waiting(NamedTuple):
+class QueuedTell(NamedTuple):
     """A tell that waits, and its number in the queue."""
 
     number: int
@@ -166,7 +166,7 @@ class TellQueue:
                 "out why the service is away, or allow more with TellQueue(path, most=...)"
             )
 
-    def first(self, to: Destination) -> Waiting | None:
+    def first(self, to: Destination) -> QueuedTell | None:
         """Return the tell that has waited longest; None if none does.
 
         Parameters
@@ -179,7 +179,7 @@ class TellQueue:
             if len(numbers) % 8:
                 raise StorageError(f"{self.path} is damaged: move it away, and connect again")
             values = struct.unpack(f"<{len(numbers) // 8}d", numbers)
-            return Waiting(number, Tell(kind, tuple(json.loads(ids)), values, late))
+            return QueuedTell(number, Tell(kind, tuple(json.loads(ids)), values, late))
         return None
 
     def done(self, number: int, to: Destination, refused: Sequence[tuple[str, str]] = ()) -> None:

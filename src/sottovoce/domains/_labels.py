@@ -17,7 +17,17 @@ from sottovoce._checks import choice, vector, whole
 from sottovoce.domains._arguments import RemembersArguments
 from sottovoce.errors import DomainError
 
-__all__ = ["Count", "Labels", "Named", "Sides", "TwoSided", "count_or_names", "numbers_of", "read_labels", "two_sides"]
+__all__ = [
+    "Count",
+    "HasLabels",
+    "Labels",
+    "Sides",
+    "TwoSided",
+    "count_or_names",
+    "numbers_of",
+    "read_labels",
+    "two_sides",
+]
 
 Labels = tuple[Hashable, ...]
 """Names, one for each coordinate, all different."""
@@ -142,7 +152,7 @@ def numbers_of(argument: str, sets: Iterable[Iterable[Any]], ground: Any) -> lis
     return [{number[one] for one in group} for group in groups]
 
 
-class Named(RemembersArguments):
+class HasLabels(RemembersArguments):
     """A mixin for sets whose coordinates may have names."""
 
     dimension: int
@@ -191,7 +201,7 @@ class Named(RemembersArguments):
         ['tea', 'cocoa']
         """
         make: Any = type(self)
-        if make._said is not Named._said:
+        if make._said is not HasLabels._said:
             raise TypeError(f"{make.__name__} has no names of its own: name what it is made of")
         if "labels" not in inspect.signature(make).parameters:
             other = copy.copy(self)
@@ -311,7 +321,7 @@ class Named(RemembersArguments):
             remembered.update({name: count for name, count in counts.items() if name in remembered}, labels=labels)
 
 
-class TwoSided(Named):
+class TwoSided(HasLabels):
     """A mixin for sets of tables, row after row: rows and columns may have names, a coordinate has both."""
 
     _sides: Sides | None

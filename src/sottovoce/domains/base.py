@@ -17,7 +17,7 @@ from sottovoce.domains._geometry import outer_bounds
 from sottovoce.domains._geometry.hull import Hull, affine_hull, is_point, mean_of_vertices
 from sottovoce.domains._geometry.inner_ball import InnerBall, inner_ball
 from sottovoce.domains._geometry.orbits import Orbit
-from sottovoce.domains._labels import Named
+from sottovoce.domains._labels import HasLabels
 from sottovoce.domains.oracles import counted, from_any_scale, watched_calls
 from sottovoce.errors import DomainError
 from sottovoce.projection import Projection, project
@@ -29,7 +29,7 @@ _LOOKS = 8  # decisions that show whether a set is one of choices
 _NEAR = 1e-9  # to 0 or 1
 
 
-class Domain(Named, ABC):
+class Domain(HasLabels, ABC):
     """A compact convex set, known by its linear oracle.
 
     A subclass sets `dimension` and implements `extreme_point`; everything else has a default that is computed from the

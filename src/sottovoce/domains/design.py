@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Matrix, Vector
 from sottovoce._threads import single_threaded
-from sottovoce._waiting import Waiting
+from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains._geometry.hull import SEED, both_ways
 from sottovoce.domains._geometry.orbits import Orbit
 from sottovoce.domains.base import Domain
@@ -146,7 +146,7 @@ def _search(domain: Domain) -> Design:
     directions = rng.standard_normal((2 * size, size)) @ basis
     pool = np.unique(np.vstack((domain._hull.vertices, both_ways(domain.extreme_point, directions))), axis=0)
     calls, quiet, excess, budget = 4 * size, 0, 0.1, _WORK
-    weights, progress = np.full(len(pool), 1 / len(pool)), Waiting(f"searching a D-optimal design over {domain!r}")
+    weights, progress = np.full(len(pool), 1 / len(pool)), WaitNotice(f"searching a D-optimal design over {domain!r}")
     for number in range(_ROUNDS):
         progress.say(f"round {number + 1} of at most {_ROUNDS}, {100 * max(0.0, 1 - budget / _WORK):.0f}% of its time")
         weights, spent = _weigh((pool - pool[0]) @ basis.T, weights, max(excess / 10, _EXACT), budget)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Mapping
 from typing import Any
 
 from sottovoce._arrays import Floats
-from sottovoce.domains._labels import Labels, Named, read_labels
+from sottovoce.domains._labels import HasLabels, Labels, read_labels
 
 __all__ = ["as_plain", "by_numbers", "in_words", "label_text", "other_names", "own_copy", "read_labels"]
 
@@ -89,10 +89,10 @@ def by_numbers(x: Floats) -> Any:
     >>> by_numbers(np.array([0.0, 1.0, 1.0])), by_numbers(np.array([0.0, 0.5, 2.0]))
     ([1, 2], {1: 0.5, 2: 2.0})
     """
-    return _Unnamed(len(x)).chosen(x)
+    return _Unlabelled(len(x)).chosen(x)
 
 
-class _Unnamed(Named):
+class _Unlabelled(HasLabels):
     def __init__(self, dimension: int) -> None:
         self.dimension = dimension
 

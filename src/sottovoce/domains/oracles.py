@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from sottovoce._arrays import Vector
 from sottovoce._checks import vector
-from sottovoce._waiting import watched
+from sottovoce._wait_notice import watched
 from sottovoce.errors import DomainError
 
 __all__ = [

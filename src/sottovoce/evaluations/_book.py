@@ -42,7 +42,7 @@ from sottovoce._losses import as_floats
 from sottovoce._records import Record
 from sottovoce.errors import UNRECORDED, CopyRefused, HorizonReached, SottovoceError, StorageError, UnknownAction
 from sottovoce.evaluations._second_moment import squares_of
-from sottovoce.evaluations._setting import Setting
+from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations._turns import Turn, next_turn
 from sottovoce.evaluations.evaluation import Counts
 from sottovoce.rounds.book import Book, HandedOut, Recorded
@@ -74,7 +74,7 @@ def _locked(
 class _EvaluationPolicy:
     """One number for each round, which is begun when an evaluation is opened."""
 
-    def __init__(self, setting: Setting, store: Store) -> None:
+    def __init__(self, setting: EvaluationSetting, store: Store) -> None:
         self.setting, self.grid, self._store = setting, setting.grid, store
         self._sampler = setting.sampler()
 
@@ -149,7 +149,7 @@ class EvaluationBook(Book):
         How ids are given and read: `PlainIds`, or `TextIds`.
     repeat
         What a second loss for one id does: "error" or "ignore".
-    heard
+    before_first
         What is to be called before the first loss.
     most_ahead
         How many people may be dealt to evaluations before they come, by a process that others share the store with.
@@ -158,22 +158,28 @@ class EvaluationBook(Book):
     def __init__(
         self,
         store: Store,
-        setting: Setting,
+        setting: EvaluationSetting,
         entropy: int,
         *,
         ids: Any,
         repeat: str = "error",
-        heard: Callable[[], None] | None = None,
+        before_first: Callable[[], None] | None = None,
         most_ahead: int = 1,
     ) -> None:
         super().__init__(store, _EvaluationPolicy(setting, store))
-        self.setting, self._entropy, self.ids, self.repeat, self._heard = setting, entropy, ids, repeat, heard
+        self.setting, self._entropy, self.ids, self.repeat, self._before_first = (
+            setting,
+            entropy,
+            ids,
+            repeat,
+            before_first,
+        )
         self._most_ahead, self._ahead, self._dealt_at = most_ahead, 1, -np.inf
         self._hand: list[int] = []  # evaluations that the next people meet
         self._outcomes: dict[int, tuple[int, ReleasedMean | None]] = {}  # of those that are closed: order, and mean
         self._counts: dict[int, Counts] = {}  # as they were last seen
         self._sizes: dict[int, int] = {}
-        self.told, self.closed = setting.told, False
+        self.losses_told, self.closed = setting.losses_told, False
 
     # ------------------------------------------------------------------ opening and assigning
 
@@ -260,7 +266,7 @@ class EvaluationBook(Book):
     def tell(self, number: int | None, ids: Any, losses: NDArray[Any], late: str) -> Recorded:
         """Take in losses by their ids, of one evaluation or of whichever; or those of its next people."""
         values = losses.ravel()
-        with self._lock: self._hear()  # noqa: E701  # fmt: skip
+        with self._lock: self._mark_used()  # noqa: E701  # fmt: skip
         if ids is not None:
             places = self._places(number, ids)
             if losses.shape != np.shape(ids) and (number is not None or len(values) != len(places)):
@@ -286,11 +292,11 @@ class EvaluationBook(Book):
                 raise UnknownAction(f"an id was not handed out for evaluation {number}", UNRECORDED)
         return places
 
-    def _hear(self) -> None:
+    def _mark_used(self) -> None:
         self._check_usable()
-        if self._heard is not None:
-            self._heard()  # before the first loss: from here on a ledger gives nothing back
-            self._heard = None
+        if self._before_first is not None:
+            self._before_first()  # before the first loss: from here on a ledger gives nothing back
+            self._before_first = None
 
     def forget_ids(self, number: int | None, ids: Any) -> int:
         """Close places without their losses, of one evaluation or of whichever; return how many."""

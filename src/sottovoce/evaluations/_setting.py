@@ -12,12 +12,12 @@ from sottovoce.privacy import Guarantee, LocalDP, LossGrid, NoiseSource, Privacy
 from sottovoce.privacy.noise import LARGEST_SUM, Sampler, noise_source
 from sottovoce.privacy.statement import NO_NOISE
 from sottovoce.rounds.round import Shape
-from sottovoce.stats.scale import mechanism_of, moves_of, scale_for
+from sottovoce.stats.scale import mechanism_of, scale_for, sensitivity_of
 
-__all__ = ["Setting"]
+__all__ = ["EvaluationSetting"]
 
 
-class Setting:
+class EvaluationSetting:
     """Fixed when it is made; the arguments are those of `PrivateEvaluations`."""
 
     def __init__(
@@ -38,7 +38,7 @@ class Setting:
         losses, ends = LossGrid(*self.scale.loss_range), self.scale.loss_range
         self.channel = local.channel_for(privacy, ends, channel) if isinstance(privacy, LocalDP) else None
         self.grid: Any = losses if self.channel is None else ReportGrid(self.channel)
-        self._moves = moves_of(losses, self.variance)
+        self._sensitivity = sensitivity_of(losses, self.variance)
 
     @property
     def in_earnest(self) -> bool:
@@ -51,7 +51,7 @@ class Setting:
 
     def stream(self, sampler: Sampler | None) -> Any:
         """Return what releases the number of one evaluation."""
-        return mechanism_of(self.privacy).start(self._moves, sampler)
+        return mechanism_of(self.privacy).start(self._sensitivity, sampler)
 
     def patience_of(self, events: int) -> int | None:
         """How many later ids a full evaluation waits for; None for ever."""
@@ -59,7 +59,7 @@ class Setting:
 
     def check_events(self, events: int) -> None:
         """Refuse more events than can be summed in 64 bits."""
-        largest = self._moves.l1
+        largest = self._sensitivity.l1
         if self.channel is not None:
             largest = max(-self.channel.least_report, self.channel.most_report)
         whole("events", events, most=(LARGEST_SUM - 1) // largest)
@@ -78,7 +78,7 @@ class Setting:
             self.channel is None or self.grid.valid(integers)
         )
 
-    def told(self, losses: Any, report: Any) -> Any:
+    def losses_told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
         return losses_or_reports(losses, report, local=self.channel is not None, owner="evaluations")
 
@@ -97,11 +97,11 @@ class Setting:
         )
         why = (
             f"every event is in one evaluation, and replacing its loss moves the {numbers} by "
-            f"at most {self._moves.l1} steps of the grid, whatever the caller does; every number carries independent "
-            f"discrete {noise.family.capitalize()} noise of scale {noise.scale:.6g}. Evaluations hold disjoint events, "
-            f"so that the budget is spent once, however many there are. Hence {'epsilon' if laplace else 'mu'} = "
-            f"{f'{people} events x ' * (people > 1)}{self._moves.l1} / {noise.scale:.6g} = "
-            f"{people * self._moves.l1 / noise.scale:.6g}"
+            f"at most {self._sensitivity.l1} steps of the grid, whatever the caller does; every number carries "
+            f"independent discrete {noise.family.capitalize()} noise of scale {noise.scale:.6g}. Evaluations hold "
+            f"disjoint events: the budget is spent once for all. Hence {'epsilon' if laplace else 'mu'} = "
+            f"{f'{people} events x ' * (people > 1)}{self._sensitivity.l1} / {noise.scale:.6g} = "
+            f"{people * self._sensitivity.l1 / noise.scale:.6g}"
             + ("." if laplace else ", converted exactly (analytic Gaussian mechanism).")
         )
         drawn = "noise SIMULATED from a seed" if simulated else "noise from OpenDP's exact samplers"

@@ -8,7 +8,7 @@ import numpy as np
 from sottovoce._records import Record
 from sottovoce.errors import ConfigurationMismatch, StudyNotFound
 from sottovoce.evaluations._book import EvaluationBook
-from sottovoce.evaluations._setting import Setting
+from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource
 from sottovoce.privacy.guarantees import guarantee_from_dict
 from sottovoce.privacy.noise import noise_source
@@ -42,7 +42,7 @@ def open_stored(
             raise StudyNotFound(
                 f"name={name!r}: no such evaluations at {base.name}", f"to create them, pass {', '.join(missing)}"
             )
-        setting = Setting(**given, noise=noise)
+        setting = EvaluationSetting(**given, noise=noise)
         entropy: Any = np.random.SeedSequence().entropy if seed is None else seed
         return {
             "simulated": bool(setting.source.simulated),
@@ -60,7 +60,9 @@ def open_stored(
         stored = _made_with(made)
         wished = dict(given)
         if given:  # which checks them
-            wished |= {"loss_range": Setting(**stored | given).scale.loss_range} if "loss_range" in given else {}
+            wished |= (
+                {"loss_range": EvaluationSetting(**stored | given).scale.loss_range} if "loss_range" in given else {}
+            )
         different = [
             f"{one} is {stored[one]!r}, not {value!r}" for one, value in wished.items() if value != stored[one]
         ]
@@ -85,10 +87,10 @@ def open_stored(
     )
     try:
         made = opened.stored.made
-        setting = Setting(**_made_with(made), noise=noise_source(noise))
+        setting = EvaluationSetting(**_made_with(made), noise=noise_source(noise))
         store = SqlStore(opened.base, opened.stored.book, setting.shape)
-        if opened.right is not None:
-            store.present = partial(opened.right.present_within, opened.base, opened.stored.book)
+        if opened.ledger_token is not None:
+            store.present = partial(opened.ledger_token.present_within, opened.base, opened.stored.book)
         if restored:
             refuse_without_ledger(opened, name)
             store.restore()
@@ -109,7 +111,7 @@ def _made_with(made: Record) -> dict[str, Any]:
     return {"loss_range": tuple(made["loss_range"]), "privacy": _guarantee(made), **plain}
 
 
-def verify_stored(opened: OpenedBook, name: str, setting: Setting) -> tuple[int, int, int, tuple[str, ...]]:
+def verify_stored(opened: OpenedBook, name: str, setting: EvaluationSetting) -> tuple[int, int, int, tuple[str, ...]]:
     """Return how many evaluations are released, abandoned and open by their rows, and what is wrong with these."""
     from sottovoce.rounds.stores.sql.verify import CheckedBook, read_book  # for those who look
 

@@ -28,7 +28,7 @@ class Counts(NamedTuple):
 class Keeper(Protocol):
     """Who keeps evaluations, known by their numbers: a book, or a service."""
 
-    def told(self, losses: Any, report: Any) -> Any:
+    def losses_told(self, losses: Any, report: Any) -> Any:
         """Return what a call has brought, losses or reports; refuse what is not for this guarantee."""
 
     def assign_to(self, number: int, size: int) -> list[Any]:
@@ -114,7 +114,7 @@ class Evaluation:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        self._keeper.tell(self._number, ids, as_array(self._keeper.told(losses, report)), late)
+        self._keeper.tell(self._number, ids, as_array(self._keeper.losses_told(losses, report)), late)
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come: each counts as the middle of the range, whatever it was.

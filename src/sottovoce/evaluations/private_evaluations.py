@@ -12,7 +12,7 @@ from sottovoce._checks import choice, whole
 from sottovoce._losses import as_array
 from sottovoce.errors import UnknownAction
 from sottovoce.evaluations._book import EvaluationBook, PlainIds
-from sottovoce.evaluations._setting import Setting
+from sottovoce.evaluations._setting import EvaluationSetting
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.plans.options import NOT_PASSED
 from sottovoce.privacy import Guarantee, Ledger, NoiseSource, PrivacyStatement
@@ -160,14 +160,14 @@ class PrivateEvaluations:
         missing = [one for one in ("loss_range", "privacy") if one not in given]
         if missing:
             raise TypeError(f"evaluations need {' and '.join(missing)}")
-        setting = Setting(**given, noise=noise)
+        setting = EvaluationSetting(**given, noise=noise)
         entropy: Any = np.random.SeedSequence().entropy if self.seed is None else self.seed
         self.name, self.created = name or f"private-evaluations-{uuid.uuid4().hex}", True
-        store, heard = MemoryStore(setting.shape, forks=not setting.in_earnest), None
+        store, before_first = MemoryStore(setting.shape, forks=not setting.in_earnest), None
         if ledger is not None:  # last of all: what cannot be built is not charged
             ledger.charge(self.name, setting.privacy, simulated=setting.source.simulated, resume=False)
-            heard = partial(ledger.mark_used, self.name)
-        return EvaluationBook(store, setting, entropy, ids=PlainIds(), repeat=repeat, heard=heard)
+            before_first = partial(ledger.mark_used, self.name)
+        return EvaluationBook(store, setting, entropy, ids=PlainIds(), repeat=repeat, before_first=before_first)
 
     # ------------------------------------------------------------------ opening and assigning
 
@@ -236,7 +236,7 @@ class PrivateEvaluations:
             "error" refuses a call with losses that come too late, "drop" drops those.
         """
         choice("late", late, ("error", "drop"))
-        return self._book.tell(None, ids, as_array(self._book.told(losses, report)), late)
+        return self._book.tell(None, ids, as_array(self._book.losses_told(losses, report)), late)
 
     def forget(self, ids: Any) -> int:
         """Close places whose loss will never come, whichever evaluations these are of; return how many were closed.

@@ -18,14 +18,14 @@ from sottovoce.plans.problem import Problem
 from sottovoce.playing import LocalReports
 from sottovoce.privacy import ApproxDP, Guarantee, LocalDP, NoPrivacy, PureDP, SimulatedNoise
 
-__all__ = ["ALGORITHMS", "DELTA", "Algorithm", "Setting", "algorithm_name", "find_algorithm"]
+__all__ = ["ALGORITHMS", "DELTA", "Algorithm", "AlgorithmSetting", "algorithm_name", "find_algorithm"]
 
 DELTA = 1e-6
 """Of the algorithms that promise (epsilon, delta)-privacy."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class AlgorithmSetting:
     """What an algorithm is built for."""
 
     problem: DecisionProblem
@@ -61,12 +61,12 @@ class Algorithm:
     name: str
     summary: str
     private: bool
-    build: Callable[[Setting], Any]
+    build: Callable[[AlgorithmSetting], Any]
     full_information: bool = False
     without_privacy: str = ""
 
 
-def _bandit(setting: Setting, privacy: Guarantee, **choices: Any) -> PrivateBandit:
+def _bandit(setting: AlgorithmSetting, privacy: Guarantee, **choices: Any) -> PrivateBandit:
     return setting.problem.optimizer(
         horizon=setting.horizon,
         privacy=privacy,
@@ -83,13 +83,13 @@ def _without_segments(choices: dict[str, Any], privacy: Guarantee) -> dict[str, 
     return choices
 
 
-def _pure(setting: Setting) -> Guarantee:
+def _pure(setting: AlgorithmSetting) -> Guarantee:
     """Return the guarantee: pure, unless a delta is among the choices."""
     delta = setting.choices.pop("delta", 0.0)
     return ApproxDP(setting.epsilon, delta) if delta else PureDP(setting.epsilon)
 
 
-def _rival(make: Callable[..., Any]) -> Callable[[Setting], Any]:
+def _rival(make: Callable[..., Any]) -> Callable[[AlgorithmSetting], Any]:
     return lambda setting: make(
         setting.problem,
         horizon=setting.horizon,
@@ -100,11 +100,11 @@ def _rival(make: Callable[..., Any]) -> Callable[[Setting], Any]:
     )
 
 
-def _approximate(setting: Setting) -> Guarantee:
+def _approximate(setting: AlgorithmSetting) -> Guarantee:
     return ApproxDP(setting.epsilon, setting.choices.pop("delta", DELTA))
 
 
-def _paper_with_needed_noise(setting: Setting, privacy: Guarantee) -> PrivateBandit:
+def _paper_with_needed_noise(setting: AlgorithmSetting, privacy: Guarantee) -> PrivateBandit:
     """Algorithm 1 with the paper's radius, step and batches; the least noise on its tree that keeps the guarantee."""
     if setting.choices:
         raise ValueError(f"the paper's parameters with the needed noise have no setting {', '.join(setting.choices)}")
@@ -113,7 +113,7 @@ def _paper_with_needed_noise(setting: Setting, privacy: Guarantee) -> PrivateBan
     return _bandit(setting, privacy, plan=replace(paper_draft(problem, needed_noise=True).finish(), name="paper"))
 
 
-def _exploring_alone(setting: Setting) -> ExploringAlone:
+def _exploring_alone(setting: AlgorithmSetting) -> ExploringAlone:
     """The best fixed point, on the sphere of another algorithm: what exploring costs by itself."""
     choices = dict(setting.choices)
     of, epsilon = str(choices.pop("of", "paper-no-noise")), float(choices.pop("epsilon", math.inf))
@@ -140,7 +140,7 @@ def _exploring_alone(setting: Setting) -> ExploringAlone:
 
 
 def _baseline(kind: type[Any]) -> Algorithm:
-    def build(setting: Setting) -> Any:
+    def build(setting: AlgorithmSetting) -> Any:
         problem, environment = setting.problem, setting.problem.environment
         if kind.linear_only and problem.losses != "linear":
             raise ValueError(f"{kind.name} is for linear losses, and those of {problem.name} are {problem.losses}")
@@ -165,7 +165,7 @@ def _baseline(kind: type[Any]) -> Algorithm:
     )
 
 
-def _paper(name: str, noise: str, build: Callable[[Setting], Any]) -> Algorithm:
+def _paper(name: str, noise: str, build: Callable[[AlgorithmSetting], Any]) -> Algorithm:
     return Algorithm(f"paper-{name}", f"Algorithm 1 with the paper's {noise}", True, build, False, "paper-no-noise")
 
 

@@ -56,7 +56,7 @@ class ExploringAlone(BestFixed):
     ) -> None:
         super().__init__(domain, horizon=horizon, loss_range=loss_range, lipschitz=lipschitz, seed=seed, point=point)
         self._sphere = Sphere(domain, radius, play)
-        steepest = self._problem.lipschitz_in(self._problem.stage("plain"))
+        steepest = self._problem.lipschitz_in(self._problem.placement("plain"))
         pulled = domain.outer_radius / domain.inner_radius if play == "inside" else 0.0
         bound = steepest * radius * (1 + pulled) * self.horizon
         self.plan = BaselinePlan(

@@ -3,27 +3,26 @@
 from sottovoce.models.belief import Belief
 from sottovoce.models.convex import RadialBelief
 from sottovoce.models.features import Features
-from sottovoce.models.hearsay import Evidence, Prior
-from sottovoce.models.history import History, Numbers
-from sottovoce.models.kinship import Kinship, check_room
-from sottovoce.models.likeness import Likeness
+from sottovoce.models.fit_check import Certainty, FitCheck
+from sottovoce.models.hierarchical_prior import HierarchicalPrior, check_room
 from sottovoce.models.linear import LinearBelief
-from sottovoce.models.misfit import Certainty, Misfit
-from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import Posterior, promises_in
 from sottovoce.models.segments import MOST_SEGMENTS, Segment, Segments, segment_text
+from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
+from sottovoce.models.variance_shares import VarianceShares
 
 __all__ = [
     "MOST_SEGMENTS",
     "Belief",
     "Certainty",
-    "Evidence",
     "Features",
-    "History",
-    "Kinship",
-    "Likeness",
+    "FitCheck",
+    "HierarchicalPrior",
     "LinearBelief",
-    "Misfit",
+    "Measurements",
+    "ModelSettings",
     "Numbers",
     "Pace",
     "Posterior",
@@ -31,7 +30,8 @@ __all__ = [
     "RadialBelief",
     "Segment",
     "Segments",
-    "Settings",
+    "SufficientStatistics",
+    "VarianceShares",
     "check_room",
     "promises_in",
     "segment_text",

@@ -10,42 +10,42 @@ import numpy as np
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record, part
+from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.gaussian import Fitted
-from sottovoce.models.hearsay import Evidence, Prior
-from sottovoce.models.history import History, Numbers
-from sottovoce.models.misfit import Certainty, Misfit
-from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior, Tried
+from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
-__all__ = ["Belief", "Known"]
+__all__ = ["Belief", "BeliefState"]
 
-_LEANED, _AMONG = ("squares", "weight", "place", "era"), ("horizon", "least", "segments")
+_PRIOR_FIELDS, _AMONG = ("squares", "weight", "place", "resets"), ("horizon", "least", "segments")
 _DOUBT = 3.0  # nats by which knowing nothing must have predicted better than what an earlier run knew
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Known:
+class BeliefState:
     """What was learned: replaced as a whole.
 
     Attributes
     ----------
-    history
+    measurements
         What was released since all was forgotten last.
     since, resets
         The event at which that was, and how often.
-    trust
+    prior_evidence
         Evidence for what an earlier run knew, against knowing nothing.
     """
 
-    history: History
+    measurements: Measurements
     since: int = 0
     resets: int = 0
-    trust: float = 0.0
+    prior_evidence: float = 0.0
 
     @property
-    def trusted(self) -> bool:
+    def prior_stands(self) -> bool:
         """Whether nothing speaks against what an earlier run knew."""
-        return not self.resets and self.trust > -_DOUBT
+        return not self.resets and self.prior_evidence > -_DOUBT
 
 
 class Belief(ABC):
@@ -56,20 +56,20 @@ class Belief(ABC):
     """
 
     model: str
-    settings: Settings
+    settings: ModelSettings
     dimension: int
     known: Any
     """What was learned, as one value: the same object as long as nothing new is."""
 
-    _earlier: History | None = None  # what an earlier run has released
-    _leaned: Prior | None = None  # what other segments say
+    _earlier: Measurements | None = None  # what an earlier run has released
+    _shared_prior: Prior | None = None  # what other segments say
     _fits: Any = None  # computed of what is known,
     _led: Any = None  # and the best decision for it
 
     # ------------------------------------------------------------------ what a model says
 
     @abstractmethod
-    def _nothing(self) -> Known:
+    def _nothing(self) -> BeliefState:
         """Return what is known before anything is."""
 
     @property
@@ -139,7 +139,7 @@ class Belief(ABC):
         """Which of the coefficients is the level of the losses."""
 
     @abstractmethod
-    def evidence(self) -> "Evidence":
+    def sufficient_statistics(self) -> "SufficientStatistics":
         """Return what was released, as measurements of the coefficients."""
 
     @property
@@ -190,9 +190,9 @@ class Belief(ABC):
     # ------------------------------------------------------------------ what follows
 
     @property
-    def history(self) -> History:
+    def measurements(self) -> Measurements:
         """What it rests on, since all was forgotten last."""
-        found: History = self.known.history
+        found: Measurements = self.known.measurements
         return found
 
     @property
@@ -203,12 +203,12 @@ class Belief(ABC):
     @property
     def remembers_earlier(self) -> bool:
         """Whether what an earlier run knew is in use: until all is forgotten, or what is released speaks against it."""
-        return self._earlier is not None and bool(self.known.trusted)
+        return self._earlier is not None and bool(self.known.prior_stands)
 
     @property
     def told_so(self) -> int:
         """How often most other segments have forgotten all: they notice what a small segment cannot."""
-        return 0 if self._leaned is None else self._leaned.era
+        return 0 if self._shared_prior is None else self._shared_prior.resets
 
     def coefficients(self) -> Floats:
         """Return the posterior mean of what mean losses are linear in."""
@@ -254,9 +254,9 @@ class Belief(ABC):
         loss = float(self.settings.middle + mean[0])
         return Certainty(float(same.mean()), shortfall, loss, math.sqrt(max(0.0, float(variance[0, 0]))))
 
-    def misfit(self) -> Misfit:
+    def fit_check(self) -> FitCheck:
         """Compare what was released with the model."""
-        return Misfit.between_decisions(self.model, self.settings, self.history, *self._residuals())
+        return FitCheck.between_decisions(self.model, self.settings, self.measurements, *self._residuals())
 
     def posterior(self) -> Posterior:
         """Return what is believed, as a public record, with what an earlier run knew if that still counts."""
@@ -273,20 +273,20 @@ class Belief(ABC):
             level=float(settings.middle + mean[n]),
             deviations=None if deviations is None else deviations[:n],
             covariance=covariance if n <= MOST_COVARIANCES else None,
-            rounds=self.history.rounds,
-            misfit=self.misfit(),
+            rounds=self.measurements.rounds,
+            fit_check=self.fit_check(),
             **more,
         )
 
     # ------------------------------------------------------------------ one of many segments
 
-    def sibling(self) -> Self:
+    def fresh_copy(self) -> Self:
         """Return a belief of another segment: of the same set, and knowing nothing."""
         other = copy.copy(self)
-        other.known, other._leaned = other._nothing(), None
+        other.known, other._shared_prior = other._nothing(), None
         return other
 
-    def lean_on(self, prior: Prior, settings: Settings) -> None:
+    def use_prior(self, prior: Prior, settings: ModelSettings) -> None:
         """Begin with what other segments say of this one, in place of nothing.
 
         Parameters
@@ -294,34 +294,34 @@ class Belief(ABC):
         prior
             What they say.
         settings
-            What is known of the segment's place among them: see `Settings.among`.
+            What is known of the segment's place among them: see `ModelSettings.among`.
         """
         self._fits = self._led = None  # first: what follows from the old one must not outlive it
-        self._leaned, self.settings = prior, settings
+        self._shared_prior, self.settings = prior, settings
 
-    def leaning(self) -> Record:
-        """Return what it leans on, as plain arrays and numbers: what is learned of its rounds follows from that."""
-        prior, settings = self._leaned, self.settings
+    def prior_record(self) -> Record:
+        """Return the prior in use, as plain arrays and numbers: what is learned of its rounds follows from that."""
+        prior, settings = self._shared_prior, self.settings
         if prior is None:
             return {}
-        numbers = {name: getattr(prior, name) for name in _LEANED}
+        numbers = {name: getattr(prior, name) for name in _PRIOR_FIELDS}
         among = {name: getattr(settings, name) for name in _AMONG}
         scores = {f"scores.{choice}": score for choice, score in enumerate(prior.scores)}
         upper = prior.precision[np.triu_indices(len(prior.pull))]
         return {**numbers, **among, **scores, "precision": upper, "pull": prior.pull}
 
-    def lean_again(self, leaning: Record) -> None:
-        """Lean on what `leaning` returned."""
-        if "pull" not in leaning:
+    def restore_prior(self, prior_record: Record) -> None:
+        """Lean on what `prior_record` returned."""
+        if "pull" not in prior_record:
             return
-        pull, scores = np.array(leaning["pull"]), part(leaning, "scores")
+        pull, scores = np.array(prior_record["pull"]), part(prior_record, "scores")
         precision = np.empty((len(pull), len(pull)))
-        precision[np.triu_indices(len(pull))] = leaning["precision"]
-        precision.T[np.triu_indices(len(pull))] = leaning["precision"]
-        numbers = {name: leaning[name] for name in _LEANED}
+        precision[np.triu_indices(len(pull))] = prior_record["precision"]
+        precision.T[np.triu_indices(len(pull))] = prior_record["precision"]
+        numbers = {name: prior_record[name] for name in _PRIOR_FIELDS}
         prior = Prior(precision, pull, scores=tuple(np.array(scores[one]) for one in sorted(scores)), **numbers)
-        horizon, least, segments = (int(leaning[name]) for name in _AMONG)
-        self.lean_on(prior, replace(self.settings, horizon=horizon, least=least, segments=segments))
+        horizon, least, segments = (int(prior_record[name]) for name in _AMONG)
+        self.use_prior(prior, replace(self.settings, horizon=horizon, least=least, segments=segments))
 
     # ------------------------------------------------------------------ keeping
 
@@ -335,16 +335,18 @@ class Belief(ABC):
 
     def memory(self) -> Record:
         """Return what was learned, as plain arrays and numbers: what was released, and what followed from it."""
-        plain = {one.name: getattr(self.known, one.name) for one in fields(self.known) if one.name != "history"}
-        return plain | {f"history.{name}": value for name, value in self.history.record().items()}
+        plain = {one.name: getattr(self.known, one.name) for one in fields(self.known) if one.name != "measurements"}
+        return plain | {f"measurements.{name}": value for name, value in self.measurements.record().items()}
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
-        names = [one.name for one in fields(self.known) if one.name != "history"]
+        names = [one.name for one in fields(self.known) if one.name != "measurements"]
         plain: dict[str, Any] = {
             name: np.array(memory[name]) if np.ndim(memory[name]) else memory[name] for name in names
         }
-        self.known = replace(self._nothing(), history=History.from_record(part(memory, "history")), **plain)
+        self.known = replace(
+            self._nothing(), measurements=Measurements.from_record(part(memory, "measurements")), **plain
+        )
 
     def carry_over(self, earlier: Any, events: int) -> None:
         """Begin with what another belief of the same kind knows, `events` before this one's first.
@@ -357,4 +359,4 @@ class Belief(ABC):
             How many.
         """
         known = earlier.known
-        self.known = replace(known, history=known.history.earlier_by(events), since=known.since - events)
+        self.known = replace(known, measurements=known.measurements.earlier_by(events), since=known.since - events)

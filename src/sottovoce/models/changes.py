@@ -21,9 +21,9 @@ __all__ = [
     "REACHES",
     "USUAL",
     "VARIANCES",
+    "Choices",
     "Memory",
     "Outcome",
-    "Setting",
     "best_of",
     "calmer",
     "has_jumped",
@@ -97,13 +97,13 @@ VARIANCES = (1 / 16, 1 / 64, 1 / 256, 1 / 1024)
 REACHES = (math.inf, 0.3, 0.1, 0.03)
 """How far back is remembered, in horizons."""
 GRIDS = (len(MISFITS), len(VARIANCES), len(REACHES))
-Setting = tuple[int, ...]
-"""Which misfit, variance and reach."""
+Choices = tuple[int, ...]
+"""Which model error, variance and reach."""
 _HANDICAP = 6.0  # nats by which a memory that forgets must win
 _JUMP, _FEW = 10.0, 5  # a surprise against the usual one: factor, and rounds before there is a usual one
 
 
-def neighbours(setting: Setting, choice: int) -> list[Setting]:
+def neighbours(setting: Choices, choice: int) -> list[Choices]:
     """Return the settings that differ from one in nothing but one of the three choices.
 
     Examples

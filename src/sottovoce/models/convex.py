@@ -23,27 +23,27 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._records import Record
 from sottovoce.domains import Domain
-from sottovoce.models.belief import Belief, Known
+from sottovoce.models.belief import Belief, BeliefState
 from sottovoce.models.changes import (
     GRIDS,
     MISFITS,
     REACHES,
     USUAL,
     VARIANCES,
+    Choices,
     Outcome,
-    Setting,
     best_of,
     has_jumped,
     judged,
     neighbours,
 )
 from sottovoce.models.gaussian import ByCoefficients, ByRows
-from sottovoce.models.hearsay import Evidence
-from sottovoce.models.history import History, Numbers
-from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.pairs import Pairs
 from sottovoce.models.published import Tried
 from sottovoce.models.shape import Shape
+from sottovoce.models.sufficient_statistics import SufficientStatistics
 from sottovoce.projection import Projection
 
 __all__ = ["RadialBelief"]
@@ -60,9 +60,9 @@ _WIDE = 32  # coefficients from which products of pairs of them take more room t
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Known(Known):
+class _RadialState(BeliefState):
     scores: tuple[Floats, ...]  # evidence for each choice
-    setting: Setting
+    setting: Choices
     leader: Floats
     levels: Floats  # of surprise, of the last rounds
     stretch: float = 1.0  # of the radius, as predictions held
@@ -72,18 +72,18 @@ class _Known(Known):
 class _Fits:
     """Posteriors that were computed of what is known."""
 
-    known: _Known
+    known: _RadialState
     rows: Floats
     far: list[Floats]
     gram: Floats | None
-    fits: dict[Setting, ByCoefficients | ByRows] = field(default_factory=dict)
+    fits: dict[Choices, ByCoefficients | ByRows] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class _Led:
     """The leader of what is known: where its projection ended, and whether it would go farther than the radius."""
 
-    known: _Known
+    known: _RadialState
     leader: Floats
     warm: Projection | None
     held: bool
@@ -104,7 +104,7 @@ class RadialBelief(Belief):
     Examples
     --------
     >>> import sottovoce as sv
-    >>> settings = Settings(1000, 1.0, 0.5, 0.0, (1 / 1024, 1 / 16, 1 / 4), 8, 1, 0.08, 0.02, 1.0)
+    >>> settings = ModelSettings(1000, 1.0, 0.5, 0.0, (1 / 1024, 1 / 16, 1 / 4), 8, 1, 0.08, 0.02, 1.0)
     >>> belief = RadialBelief(sv.domains.Box([-1.0], [1.0]), settings)
     >>> x = np.linspace(-1, 1, 8)[:, None]
     >>> belief.learn(Numbers(x, 0.2 + 0.5 * (x[:, 0] - 0.3) ** 2, np.full(8, 1000.0), 8000))
@@ -113,26 +113,26 @@ class RadialBelief(Belief):
     """
 
     model = "radial"
-    known: _Known
+    known: _RadialState
     _fits: _Fits | None
     _led: _Led | None
     _pairs: Pairs | None = None
 
-    def __init__(self, domain: Domain, settings: Settings, *, earlier: History | None = None) -> None:
+    def __init__(self, domain: Domain, settings: ModelSettings, *, earlier: Measurements | None = None) -> None:
         self.shape, self.settings, self.dimension = Shape(domain), settings, domain.dimension
         self._earlier = None if earlier is None else earlier.written(many=False)
         self.known = self._nothing()
 
-    def _nothing(self) -> _Known:
+    def _nothing(self) -> _RadialState:
         scores = tuple(np.zeros(size) for size in GRIDS)
-        empty, start = History.empty(self.dimension), self.shape.center
-        return _Known(history=empty, scores=scores, setting=(0, 0, 0), leader=start, levels=np.empty(0))
+        empty, start = Measurements.empty(self.dimension), self.shape.center
+        return _RadialState(measurements=empty, scores=scores, setting=(0, 0, 0), leader=start, levels=np.empty(0))
 
     # ------------------------------------------------------------------ one of many segments
 
-    def sibling(self) -> Self:
+    def fresh_copy(self) -> Self:
         """Return a belief of another segment: of the same set, and knowing nothing."""
-        other = super().sibling()
+        other = super().fresh_copy()
         other._pairs = None
         return other
 
@@ -156,14 +156,16 @@ class RadialBelief(Belief):
         """The first one."""
         return 0
 
-    def evidence(self) -> Evidence:
+    def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released, as the setting in use counts it."""
-        places = self.shape.place(self.history.decisions)
-        rows, far = self._at(places), self._far(places)[self.history.index]
+        places = self.shape.place(self.measurements.decisions)
+        rows, far = self._at(places), self._far(places)[self.measurements.index]
         weights, pulls = next(self._weighed(self.setting, [far]))
         precision = (rows * weights[:, None]).T @ rows
         scores = self.known.scores
-        return Evidence(precision, rows.T @ pulls, numbers=len(self.history), era=self.resets, scores=scores)
+        return SufficientStatistics(
+            precision, rows.T @ pulls, numbers=len(self.measurements), resets=self.resets, scores=scores
+        )
 
     def best_for(self, coefficients: Floats) -> Floats:
         """Return the best point for a level, slopes and a curvature."""
@@ -172,11 +174,11 @@ class RadialBelief(Belief):
     # ------------------------------------------------------------------ what is believed
 
     @property
-    def setting(self) -> Setting:
-        """Which misfit, variance and memory are in use: those that predicted best, here and in other segments."""
-        if self._leaned is None or not self._leaned.scores:
+    def setting(self) -> Choices:
+        """Which model error, variance and memory are in use: those that predicted best, here and in other segments."""
+        if self._shared_prior is None or not self._shared_prior.scores:
             return self.known.setting
-        pairs = zip(self.known.scores, self._leaned.scores, strict=True)
+        pairs = zip(self.known.scores, self._shared_prior.scores, strict=True)
         return tuple(best_of(choice, own + others) for choice, (own, others) in enumerate(pairs))
 
     @property
@@ -210,11 +212,11 @@ class RadialBelief(Belief):
         least, _, largest = self.settings.variances
         return min(max(VARIANCES[variance] * self.settings.width**2, least), largest)
 
-    def noise_variance(self, setting: Setting, counts: Floats) -> Floats:
+    def noise_variance(self, setting: Choices, counts: Floats) -> Floats:
         """Variance of released means of `counts` losses under a `setting`, but for what the model errs by."""
         return self._variance(setting[1]) / counts + (self.settings.noise / counts) ** 2
 
-    def number_variance(self, setting: Setting, far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
+    def number_variance(self, setting: Choices, far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
         """Variance of released means of `counts` losses under a `setting`: theirs (unless `known`), and model error.
 
         `far` are squared distances from the leader.
@@ -230,7 +232,7 @@ class RadialBelief(Belief):
         offsets = places - self.shape.place(self.known.leader)
         return np.asarray(np.einsum("ij,ij->i", offsets, offsets) / self.shape.size)
 
-    def fit(self, setting: Setting) -> ByCoefficients | ByRows:
+    def fit(self, setting: Choices) -> ByCoefficients | ByRows:
         """Return the posterior under a `setting`."""
         if self._fits is None or self._fits.known is not self.known:
             self._fits = _Fits(self.known, *self._rows())
@@ -240,23 +242,28 @@ class RadialBelief(Belief):
         return fits[setting]
 
     @property
-    def _sources(self) -> list[tuple[History, float]]:
+    def _sources(self) -> list[tuple[Measurements, float]]:
         """What is learned from, each with what its precision is multiplied by."""
         known = self._earlier if self.remembers_earlier else None
-        return [(self.history, 1.0), *([] if known is None else [(known, _KEPT)])]
+        return [(self.measurements, 1.0), *([] if known is None else [(known, _KEPT)])]
 
     @property
-    def _starts(self) -> list[tuple[History, int]]:
+    def _starts(self) -> list[tuple[Measurements, int]]:
         """What is learned from, each with how many decisions there are before its own."""
-        return [(self.history, 0), *((history, len(self.history.decisions)) for history, _ in self._sources[1:])]
+        return [
+            (self.measurements, 0),
+            *((measurements, len(self.measurements.decisions)) for measurements, _ in self._sources[1:]),
+        ]
 
     def _rows(self) -> tuple[Floats, list[Floats], Floats | None]:
         """What the released means are linear in, and how far from the leader; where few, what they share of the prior.
 
         All of it anew each round: what was added up in another order would differ after a recovery, in the last bit.
         """
-        places = [self.shape.place(history.decisions) for history, _ in self._sources]
-        far = [self._far(place)[history.index] for place, (history, _) in zip(places, self._sources, strict=True)]
+        places = [self.shape.place(measurements.decisions) for measurements, _ in self._sources]
+        far = [
+            self._far(place)[measurements.index] for place, (measurements, _) in zip(places, self._sources, strict=True)
+        ]
         rows = self._at(np.vstack(places))
         return rows, far, self._shared(rows)
 
@@ -270,47 +277,47 @@ class RadialBelief(Belief):
         scaled = rows * np.sqrt(self._prior[1])
         return np.asarray(scaled @ scaled.T)
 
-    def _fitted(self, setting: Setting, data: _Fits) -> ByCoefficients | ByRows:
+    def _fitted(self, setting: Choices, data: _Fits) -> ByCoefficients | ByRows:
         weights, pulls = (np.concatenate(parts) for parts in zip(*self._weighed(setting, data.far), strict=True))
         return self._solved(data.rows, weights, pulls, data.gram)
 
     def _solved(self, rows: Floats, weights: Floats, pulls: Floats, gram: Floats | None) -> ByCoefficients | ByRows:
         """Return the posterior after measurements, in the form that is smaller."""
         center, variances = self._prior
-        if self._leaned is not None:
-            precision = self._leaned.precision + (rows * weights[:, None]).T @ rows
-            return ByCoefficients(precision, self._leaned.pull + rows.T @ pulls)
+        if self._shared_prior is not None:
+            precision = self._shared_prior.precision + (rows * weights[:, None]).T @ rows
+            return ByCoefficients(precision, self._shared_prior.pull + rows.T @ pulls)
         if gram is not None:
             weights = np.maximum(weights, _FAINT * weights.max(initial=0.0))
             return ByRows(center, variances, rows, gram, weights, pulls)
         precision = np.diag(1 / variances) + (rows * weights[:, None]).T @ rows
         return ByCoefficients(precision, center / variances + rows.T @ pulls)
 
-    def _weighed(self, setting: Setting, far: list[Floats]) -> Iterator[tuple[Floats, Floats]]:
+    def _weighed(self, setting: Choices, far: list[Floats]) -> Iterator[tuple[Floats, Floats]]:
         """Precision of what was released of each decision, and precision times mean, source by source."""
         reach = REACHES[setting[2]] * self.settings.horizon
-        for (history, share), distances in zip(self._sources, far, strict=True):
-            weights = share / self.number_variance(setting, distances, history.counts, history.variances)
-            if history is self.history and math.isfinite(reach) and len(history):
-                weights = weights * np.exp((history.ends - history.ends[-1]) / reach)
-            yield history.pooled(weights)
+        for (measurements, share), distances in zip(self._sources, far, strict=True):
+            weights = share / self.number_variance(setting, distances, measurements.counts, measurements.variances)
+            if measurements is self.measurements and math.isfinite(reach) and len(measurements):
+                weights = weights * np.exp((measurements.ends - measurements.ends[-1]) / reach)
+            yield measurements.pooled(weights)
 
-    def _weights(self, settings: list[Setting], far: list[Floats]) -> tuple[Floats, Floats]:
+    def _weights(self, settings: list[Choices], far: list[Floats]) -> tuple[Floats, Floats]:
         """Precision of each released number, a row for each setting; and the numbers."""
         parts = []
-        for (history, share), distances in zip(self._sources, far, strict=True):
-            weights = share / self._variances(settings, distances, history.counts, history.variances)
-            if history is self.history and len(history):
+        for (measurements, share), distances in zip(self._sources, far, strict=True):
+            weights = share / self._variances(settings, distances, measurements.counts, measurements.variances)
+            if measurements is self.measurements and len(measurements):
                 reaches = np.array(REACHES)[:, None] * self.settings.horizon
-                weights *= np.exp((history.ends - history.ends[-1]) / reaches)[[one[2] for one in settings]]
+                weights *= np.exp((measurements.ends - measurements.ends[-1]) / reaches)[[one[2] for one in settings]]
             parts.append(weights)
-        return np.concatenate(parts, axis=1), np.concatenate([history.means for history, _ in self._sources])
+        return np.concatenate(parts, axis=1), np.concatenate([measurements.means for measurements, _ in self._sources])
 
-    def _variances(self, settings: list[Setting], far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
+    def _variances(self, settings: list[Choices], far: Floats, counts: Floats, known: Floats | None = None) -> Floats:
         """Return `number_variance` of each setting, in rows."""
-        misfits, variances, _ = np.array(settings).T
+        model_errors, variances, _ = np.array(settings).T
         taus, powers = np.array(MISFITS).T[:, :, None]
-        errors = ((taus * self.settings.width) ** 2 * np.where(powers == 1, far, far * far))[misfits]
+        errors = ((taus * self.settings.width) ** 2 * np.where(powers == 1, far, far * far))[model_errors]
         if known is not None:
             return np.asarray(errors + known)
         own = np.array([self._variance(one) for one in range(len(VARIANCES))])[:, None]
@@ -343,7 +350,7 @@ class RadialBelief(Belief):
         """The best point for the posterior mean, within the radius that the model is trusted in."""
         if self._led is None or self._led.known is not self.known:
             known, horizon = self.known, self.settings.horizon
-            passed = int(self.history.ends[-1]) if len(self.history) else known.since
+            passed = int(self.measurements.ends[-1]) if len(self.measurements) else known.since
             radius = self._radius(self.pace.events(self.settings, min(passed, horizon))) * known.stretch
             best, warm = self.best_point(self.fit(self.setting).mean)
             held = float(self.shape.distance(best, known.leader)) > radius
@@ -362,7 +369,7 @@ class RadialBelief(Belief):
         leader, fit = self.leader, self.fit(self.setting)
         # The leader may go farther than its probes, for it rests on many numbers, and each of them on one.
         radius = self._radius(self.pace.events(self.settings, passed)) * math.sqrt(self.known.stretch)
-        drawn = fit.sample(coins, count, self.settings.temper)
+        drawn = fit.sample(coins, count, self.settings.posterior_scale)
         return np.array([self.shape.within(point, radius, leader) for point in self._best_points(drawn)])
 
     # ------------------------------------------------------------------ learning
@@ -387,8 +394,8 @@ class RadialBelief(Belief):
         outcome = told[now]
         if self.remembers_earlier:
             cold = self._cold_evidence(centred, rows, far)
-            known = replace(known, trust=known.trust + outcome.likelihood - cold.likelihood)
-            if not known.trusted:  # what it was taken for was the earlier run's fault
+            known = replace(known, prior_evidence=known.prior_evidence + outcome.likelihood - cold.likelihood)
+            if not known.prior_stands:  # what it was taken for was the earlier run's fault
                 scores, setting = [np.zeros(size) for size in GRIDS], [0, setting[1], 0]
         known = replace(
             known,
@@ -406,15 +413,15 @@ class RadialBelief(Belief):
                 leader=leader,
                 since=numbers.end - round(float(numbers.counts.sum())),
                 resets=max(self.told_so, known.resets + surprised),
-                trust=known.trust,
+                prior_evidence=known.prior_evidence,
             )
-        self.known = replace(known, history=known.history.add(centred))
+        self.known = replace(known, measurements=known.measurements.add(centred))
 
     def _judged(self) -> Sequence[int]:
         """Which choices a round judges: all of them, or one in turn where each fit is a large matrix."""
         if self.dimension < _MANY:
             return range(len(GRIDS))
-        return (self.history.rounds % len(GRIDS),)
+        return (self.measurements.rounds % len(GRIDS),)
 
     def _stretched(self, excess: float) -> float:
         """Return what the radius is multiplied by next: more if the leader would go farther and predictions hold."""
@@ -434,25 +441,25 @@ class RadialBelief(Belief):
         return self._evidence(self.setting, numbers, rows, far, cold)
 
     def _evidences(
-        self, settings: list[Setting], numbers: Numbers, rows: Floats, far: Floats
-    ) -> dict[Setting, Outcome]:
+        self, settings: list[Choices], numbers: Numbers, rows: Floats, far: Floats
+    ) -> dict[Choices, Outcome]:
         """Compare a round's numbers with what settings have predicted of them, all settings at once."""
         self.fit(settings[0])
         data = self._fits
         assert data is not None
-        if data.gram is not None and self._leaned is None:  # few numbers, or many coordinates
+        if data.gram is not None and self._shared_prior is None:  # few numbers, or many coordinates
             return {one: self._evidence(one, numbers, rows, far) for one in settings}
         weights, means = self._weights(settings, data.far)
-        seen = np.vstack([data.rows[history.index + start] for history, start in self._starts])
+        seen = np.vstack([data.rows[measurements.index + start] for measurements, start in self._starts])
         precision = self._weighed_squares(seen, weights)
         pull = (weights * means) @ seen
         center, variances = self._prior
-        if self._leaned is None:
+        if self._shared_prior is None:
             precision.reshape(len(settings), -1)[:, :: len(center) + 1] += 1 / variances
             pull += center / variances
         else:
-            precision += self._leaned.precision
-            pull += self._leaned.pull
+            precision += self._shared_prior.precision
+            pull += self._shared_prior.pull
         count = len(rows)
         right = np.empty((len(settings), len(center), count + 1))
         right[:, :, :count], right[:, :, count] = rows.T, pull
@@ -472,7 +479,7 @@ class RadialBelief(Belief):
         return self._pairs.summed(rows, weights)
 
     def _evidence(
-        self, setting: Setting, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | ByRows | None = None
+        self, setting: Choices, numbers: Numbers, rows: Floats, far: Floats, fit: ByCoefficients | ByRows | None = None
     ) -> Outcome:
         """Compare a round's numbers with what was predicted of them, by the setting's fit or another."""
         counts = numbers.counts
@@ -490,9 +497,9 @@ class RadialBelief(Belief):
 
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
         """As if the model were exact, and losses as noisy as they can be."""
-        history, rows = self.history, self.features(self.history.decisions)
-        variances = self.settings.variances[2] / history.counts + (self.settings.noise / history.counts) ** 2
-        summed, pulled = history.pooled(1 / variances)
+        measurements, rows = self.measurements, self.features(self.measurements.decisions)
+        variances = self.settings.variances[2] / measurements.counts + (self.settings.noise / measurements.counts) ** 2
+        summed, pulled = measurements.pooled(1 / variances)
         gram = self._shared(rows) if self.shape.many else None
         return variances, *self._solved(rows, summed, pulled, gram).predict(rows)
 
@@ -503,17 +510,23 @@ class RadialBelief(Belief):
 
     def _tried(self) -> Tried:
         """But for what the model errs by."""
-        history, reach = self.history, REACHES[self.setting[2]] * self.settings.horizon
-        ends = history.ends
-        tried = self._weighed_alike(history, np.exp((ends - ends[-1]) / reach) if len(history) else np.ones(0))
+        measurements, reach = self.measurements, REACHES[self.setting[2]] * self.settings.horizon
+        ends = measurements.ends
+        tried = self._weighed_alike(
+            measurements, np.exp((ends - ends[-1]) / reach) if len(measurements) else np.ones(0)
+        )
         if self._earlier is None or not self.remembers_earlier:
             return tried
         return tried.with_more(self._weighed_alike(self._earlier, _KEPT * np.ones(len(self._earlier))))
 
-    def _weighed_alike(self, history: History, kept: Floats) -> Tried:
-        known = self.noise_variance(self.setting, history.counts) if history.variances is None else history.variances
-        precisions, pulls = history.pooled(kept / known)
-        return Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
+    def _weighed_alike(self, measurements: Measurements, kept: Floats) -> Tried:
+        known = (
+            self.noise_variance(self.setting, measurements.counts)
+            if measurements.variances is None
+            else measurements.variances
+        )
+        precisions, pulls = measurements.pooled(kept / known)
+        return Tried(measurements.decisions, precisions, pulls, measurements.pooled(kept * measurements.counts)[0])
 
     def _in_units(self) -> tuple[Floats, Floats | None, Floats | None, dict[str, Any]]:
         """From z to x: slopes are divided by the scale; and the level comes after them."""

@@ -9,7 +9,7 @@ its own, so that a round costs a pass over the items, and nothing is ever invert
 
 Decisions are not drawn from the posterior itself but from what the events to come can still teach of it: an item whose
 value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and
-v' = q/e' + (noise/e')^2, a deviation t becomes temper * t/sqrt(1 + v'/t^2). The last round plays the best decision.
+v' = q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
 
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.
@@ -27,8 +27,8 @@ from scipy import sparse
 
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
-from sottovoce.models.belief import Known
-from sottovoce.models.misfit import Certainty, Misfit
+from sottovoce.models.belief import BeliefState
+from sottovoce.models.fit_check import Certainty, FitCheck
 from sottovoce.models.pace import Pace
 from sottovoce.models.published import MOST_COVARIANCES, Posterior
 
@@ -93,7 +93,7 @@ class ItemSettings:
         Whether a decision may choose nothing at all.
     probes, first
         Decisions of a round, and events of the first one.
-    temper
+    posterior_scale
         What deviations of a sample are multiplied by.
     """
 
@@ -108,7 +108,7 @@ class ItemSettings:
     may_be_empty: bool
     probes: int
     first: int
-    temper: float
+    posterior_scale: float
 
     @property
     def middle(self) -> float:
@@ -133,8 +133,8 @@ class ItemHistory:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Known(Known):
-    history: Any
+class _Known(BeliefState):
+    measurements: Any
     precisions: Floats  # (M, n), by memory: one over the variance of what was released of each item,
     pulls: Floats  # and that times its mean
     scores: Floats  # evidence for each memory, the best at 0
@@ -216,7 +216,9 @@ class ItemBelief:
             if precisions[0].any():
                 mean = float(np.clip(pulls[0].sum() / precisions[0].sum(), 1e-5, 0.98))
         none = ItemHistory(np.zeros(n), np.empty(0))
-        return _Known(history=none, precisions=precisions, pulls=pulls, scores=scores, surprises=np.empty(0), mean=mean)
+        return _Known(
+            measurements=none, precisions=precisions, pulls=pulls, scores=scores, surprises=np.empty(0), mean=mean
+        )
 
     # ------------------------------------------------------------------ units
 
@@ -229,9 +231,9 @@ class ItemBelief:
     # ------------------------------------------------------------------ what is believed
 
     @property
-    def history(self) -> ItemHistory:
+    def measurements(self) -> ItemHistory:
         """What it rests on, since all was forgotten last."""
-        found: ItemHistory = self.known.history
+        found: ItemHistory = self.known.measurements
         return found
 
     @property
@@ -305,7 +307,7 @@ class ItemBelief:
         level = self._features @ (prior.weights @ prior.means)
         return (own * level + self.known.pulls[memory]) / precisions, 1 / precisions
 
-    def _samples(self, count: int, coins: np.random.Generator, later: float, temper: float) -> Floats:
+    def _samples(self, count: int, coins: np.random.Generator, later: float, posterior_scale: float) -> Floats:
         """Draw values of all items: the part of the posterior that numbers of variance `later` would still teach."""
         memory = self._memory
         prior = self._prior(memory)
@@ -315,7 +317,7 @@ class ItemBelief:
         own = _SCALES[pick][:, None] ** -2.0
         precisions = own + self.known.precisions[memory]
         noise = coins.standard_normal(precisions.shape)
-        noise *= temper
+        noise *= posterior_scale
         noise /= np.sqrt(precisions * (1 + later * precisions))
         return np.asarray((own * level + self.known.pulls[memory]) / precisions + noise)
 
@@ -368,8 +370,8 @@ class ItemBelief:
         events = _AHEAD * (settings.horizon - passed - size) + 1e-9
         usual = max(self.ratio * self.known.mean * (1 - self.known.mean), 1e-6)
         later = usual / events + (settings.noise / events) ** 2
-        temper = settings.temper
-        return [self.oracle(settings.sign * one) for one in self._samples(count, coins, later, temper)]
+        posterior_scale = settings.posterior_scale
+        return [self.oracle(settings.sign * one) for one in self._samples(count, coins, later, posterior_scale)]
 
     @property
     def leader(self) -> Floats:
@@ -408,9 +410,11 @@ class ItemBelief:
         private = numbers.deviations**2
         variances = own / counts + private
         known = replace(known, mean=mean, enough=settings.noise**2 / max(1e-12, float(np.median(own))))
-        history = ItemHistory(known.history.counts.copy(), np.append(known.history.ends, float(numbers.end)))
-        history.counts[items] += counts
-        events = numbers.end - (known.history.ends[-1] if len(known.history.ends) else known.since)
+        measurements = ItemHistory(
+            known.measurements.counts.copy(), np.append(known.measurements.ends, float(numbers.end))
+        )
+        measurements.counts[items] += counts
+        events = numbers.end - (known.measurements.ends[-1] if len(known.measurements.ends) else known.since)
         if fits:
             squares = np.array([(means - one[items]) ** 2 / (two[items] + variances) for one, two in fits])
             spreads = np.array([two[items] + variances for _, two in fits])
@@ -448,7 +452,7 @@ class ItemBelief:
         precisions, pulls = known.precisions * fade, known.pulls * fade
         precisions[:, items] += 1 / variances
         pulls[:, items] += means / variances
-        self.known = replace(known, history=history, precisions=precisions, pulls=pulls)
+        self.known = replace(known, measurements=measurements, precisions=precisions, pulls=pulls)
 
     # ------------------------------------------------------------------ saying
 
@@ -487,10 +491,10 @@ class ItemBelief:
         shortfall = float(worse.mean()), float(np.quantile(worse, 0.95))
         return Certainty(same / draws, shortfall, float(means @ decision), float(np.sqrt(deviations**2 @ decision)))
 
-    def misfit(self) -> Misfit:
+    def fit_check(self) -> FitCheck:
         """Compare what was released of items with what was expected of them, round by round."""
         known = self.known
-        return Misfit.of(known.squares, known.numbers, known.tails, self.model)
+        return FitCheck.of(known.squares, known.numbers, known.tails, self.model)
 
     def posterior(self) -> Posterior:
         """Return what is believed, as a public record: the loss of each item."""
@@ -505,14 +509,14 @@ class ItemBelief:
             decisions=sparse.csr_array((np.ones(len(shown)), (np.arange(len(shown)), shown)), shape=(len(shown), n)),
             means=self._losses(known.pulls[self._memory][shown] / data[shown]),
             precisions=data[shown] / settings.width**2,
-            events=known.history.counts[shown],
+            events=known.measurements.counts[shown],
             center=np.zeros(n),
             slopes=means,
             level=0.0,
             deviations=deviations,
             covariance=np.diag(np.append(deviations**2, 0.0)) if n <= MOST_COVARIANCES else None,
-            rounds=known.history.rounds,
-            misfit=self.misfit(),
+            rounds=known.measurements.rounds,
+            fit_check=self.fit_check(),
         )
 
     def is_as_good(self, decision: Floats) -> bool:
@@ -532,20 +536,20 @@ class ItemBelief:
 
     def memory(self) -> Record:
         """Return what was learned, as plain arrays and numbers."""
-        plain = {name: one for name, one in vars(self.known).items() if name != "history"}
-        return {**plain, "counts": self.history.counts, "ends": self.history.ends}
+        plain = {name: one for name, one in vars(self.known).items() if name != "measurements"}
+        return {**plain, "counts": self.measurements.counts, "ends": self.measurements.ends}
 
     def remember(self, memory: Record) -> None:
         """Take over what `memory` returned."""
         given: dict[str, Any] = {name: np.array(one) if np.ndim(one) else one for name, one in memory.items()}
-        history = ItemHistory(given.pop("counts"), given.pop("ends"))
-        self.known = replace(self._nothing(), history=history, **given)
+        measurements = ItemHistory(given.pop("counts"), given.pop("ends"))
+        self.known = replace(self._nothing(), measurements=measurements, **given)
 
     def carry_over(self, earlier: Self, events: int) -> None:
         """Begin with what another belief of the same kind knows, `events` before this one's first."""
         known = earlier.known
-        history = replace(known.history, ends=known.history.ends - events)
-        self.known = replace(known, history=history, since=known.since - events)
+        measurements = replace(known.measurements, ends=known.measurements.ends - events)
+        self.known = replace(known, measurements=measurements, since=known.since - events)
 
 
 def _standard(features: Floats) -> Floats:

@@ -25,14 +25,14 @@ from scipy.sparse import csr_array, vstack
 
 from sottovoce._arrays import Floats
 from sottovoce._records import Record
-from sottovoce.models.belief import Belief, Known
+from sottovoce.models.belief import Belief, BeliefState
 from sottovoce.models.changes import ENOUGH, MEMORIES, USUAL, Memory, Outcome, calmer, in_use, judged, limit_of, scored
 from sottovoce.models.gaussian import ByCoefficients, ByMeasurements, Fitted, prior_spread
-from sottovoce.models.hearsay import Evidence, Prior
-from sottovoce.models.history import History, Numbers
-from sottovoce.models.pace import Pace, Settings
+from sottovoce.models.measurements import Measurements, Numbers
+from sottovoce.models.pace import ModelSettings, Pace
 from sottovoce.models.published import Tried
 from sottovoce.models.repeats import between_rounds, groups_of, within_a_round
+from sottovoce.models.sufficient_statistics import Prior, SufficientStatistics
 
 __all__ = ["LinearBelief", "Oracle"]
 
@@ -40,7 +40,7 @@ Oracle = Callable[[Floats], Floats]
 _OUTLIER = 12.0  # what a squared surprise counts at most, where Laplace noise is all there is
 _FLAT = 0.05  # losses at the very ends of their range vary by this share of what they can vary by in its middle
 _VARIANCE_WEIGHT = 6.0  # of what is believed of the variance at first, in numbers
-_SENTINEL_FROM, _SENTINEL_EVERY, _SENTINEL = 0.1, 4, Memory(1 / 3)
+_CHANGE_PROBE_FROM, _SENTINEL_EVERY, _CHANGE_PROBE = 0.1, 4, Memory(1 / 3)
 _MANY = 600  # coordinates from which the posterior is kept by measurements
 _VERTICES = 64  # random ones that set the prior's scale
 _MOVED = 0.15  # how far the world may have moved since an earlier run, as a share of how far losses lie apart at all
@@ -48,7 +48,7 @@ _ROUNDING = 1e-9  # relative
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Known(Known):
+class _LinearState(BeliefState):
     scores: Floats  # evidence for each memory, the best at 0
     surprises: Floats  # mean squared surprise of the last rounds, oldest first
     alarm: float = 0.0  # how often the limit is doubled: once for every reset that is not yet forgiven
@@ -60,7 +60,7 @@ class _Known(Known):
 class _Fits(NamedTuple):
     """Posteriors that were computed of what is known."""
 
-    known: _Known
+    known: _LinearState
     fits: dict[Memory, Fitted]
 
 
@@ -70,7 +70,7 @@ class _Counted(NamedTuple):
     The variances follow from coefficients, and from what others had said of variances then.
     """
 
-    known: _Known
+    known: _LinearState
     variances: Floats
     summed: dict[Memory, tuple[Floats, Floats]]
     coefficients: Floats
@@ -96,7 +96,7 @@ class LinearBelief(Belief):
 
     Examples
     --------
-    >>> settings = Settings(1000, 1.0, 0.5, 0.0, (1 / 400, 1 / 8, 1 / 4), 6, 8, 0.1, 0.02, 1.0)
+    >>> settings = ModelSettings(1000, 1.0, 0.5, 0.0, (1 / 400, 1 / 8, 1 / 4), 6, 8, 0.1, 0.02, 1.0)
     >>> belief = LinearBelief(lambda cost: np.eye(3)[cost.argmin()], 3, settings)
     >>> belief.learn(Numbers(np.eye(3), np.array([0.9, 0.1, 0.9]), np.full(3, 100.0), 300))
     >>> belief.leader
@@ -104,19 +104,19 @@ class LinearBelief(Belief):
     """
 
     model = "linear"
-    known: _Known
+    known: _LinearState
     _fits: _Fits | None
-    _led: tuple[_Known, Floats] | None
+    _led: tuple[_LinearState, Floats] | None
 
     def __init__(
         self,
         oracle: Oracle,
         dimension: int,
-        settings: Settings,
+        settings: ModelSettings,
         *,
         features: Floats | None = None,
         believable: Oracle | None = None,
-        earlier: History | None = None,
+        earlier: Measurements | None = None,
     ) -> None:
         self.oracle, self.dimension, self.settings = oracle, dimension, settings
         self._believable = believable
@@ -132,9 +132,9 @@ class LinearBelief(Belief):
         self._gram: tuple[Any, Floats] | None = None
         self._written: tuple[Any, Floats] | None = None
 
-    def _nothing(self) -> _Known:
-        empty = History.empty(self.dimension, many=self.many)
-        return _Known(history=empty, scores=np.zeros(len(MEMORIES)), surprises=np.empty(0))
+    def _nothing(self) -> _LinearState:
+        empty = Measurements.empty(self.dimension, many=self.many)
+        return _LinearState(measurements=empty, scores=np.zeros(len(MEMORIES)), surprises=np.empty(0))
 
     # ------------------------------------------------------------------ one of many segments
 
@@ -160,27 +160,29 @@ class LinearBelief(Belief):
         """The last one."""
         return self.dimension
 
-    def evidence(self) -> Evidence:
+    def sufficient_statistics(self) -> SufficientStatistics:
         """Return what was released, as the memory in use counts it."""
-        known, history = self.known, self.history
+        known, measurements = self.known, self.measurements
         memory = MEMORIES[self.memory_in_use]
         precision, pull = self._once(memory, self._variances())
-        return Evidence(precision, pull, known.squares, known.weight, known.place, len(history), known.resets)
+        return SufficientStatistics(
+            precision, pull, known.squares, known.weight, known.place, len(measurements), known.resets
+        )
 
-    def leaning(self) -> Record:
-        """Return what it leans on, and what its numbers were counted by before it did."""
+    def prior_record(self) -> Record:
+        """Return the prior in use, and what its numbers were counted by before it did."""
         self._variances()
         counted = self._counted
         assert counted is not None
-        return {**super().leaning(), "counted": counted.coefficients, "said": np.array(counted.said)}
+        return {**super().prior_record(), "counted": counted.coefficients, "said": np.array(counted.said)}
 
-    def lean_again(self, leaning: Record) -> None:
-        """Lean on what `leaning` returned."""
-        said = dict(zip(("squares", "weight", "place"), leaning["said"].tolist(), strict=True))
-        self._leaned = Prior(np.empty((0, 0)), np.empty(0), **said)
-        self._counted = self._count(leaning["counted"])
-        self._leaned = None
-        super().lean_again(leaning)
+    def restore_prior(self, prior_record: Record) -> None:
+        """Lean on what `prior_record` returned."""
+        said = dict(zip(("squares", "weight", "place"), prior_record["said"].tolist(), strict=True))
+        self._shared_prior = Prior(np.empty((0, 0)), np.empty(0), **said)
+        self._counted = self._count(prior_record["counted"])
+        self._shared_prior = None
+        super().restore_prior(prior_record)
 
     def _once(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
         """Add up once what counts in the same way."""
@@ -193,15 +195,15 @@ class LinearBelief(Belief):
 
     def _summed(self, memory: Memory, variances: Floats) -> tuple[Floats, Floats]:
         """Add up what was released, each number by its precision: of the coefficients, a precision and a pull."""
-        history = self.history
-        summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
+        measurements = self.measurements
+        summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
         rows = self._measured
         return (rows * summed[:, None]).T @ rows, rows.T @ pulled
 
     @property
     def _measured(self) -> Floats:
-        """What mean losses of the decisions of the history are linear in: once for all memories."""
-        decisions = self.history.decisions
+        """What mean losses of the decisions of the measurements are linear in: once for all memories."""
+        decisions = self.measurements.decisions
         if self._written is None or self._written[0] is not decisions:
             self._written = decisions, self.features(decisions)
         return self._written[1]
@@ -232,7 +234,7 @@ class LinearBelief(Belief):
     @property
     def _repeats(self) -> tuple[float, float, float]:
         """What decisions that were drawn twice say of the variance, here and in other segments."""
-        known, others = self.known, self._leaned
+        known, others = self.known, self._shared_prior
         if others is None:
             return known.squares, known.weight, known.place
         return known.squares + others.squares, known.weight + others.weight, known.place + others.place
@@ -264,24 +266,24 @@ class LinearBelief(Belief):
         """Variance of every number: fit with one for all, then take that of each decision."""
         if self._counted is not None and self._counted.known is self.known:
             return self._counted.variances
-        history, found = self.history, np.empty(0)
-        if len(history):
-            found = self._fitted(MEMORIES[0], self.number_variance(history.counts)).mean
+        measurements, found = self.measurements, np.empty(0)
+        if len(measurements):
+            found = self._fitted(MEMORIES[0], self.number_variance(measurements.counts)).mean
         self._counted = self._count(found)
         return self._counted.variances
 
     def _count(self, coefficients: Floats) -> _Counted:
         """Return how numbers count if these are the coefficients; none, if there are no numbers."""
-        history, others = self.history, self._leaned
-        raised = self._raised(self._expected(coefficients))[history.index] if len(history) else 1.0
+        measurements, others = self.measurements, self._shared_prior
+        raised = self._raised(self._expected(coefficients))[measurements.index] if len(measurements) else 1.0
         said = (0.0, 0.0, 0.0) if others is None else (others.squares, others.weight, others.place)
-        return _Counted(self.known, self.number_variance(history.counts, raised), {}, coefficients, said)
+        return _Counted(self.known, self.number_variance(measurements.counts, raised), {}, coefficients, said)
 
     def _expected(self, coefficients: Floats) -> Floats:
-        """Return what is expected of each decision of the history."""
+        """Return what is expected of each decision of the measurements."""
         if self.many:
             slopes = coefficients[:-1]
-            return np.asarray(self.history.decisions @ slopes - self.center @ slopes + coefficients[-1])
+            return np.asarray(self.measurements.decisions @ slopes - self.center @ slopes + coefficients[-1])
         return np.asarray(self._measured @ coefficients)
 
     def _raised(self, expected: Floats) -> Floats:
@@ -302,22 +304,22 @@ class LinearBelief(Belief):
 
     def _fitted(self, memory: Memory, variances: Floats, *, warm: bool = True) -> Fitted:
         if self.many:
-            history = self.history
-            summed, pulled = history.pooled(self._kept(memory) / self._wandering(memory, variances))
-            rows = history.decisions
+            measurements = self.measurements
+            summed, pulled = measurements.pooled(self._kept(memory) / self._wandering(memory, variances))
+            rows = measurements.decisions
             if warm and self._prior_data is not None:
                 rows, summed, pulled = _stacked(rows, summed, pulled, self._prior_data)
-            shared = self._gram_of(rows) if rows is history.decisions else None
+            shared = self._gram_of(rows) if rows is measurements.decisions else None
             return ByMeasurements(self.spread, self.level, self.center, rows, summed, pulled, shared)
         found = self._once(memory, variances)
         precision, pull = self._warm_prior if warm and self.remembers_earlier else (self._plain_prior, 0.0)
-        if self._leaned is not None:
-            precision = precision + (self._leaned.precision - self._plain_prior)
-            pull = pull + self._leaned.pull
+        if self._shared_prior is not None:
+            precision = precision + (self._shared_prior.precision - self._plain_prior)
+            pull = pull + self._shared_prior.pull
         return ByCoefficients(precision + found[0], pull + found[1])
 
     def _gram_of(self, rows: Any) -> Floats:
-        """Prior covariance of decisions, once for all memories of one history."""
+        """Prior covariance of decisions, once for all memories of the same measurements."""
         if self._gram is None or self._gram[0] is not rows:
             alike = np.ones(rows.shape[0])
             fit = ByMeasurements(self.spread, self.level, self.center, rows, alike, alike)
@@ -326,7 +328,7 @@ class LinearBelief(Belief):
 
     def _kept(self, memory: Memory) -> Floats:
         """How much each released mean still counts."""
-        ends = self.history.ends
+        ends = self.measurements.ends
         ages = (float(ends[-1]) if len(ends) else 0.0) - ends
         return np.asarray(np.exp(-ages / (memory.reach * self.settings.horizon)))
 
@@ -334,7 +336,7 @@ class LinearBelief(Belief):
         """Add what mean losses wander by: n numbers of one decision in one round say as much as 1/(v/n + wander^2)."""
         if not memory.wander:
             return variances
-        return np.asarray(variances + self.history.alike * (memory.wander * self.settings.width) ** 2)
+        return np.asarray(variances + self.measurements.alike * (memory.wander * self.settings.width) ** 2)
 
     def features(self, decisions: Floats) -> Floats:
         """Return what the mean losses of `decisions` are linear in."""
@@ -405,10 +407,10 @@ class LinearBelief(Belief):
     def draw(self, count: int, passed: int, number: int, coins: np.random.Generator) -> Floats:
         """Draw decisions, each the best for one sample of the posterior."""
         settings = self.settings
-        drawn = self.best_fit.sample(coins, count, settings.temper)
-        on_guard = settings.sentinel and passed >= _SENTINEL_FROM * settings.horizon
+        drawn = self.best_fit.sample(coins, count, settings.posterior_scale)
+        on_guard = settings.change_probe and passed >= _CHANGE_PROBE_FROM * settings.horizon
         if on_guard and count > 1 and number % _SENTINEL_EVERY == 0:
-            drawn[0] = self._fitted(_SENTINEL, self._variances()).sample(coins, 1, settings.temper)[0]
+            drawn[0] = self._fitted(_CHANGE_PROBE, self._variances()).sample(coins, 1, settings.posterior_scale)[0]
         return np.array([self.best_for(row) for row in drawn])
 
     # ------------------------------------------------------------------ learning
@@ -417,7 +419,7 @@ class LinearBelief(Belief):
         """Take in what a round has released: judge the memories by it, then let all of them know."""
         known, settings = self.known, self.settings
         centred = replace(numbers, means=numbers.means - settings.middle)
-        known = replace(known, trust=known.trust + self._evidence_for_earlier(centred))
+        known = replace(known, prior_evidence=known.prior_evidence + self._evidence_for_earlier(centred))
         squares, weight, place = self._duplicates(centred)
         known = replace(
             known,
@@ -444,10 +446,10 @@ class LinearBelief(Belief):
                 resets=max(self.told_so, known.resets + surprised),
                 surprises=known.surprises,
                 alarm=known.alarm + surprised,
-                trust=known.trust,
+                prior_evidence=known.prior_evidence,
             )
         else:
-            self.known = replace(known, history=known.history.add(centred))
+            self.known = replace(known, measurements=known.measurements.add(centred))
 
     @property
     def limit(self) -> float:
@@ -482,14 +484,14 @@ class LinearBelief(Belief):
         noise = self.settings.noise
         found = within_a_round(numbers, noise, self.variance, self.number_variance(numbers.counts))
         if self.settings.segments:  # whose rounds have few decisions, and so few that are drawn twice
-            found = found + between_rounds(numbers, self.history, noise, self.variance)
+            found = found + between_rounds(numbers, self.measurements, noise, self.variance)
         return float(found[0]), float(found[1]), float(found[2])
 
     # ------------------------------------------------------------------ looking
 
     def _residuals(self) -> tuple[Floats, Floats, Floats]:
         """By the posterior that forgets nothing."""
-        rows = self.history.decisions
+        rows = self.measurements.decisions
         return self._variances(), *self._fit(MEMORIES[0]).predict(rows if self.many else self.features(rows))
 
     def _against_best(self, decision: Floats, drawn: Floats) -> tuple[Floats, Any]:
@@ -498,10 +500,10 @@ class LinearBelief(Belief):
         return np.einsum("ij,ij->i", costs, decision - best), np.abs(best - decision).max(axis=1) < 1e-9
 
     def _tried(self) -> Tried:
-        history, memory = self.history, MEMORIES[self.memory_in_use]
+        measurements, memory = self.measurements, MEMORIES[self.memory_in_use]
         kept = self._kept(memory)
-        precisions, pulls = history.pooled(kept / self._wandering(memory, self._variances()))
-        tried = Tried(history.decisions, precisions, pulls, history.pooled(kept * history.counts)[0])
+        precisions, pulls = measurements.pooled(kept / self._wandering(memory, self._variances()))
+        tried = Tried(measurements.decisions, precisions, pulls, measurements.pooled(kept * measurements.counts)[0])
         before = self._prior_data
         if before is None or self._earlier is None:
             return tried

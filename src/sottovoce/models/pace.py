@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-__all__ = ["Pace", "Settings"]
+__all__ = ["ModelSettings", "Pace"]
 
 _AMPLE = 22.0  # events of a number, over the deviation of its noise in B: 32/epsilon, if that is Laplace's
 _AT_FIRST = 2.0  # what the least events of a number are divided by, for the first numbers of several segments
@@ -14,7 +14,7 @@ _CROWD = 20  # segments from which each has fewer rounds than it would have alon
 
 
 @dataclass(frozen=True)
-class Settings:
+class ModelSettings:
     """What a belief is told beforehand, all of it public.
 
     Attributes
@@ -33,9 +33,9 @@ class Settings:
         Decisions of a round (m), and events for each of them at least (b_0).
     growth, cap
         A round has this share of the events that are remembered, and of the horizon at most.
-    temper
+    posterior_scale
         What deviations of a posterior sample are multiplied by.
-    sentinel
+    change_probe
         Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
     segments
         How many segments there are, if this is one of several: their first rounds are under way together, and so have
@@ -51,12 +51,12 @@ class Settings:
     least: int
     growth: float
     cap: float
-    temper: float
+    posterior_scale: float
     heavy: bool = True
-    sentinel: bool = False
+    change_probe: bool = False
     segments: int = 0
 
-    def among(self, segments: int, asked: int, share: float, variance: float) -> "Settings":
+    def among(self, segments: int, asked: int, share: float, variance: float) -> "ModelSettings":
         """Return what holds for one of several segments.
 
         What others have found out makes it less urgent to know a little soon. So numbers are of as many events as it
@@ -96,7 +96,7 @@ class Pace:
     since: int = 0
     reach: float = np.inf
 
-    def events(self, settings: Settings, passed: int) -> int:
+    def events(self, settings: ModelSettings, passed: int) -> int:
         """Events of each probe in the round that begins after `passed` events.
 
         Parameters
@@ -108,7 +108,7 @@ class Pace:
         """
         return max(settings.least, int(self._longest(settings, passed) / self.probes(settings, passed)))
 
-    def probes(self, settings: Settings, passed: int) -> int:
+    def probes(self, settings: ModelSettings, passed: int) -> int:
         """Decisions of the round that begins after `passed` events.
 
         Parameters
@@ -122,7 +122,7 @@ class Pace:
             return settings.probes
         return min(settings.probes, max(1, int(self._longest(settings, passed) / settings.least)))
 
-    def _longest(self, settings: Settings, passed: int) -> float:
+    def _longest(self, settings: ModelSettings, passed: int) -> float:
         remembered = min(max(0, passed - self.since), self.reach)
         crowd = max(1.0, settings.segments / _CROWD)
         longest = settings.cap * crowd**_LONGER * settings.horizon

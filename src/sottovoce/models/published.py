@@ -15,14 +15,14 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._records import DamagedRecord, Record, checksum, pack, unpack
 from sottovoce.domains.naming import label_text, read_labels
 from sottovoce.domains.specification import as_stored, labels_from, plain_labels
-from sottovoce.models.history import History, from_sparse_record, keys_of, sparse_record
-from sottovoce.models.misfit import Misfit
+from sottovoce.models.fit_check import FitCheck
+from sottovoce.models.measurements import Measurements, from_sparse_record, keys_of, sparse_record
 from sottovoce.privacy.promise import Promise
 
 __all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in"]
 
 VERSION = 1
-_ENCODED = ("decisions", "misfit", "labels", "promises")  # not kept as they are
+_ENCODED = ("decisions", "fit_check", "labels", "promises")  # not kept as they are
 _FORMAT = "sottovoce posterior"
 MOST_COVARIANCES = 300
 """Coordinates up to which a posterior holds a covariance of all of them."""
@@ -98,7 +98,7 @@ class Posterior:
         Of the curved part.
     rounds
         Rounds that it rests on.
-    misfit
+    fit_check
         How well the released numbers fit the model.
     labels
         Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
@@ -140,7 +140,7 @@ class Posterior:
     scale: Floats | None = None
     size: int = 1
     rounds: int = 0
-    misfit: Misfit = field(default_factory=lambda: Misfit(0.0, 0.0, 1.0))
+    fit_check: FitCheck = field(default_factory=lambda: FitCheck(0.0, 0.0, 1.0))
     promises: tuple[Promise, ...] = ()
     labels: tuple[Hashable, ...] | None = None
 
@@ -260,11 +260,13 @@ class Posterior:
             return float(row @ means), math.sqrt(float(((offset * self.deviations) ** 2).sum()))
         return float(row @ means), float(np.sqrt(max(0.0, float(row @ self.covariance @ row))))
 
-    def as_history(self, middle: float) -> History:
+    def as_measurements(self, middle: float) -> Measurements:
         """Return the decisions and their means, measured from `middle`, as a belief takes in what came earlier."""
         index: Integers = np.arange(len(self.means), dtype=np.int64)
         ends = np.zeros(len(index))
-        return History(self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions)
+        return Measurements(
+            self.decisions, index, self.means - middle, self.events, ends, variances=1 / self.precisions
+        )
 
     def __repr__(self) -> str:
         tried = f"{len(self.means)} decisions in {self.rounds} rounds"
@@ -282,7 +284,7 @@ class Posterior:
             shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
             what = "coordinate" if self.labels is None else "name"
             lines.append(f"  best       {', '.join(shown)} ({what}: slope ± deviation)")
-        lines.append(f"  fit        {self.misfit}")
+        lines.append(f"  fit        {self.fit_check}")
         lines += [f"  {'privacy' if not place else 'prior':<10} {one}" for place, one in enumerate(self.promises)]
         return "\n".join(lines)
 
@@ -295,7 +297,7 @@ class Posterior:
         if self.labels is not None:
             record["labels"] = plain_labels(self.labels)
         record["promises"] = [one.to_dict() for one in self.promises]
-        record["misfit"] = self.misfit.to_dict()
+        record["fit_check"] = self.fit_check.to_dict()
         if isinstance(self.decisions, np.ndarray):
             return record | {"decisions": self.decisions}
         return record | sparse_record(self.decisions)
@@ -316,7 +318,7 @@ class Posterior:
                 **given,
                 "decisions": rows,
                 "loss_range": (float(given["loss_range"][0]), float(given["loss_range"][1])),
-                "misfit": Misfit(**record["misfit"]),
+                "fit_check": FitCheck(**record["fit_check"]),
                 "labels": labels_from(record.get("labels")),
                 "promises": promises_in(record),
             }

@@ -6,7 +6,7 @@ Each function returns a weighed sum of squares, the weight, and weight times mea
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.models.history import History, Numbers
+from sottovoce.models.measurements import Measurements, Numbers
 
 __all__ = ["between_rounds", "groups_of", "within_a_round"]
 
@@ -25,19 +25,19 @@ def within_a_round(numbers: Numbers, noise: float, variance: float, of_numbers: 
     return np.array([weight * (squares - freedom * privacy), weight * freedom, weight * freedom * place])
 
 
-def between_rounds(numbers: Numbers, history: History, noise: float, variance: float) -> Floats:
+def between_rounds(numbers: Numbers, measurements: Measurements, noise: float, variance: float) -> Floats:
     """Compare numbers with the latest that was released of the same decision before.
 
     If the world moves in between, it says too much; too large a variance costs a little exploring.
     """
     found, seen = np.zeros(3), set[int]()
     for row, mean, count in zip(numbers.probes, numbers.means, numbers.counts, strict=True):
-        place = history.place_of(row)
+        place = measurements.place_of(row)
         if place is None or place in seen:
             continue
         seen.add(place)
-        last = int(np.flatnonzero(history.index == place)[-1])
-        before, then = float(history.counts[last]), float(history.means[last])
+        last = int(np.flatnonzero(measurements.index == place)[-1])
+        before, then = float(measurements.counts[last]), float(measurements.means[last])
         spread, private = 1 / count + 1 / before, noise**2 * (1 / count**2 + 1 / before**2)
         weight = (variance * spread / (variance * spread + private)) ** 2
         found += weight * np.array([((mean - then) ** 2 - private) / spread, 1.0, (mean + then) / 2])

@@ -250,10 +250,10 @@ class NoisyOCO:
         """Return the point after all that was observed, whatever the delay; nothing here changes by it."""
         if self._solved is not None and self._solved[0] == self.observed:
             return self._solved[1]
-        return copy.copy(self.point_map)(self._duals[-1])  # a copy: an iteration's next start is part of its course
+        return copy.copy(self.point_map)(self._duals[-1])  # a copy: an iteration's next start is part of its state
 
     @property
-    def course(self) -> Vector:
+    def iterate(self) -> Vector:
         """What the point after all that was observed follows from: its dual vector."""
         return self._duals[-1]
 

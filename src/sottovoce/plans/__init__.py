@@ -11,9 +11,9 @@ from sottovoce.plans.explorer import Draw, Exploration, Explorer, Itemised, Prob
 from sottovoce.plans.frames import FRAMES
 from sottovoce.plans.items import ITEMS
 from sottovoce.plans.kind import ExplorationKind
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.posterior import POSTERIOR
 from sottovoce.plans.sphere import SPHERE
-from sottovoce.plans.stage import Stage
 
 __all__ = [
     "EXPLORATIONS",
@@ -22,9 +22,9 @@ __all__ = [
     "ExplorationKind",
     "Explorer",
     "Itemised",
+    "Placement",
     "ProbeDraft",
     "Probed",
-    "Stage",
     "Weighted",
     "exploration_named",
 ]

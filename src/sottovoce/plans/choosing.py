@@ -239,7 +239,7 @@ def _notes(problem: Problem, plan: Plan) -> tuple[str, ...]:
         notes.append(
             f"mean losses are taken to be a constant and {problem.domain.oracle_costs} costs of what a decision has"
         )
-    if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.stage("plain")):
+    if plan.name == "paper" and plan.radius >= largest_radius(problem, problem.placement("plain")):
         notes.append("the paper's radius does not fit into the set at this horizon: it was cut, and its bound is void")
     if plan.vacuous and not plan.options.order_only:
         notes.append("a bound above the cost of never learning says nothing: a rehearsal says what to expect")

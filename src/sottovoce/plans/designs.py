@@ -34,9 +34,9 @@ from sottovoce.plans import kind
 from sottovoce.plans.draft import OBLIVIOUS, ProbeDraft, bet, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Mechanism
 
 __all__ = [
@@ -76,53 +76,55 @@ class Probes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class VertexProbes:
-    """The D-optimal design over vertices of a `stage`'s rounded set: S = I and c = 0 in its coordinates."""
+    """The D-optimal design over vertices of a `placement`'s rounded set: S = I and c = 0 in its coordinates."""
 
-    stage: Stage
+    placement: Placement
 
     def draw(self, coins: np.random.Generator) -> Probe:
         """Draw a vertex of the design."""
-        assert self.stage.rounded is not None
-        design = self.stage.rounded.design
+        assert self.placement.rounded is not None
+        design = self.placement.rounded.design
         if design.by_formula:
-            vertex = np.asarray(self.stage.domain.extreme_point(coins.standard_normal(self.stage.domain.dimension)))
+            vertex = np.asarray(
+                self.placement.domain.extreme_point(coins.standard_normal(self.placement.domain.dimension))
+            )
         else:
             vertex = design.vertices[coins.choice(len(design.weights), p=design.weights)]
-        offset = self.stage.rounded.from_original(vertex)
+        offset = self.placement.rounded.from_original(vertex)
         return Probe(vertex, offset, offset)
 
     def can_draw(self, probe: Probe) -> bool:
         """Whether a probe is a vertex of the design, in either coordinates."""
-        assert self.stage.rounded is not None
-        design, domain = self.stage.rounded.design, self.stage.domain
+        assert self.placement.rounded is not None
+        design, domain = self.placement.rounded.design, self.placement.domain
         if design.by_formula:
             known = bool(np.allclose(domain.extreme_point(design.mean - probe.action), probe.action))
         else:
             known = bool((design.vertices == probe.action).all(axis=1).any())
-        offset = self.stage.rounded.from_original(probe.action)
+        offset = self.placement.rounded.from_original(probe.action)
         return known and np.allclose(probe.offset, offset) and np.allclose(probe.weight, offset)
 
 
 @dataclass(frozen=True, eq=False)
 class BallProbes:
-    """Points of the largest known ball inside a `stage`'s set: S = r^2/d on the direction space. For round sets."""
+    """Points of the largest known ball inside a `placement`'s set: S = r^2/d on the direction space. For round sets."""
 
-    stage: Stage
+    placement: Placement
 
     def draw(self, coins: np.random.Generator) -> Probe:
         """Draw a point by public `coins`, uniform on the sphere of the inner radius around the centre."""
-        domain = self.stage.working
+        domain = self.placement.working
         direction = domain.tangent(coins.standard_normal(domain.dimension))
         offset = np.asarray(direction * (domain.inner_radius / np.linalg.norm(direction)))
-        action = self.stage.original(domain.center + offset)
+        action = self.placement.original(domain.center + offset)
         return Probe(action, offset, offset * (domain.affine_dimension / domain.inner_radius**2))
 
     def can_draw(self, probe: Probe) -> bool:
         """Whether a `probe` lies on the sphere of the inner radius, in either coordinates."""
-        domain, offset = self.stage.working, probe.offset
+        domain, offset = self.placement.working, probe.offset
         known = math.isclose(float(np.linalg.norm(offset)), domain.inner_radius, rel_tol=1e-6)
         weight = offset * (domain.affine_dimension / domain.inner_radius**2)
-        at_home = np.allclose(probe.action, self.stage.original(domain.center + offset))
+        at_home = np.allclose(probe.action, self.placement.original(domain.center + offset))
         return known and at_home and np.allclose(probe.weight, weight)
 
 
@@ -232,7 +234,7 @@ class Designs(Explorer):
 
     Parameters
     ----------
-    stage
+    placement
         Where the play takes place.
     probes
         The design.
@@ -257,10 +259,11 @@ class Designs(Explorer):
     Examples
     --------
     >>> import sottovoce as sv
-    >>> stage = Stage(sv.domains.Hypersimplex(6, 2), sv.domains.Rounded(sv.domains.Hypersimplex(6, 2)), integral=True)
-    >>> designs = Designs(stage, VertexProbes(stage), Schedule(0.25, 1000, 5), middle=0.5, spread=0.2)
+    >>> domain = sv.domains.Hypersimplex(6, 2)
+    >>> placement = Placement(domain, sv.domains.Rounded(domain), integral=True)
+    >>> designs = Designs(placement, VertexProbes(placement), Schedule(0.25, 1000, 5), middle=0.5, spread=0.2)
     >>> coins = np.random.default_rng(0)
-    >>> exploration = designs.begin(stage.working.center, 0, designs.round_size(0), coins)
+    >>> exploration = designs.begin(placement.working.center, 0, designs.round_size(0), coins)
     >>> draw = exploration.draw(coins, 0, 20)
     >>> int(draw.wants_loss.sum()), draw.actions.sum(axis=1).tolist() == [2.0] * 20
     (5, True)
@@ -268,7 +271,7 @@ class Designs(Explorer):
 
     def __init__(
         self,
-        stage: Stage,
+        placement: Placement,
         probes: Probes,
         schedule: Schedule,
         *,
@@ -281,10 +284,10 @@ class Designs(Explorer):
         reuse: bool = False,
     ) -> None:
         self.reuse = reuse
-        self.stage, self.probes, self.schedule = stage, probes, schedule
+        self.placement, self.probes, self.schedule = placement, probes, schedule
         self.middle, self.noise, self.loss_variance = middle, noise, loss_variance
         self.control_variate = control_variate
-        self.model = LinearModel(stage.working.dimension, number("spread", spread, above=0), memory)
+        self.model = LinearModel(placement.working.dimension, number("spread", spread, above=0), memory)
 
     def round_size(self, passed: int) -> int:
         """Exploring events times the stride."""
@@ -313,15 +316,15 @@ class Designs(Explorer):
 
     def atoms_of(self, point: Floats) -> tuple[Floats, Floats]:
         """Vertices and their shares with the `point` as mean; the point alone, if actions need not be vertices."""
-        original = self.stage.original(point)
-        if not self.stage.integral:
+        original = self.placement.original(point)
+        if not self.placement.integral:
             return original[None, :], np.ones(1)
-        return self.stage.domain.decompose(original)
+        return self.placement.domain.decompose(original)
 
     def learn_more(self, action: Floats, mean: float, count: float) -> None:
         """Let the model know the released `mean` loss, of `count` events, of an `action` played for its own sake."""
-        offset = action if self.stage.rounded is None else self.stage.rounded.from_original(action)
-        offset = np.asarray(offset - self.stage.working.center)
+        offset = action if self.placement.rounded is None else self.placement.rounded.from_original(action)
+        offset = np.asarray(offset - self.placement.working.center)
         self.model.learn(offset, mean, self._variance(count), float(offset @ offset), self.middle)
 
     def _variance(self, count: float) -> float:
@@ -368,7 +371,7 @@ class DesignExploration(Exploration):
         exploring = np.zeros(size, dtype=bool)
         exploring[self._places[first:last] - start] = True
         others = size - int(exploring.sum())
-        actions = np.empty((size, self._designs.stage.domain.dimension))
+        actions = np.empty((size, self._designs.placement.domain.dimension))
         actions[exploring] = self._probe.action
         index = np.zeros(size, dtype=np.int64)
         if self._atoms is not None:
@@ -378,7 +381,7 @@ class DesignExploration(Exploration):
             return Draw(actions, None, Probed(self.numbers, index, np.ones(size, dtype=np.int64)))
         if others:
             mean = self._point[None, :]
-            actions[~exploring] = self._designs.stage.play(mean, np.zeros(others, dtype=np.int64), coins)
+            actions[~exploring] = self._designs.placement.play(mean, np.zeros(others, dtype=np.int64), coins)
         return Draw(actions, exploring, Probed(1, index, exploring.astype(np.int64)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
@@ -412,7 +415,7 @@ class DesignExploration(Exploration):
             return False
         if self._atoms is None or self._shares is None:
             return not self._designs.reuse
-        mean, point = self._shares @ self._atoms, self._designs.stage.original(self._point)
+        mean, point = self._shares @ self._atoms, self._designs.placement.original(self._point)
         summed = math.isclose(float(self._shares.sum()), 1.0, abs_tol=1e-6) and bool((self._shares >= 0).all())
         return self._designs.reuse and summed and np.allclose(mean, point, atol=1e-4 * max(1.0, np.abs(point).max()))
 
@@ -503,9 +506,9 @@ class DesignDraft(ProbeDraft):
     """A plan that explores by designs, before noise and bound follow."""
 
     @classmethod
-    def of(cls, problem: Problem, stage: Stage, options: DesignOptions, **more: Any) -> Self:
+    def of(cls, problem: Problem, placement: Placement, options: DesignOptions, **more: Any) -> Self:
         """Return the draft of options: a round is so many events that its probe has its share of them."""
-        return cls(problem, stage, options, options.probe_events * max(1, round(1 / options.rate)), **more)
+        return cls(problem, placement, options, options.probe_events * max(1, round(1 / options.rate)), **more)
 
     def bound_at(self, deviation: float) -> float:
         """Return the bound for noise of a deviation."""
@@ -514,14 +517,14 @@ class DesignDraft(ProbeDraft):
             events=problem.horizon,
             rate=options.rate,
             probe_events=options.probe_events,
-            dimension=self.stage.working.affine_dimension,
-            outer_radius=self.stage.reach_from_start,
+            dimension=self.placement.working.affine_dimension,
+            outer_radius=self.placement.reach_from_start,
             loss_deviation=loss_deviation(problem),
             spread=problem.width / 4,
             width=problem.width / 2,
             number_noise=deviation,
             step_multiplier=self.step_multiplier,
-            point_error=1e-3 * self.stage.working.diameter,
+            point_error=1e-3 * self.placement.working.diameter,
         ).value()
 
 
@@ -536,24 +539,24 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     """
     working = problem.domain
     ball = not problem.integral and working.outer_radius <= _ROUND_ENOUGH * working.inner_radius
-    stage = problem.stage("plain" if ball else "rounded")
+    placement = problem.placement("plain" if ball else "rounded")
     noise = probe_noise_of(problem, mechanism).deviation
     events = chosen.get("probe_events") or max(_LEAST_PROBE, round(_PROBE_PER_NOISE * noise / problem.width))
     energy = loss_deviation(problem) ** 2 / 4 + noise**2 / events
     gap = problem.width / 4
-    share = _RATE * (stage.working.affine_dimension**2 * energy / (problem.horizon * gap**2)) ** (1 / 3)
+    share = _RATE * (placement.working.affine_dimension**2 * energy / (problem.horizon * gap**2)) ** (1 / 3)
     share = chosen.get("rate") or min(0.25, max(share, events / problem.horizon))
     options = DesignOptions(share, min(events, problem.horizon), decay=1 / 3)
-    return [[DesignDraft.of(problem, stage, options, mechanism=mechanism, step_multiplier=3.0)]]
+    return [[DesignDraft.of(problem, placement, options, mechanism=mechanism, step_multiplier=3.0)]]
 
 
-def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     options = plan.options
     assert isinstance(options, DesignOptions)
-    probes = BallProbes(stage) if stage.rounded is None else VertexProbes(stage)
+    probes = BallProbes(placement) if placement.rounded is None else VertexProbes(placement)
     schedule = Schedule(options.rate, plan.horizon, options.probe_events, options.decay, options.growth)
     return Designs(
-        stage,
+        placement,
         probes,
         schedule,
         middle=problem.middle,

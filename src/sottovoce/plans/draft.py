@@ -7,10 +7,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import PROBE_SUMS, LocalDP, LossGrid, Mechanism, Noise, mechanism_for
 
 __all__ = [
@@ -46,7 +46,7 @@ def positions(problem: Problem, chosen: str | None) -> list[str]:
     plain = domain.outer_radius / domain.inner_radius
     if problem.play == "around" or plain <= 2.0 or domain.affine_dimension > _ROUNDING_UP_TO:
         return ["plain"]
-    rounded = problem.stage("rounded")
+    rounded = problem.placement("rounded")
     better = rounded.reach / rounded.working.inner_radius * _LOPSIDED < plain
     return ["plain", "rounded"] if better else ["plain"]
 
@@ -58,23 +58,23 @@ def batch_sizes(horizon: int, most_rounds: int) -> list[int]:
     return sorted(sizes)
 
 
-def radii(problem: Problem, stage: Stage) -> list[float]:
+def radii(problem: Problem, placement: Placement) -> list[float]:
     """Radii to try, from the largest that fits."""
-    return [largest_radius(problem, stage) * 10 ** (-exponent / 8) for exponent in range(20)]
+    return [largest_radius(problem, placement) * 10 ** (-exponent / 8) for exponent in range(20)]
 
 
-def largest_radius(problem: Problem, stage: Stage) -> float:
+def largest_radius(problem: Problem, placement: Placement) -> float:
     """The largest radius to explore at."""
-    return stage.working.inner_radius / 2 if problem.play == "inside" else stage.working.diameter
+    return placement.working.inner_radius / 2 if problem.play == "inside" else placement.working.diameter
 
 
 # ------------------------------------------------------------------ what is lost
 
 
-def smoothing(problem: Problem, stage: Stage, radius: float) -> float:
+def smoothing(problem: Problem, placement: Placement, radius: float) -> float:
     """How far exploring moves what is played and compared with, in length: c * radius."""
-    working = stage.working
-    pulled = stage.reach / working.inner_radius if problem.play == "inside" else 0.0
+    working = placement.working
+    pulled = placement.reach / working.inner_radius if problem.play == "inside" else 0.0
     own = 0.0 if problem.losses == "linear" else 1.0  # a linear loss is its own smoothing
     return (own + pulled) * radius
 
@@ -86,9 +86,9 @@ def loss_deviation(problem: Problem) -> float:
     return problem.width / 2
 
 
-def no_learning(problem: Problem, stage: Stage) -> float:
+def no_learning(problem: Problem, placement: Placement) -> float:
     """What never learning can cost at most."""
-    far = problem.lipschitz_in(stage) * stage.reach
+    far = problem.lipschitz_in(placement) * placement.reach
     return problem.horizon * min(problem.width, far)
 
 
@@ -123,18 +123,18 @@ def probe_noise_of(problem: Problem, mechanism: Mechanism = PROBE_SUMS) -> Probe
     return ProbeNoise(bits, noise, noise.scale * step, noise.standard_deviation * step)
 
 
-def common_fields(problem: Problem, stage: Stage, mechanism: Mechanism, noise: ProbeNoise) -> dict[str, Any]:
+def common_fields(problem: Problem, placement: Placement, mechanism: Mechanism, noise: ProbeNoise) -> dict[str, Any]:
     """Fields of a `Plan` that do not depend on how it explores."""
     return {
         "name": "auto",
         "mechanism": mechanism_for(problem.privacy, mechanism).name,
-        "position": stage.position,
+        "position": placement.position,
         "horizon": problem.horizon,
         "baseline": problem.middle,
         "bits": noise.bits,
         "noise": noise.noise,
         "noise_in_loss_units": noise.in_loss_units,
-        "reach_from_start": stage.reach_from_start if stage.moved else None,
+        "reach_from_start": placement.reach_from_start if placement.moved else None,
     }
 
 
@@ -144,7 +144,7 @@ class ProbeDraft:
 
     Attributes
     ----------
-    problem, stage, mechanism
+    problem, placement, mechanism
         What the plan is for, where it plays, and what releases its numbers.
     options, batch_size
         What is the exploration's own, and the events of a round.
@@ -155,7 +155,7 @@ class ProbeDraft:
     """
 
     problem: Problem
-    stage: Stage
+    placement: Placement
     options: Any
     batch_size: int
     mechanism: Mechanism = PROBE_SUMS
@@ -193,14 +193,14 @@ class ProbeDraft:
         """Derive noise and bound."""
         options: Options = self.options
         return Plan(
-            **common_fields(self.problem, self.stage, self.mechanism, self.noise),
+            **common_fields(self.problem, self.placement, self.mechanism, self.noise),
             batch_size=min(self.problem.horizon, self.batch_size),
             options=options,
             step=self.step,
             step_multiplier=self.step_multiplier,
             delay=self.delay,
             method=self.method,
-            gap=1e-6 * self.stage.working.diameter**2 if options.steps else 0.0,
+            gap=1e-6 * self.placement.working.diameter**2 if options.steps else 0.0,
             max_calls=10_000 if options.steps else 0,
             bound=self.bound,
             bound_without_privacy=self.bound_at(0.0),

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 from sottovoce.models.belief import Belief
-from sottovoce.models.hearsay import Prior
-from sottovoce.models.pace import Settings
+from sottovoce.models.pace import ModelSettings
+from sottovoce.models.sufficient_statistics import Prior
 
 __all__ = ["Draw", "Exploration", "Explorer", "Itemised", "Probed", "Record", "Weighted"]
 
@@ -278,10 +278,10 @@ class Explorer(ABC):
     belief: Belief | None = None
     """What is believed of losses, if decisions are drawn from that."""
 
-    ask_others: Callable[[], tuple[Prior, Settings]] | None = None
+    ask_others: Callable[[], tuple[Prior, ModelSettings]] | None = None
     """Of one segment of several: returns what others say of it, and what holds for it among them."""
 
-    def sibling(self) -> "Explorer":
+    def fresh_copy(self) -> "Explorer":
         """Return the same for another segment, knowing nothing."""
         raise TypeError(f"{type(self).__name__} knows no segments")
 

@@ -45,10 +45,10 @@ from sottovoce.plans.draft import (
 )
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sphere import PointBound, Sphere
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Mechanism
 
 __all__ = ["FRAMES", "FrameBound", "FrameDraft", "FrameOptions", "Frames", "haar_frame"]
@@ -87,7 +87,7 @@ class Frames(Explorer):
 
     Parameters
     ----------
-    stage
+    placement
         Where the play takes place; points and directions are in its working coordinates.
     radius, play
         As for `Sphere`.
@@ -101,7 +101,7 @@ class Frames(Explorer):
     Examples
     --------
     >>> import sottovoce as sv
-    >>> frames = Frames(Stage(sv.domains.Ball(3)), radius=0.1, directions=2, batch_size=8)
+    >>> frames = Frames(Placement(sv.domains.Ball(3)), radius=0.1, directions=2, batch_size=8)
     >>> coins = np.random.default_rng(0)
     >>> exploration = frames.begin(np.zeros(3), 0, 8, coins)
     >>> draw = exploration.draw(coins, 0, 8)
@@ -109,7 +109,7 @@ class Frames(Explorer):
     ((8, 3), [0, 0])
     """
 
-    stage: Stage
+    placement: Placement
     radius: float
     directions: int
     batch_size: int
@@ -117,13 +117,13 @@ class Frames(Explorer):
     middle: float = 0.0
 
     def __post_init__(self) -> None:
-        whole("directions", self.directions, most=self.stage.working.affine_dimension)
+        whole("directions", self.directions, most=self.placement.working.affine_dimension)
         whole("batch_size", self.batch_size)
         assert self._sphere  # refuses a radius that does not fit
 
     @cached_property
     def _sphere(self) -> Sphere:
-        return Sphere(self.stage.working, self.radius, self.play)
+        return Sphere(self.placement.working, self.radius, self.play)
 
     @property
     def scale(self) -> float:
@@ -136,21 +136,21 @@ class Frames(Explorer):
 
     def begin(self, point: Floats, passed: int, size: int, coins: np.random.Generator) -> "FrameExploration":
         """Draw the round's frame."""
-        frame = haar_frame(self.stage.working, self.directions, coins)
-        return FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
+        frame = haar_frame(self.placement.working, self.directions, coins)
+        return FrameExploration(self.placement, self._sphere, self._sphere.inside(point), frame, self.middle)
 
     def resume(self, point: Floats, record: Record) -> "FrameExploration":
         """Return the round that `record` was taken of."""
         frame = np.asarray(record["frame"])
-        return FrameExploration(self.stage, self._sphere, self._sphere.inside(point), frame, self.middle)
+        return FrameExploration(self.placement, self._sphere, self._sphere.inside(point), frame, self.middle)
 
 
 class FrameExploration(Exploration):
     """One round along one frame."""
 
-    def __init__(self, stage: Stage, sphere: Sphere, point: Floats, frame: Floats, middle: float) -> None:
+    def __init__(self, placement: Placement, sphere: Sphere, point: Floats, frame: Floats, middle: float) -> None:
         self.numbers, self.stride = len(frame), 2 * len(frame)
-        self._stage = stage
+        self._stage = placement
         self._sphere, self._point, self._frame, self._middle = sphere, point, frame, middle
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
@@ -248,11 +248,14 @@ class FrameDraft(ProbeDraft):
 
     @property
     def _more(self) -> dict[str, Any]:
-        return {"no_learning": no_learning(self.problem, self.stage), "notes": self.problem.cautions(self.stage)}
+        return {
+            "no_learning": no_learning(self.problem, self.placement),
+            "notes": self.problem.cautions(self.placement),
+        }
 
     def bound_at(self, deviation: float) -> float:
         """Return the bound for noise of a deviation."""
-        problem, working, options = self.problem, self.stage.working, self.options
+        problem, working, options = self.problem, self.placement.working, self.options
         return FrameBound(
             **PointBound.common(self, options.radius),
             directions=options.directions,
@@ -267,17 +270,17 @@ class FrameDraft(ProbeDraft):
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[FrameDraft]]:
     """Candidates: radius, directions and events per direction on logarithmic grids."""
     for place in positions(problem, chosen.get("position")):
-        yield _grid(problem, problem.stage(place), mechanism, chosen)
+        yield _grid(problem, problem.placement(place), mechanism, chosen)
 
 
-def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, chosen: Chosen) -> Iterator[FrameDraft]:
-    d, noise = stage.working.affine_dimension, probe_noise_of(problem, mechanism)
+def _grid(problem: Problem, placement: Placement, mechanism: Mechanism, chosen: Chosen) -> Iterator[FrameDraft]:
+    d, noise = placement.working.affine_dimension, probe_noise_of(problem, mechanism)
     batch_size, directions = chosen.get("batch_size"), chosen.get("directions")
     counts = [directions] if directions else sorted({max(1, d >> shift) for shift in range(d.bit_length())})
-    for radius in radii(problem, stage):
+    for radius in radii(problem, placement):
         for count in counts:
             for batch in [batch_size] if batch_size else _batches(problem.horizon, count):
-                yield FrameDraft(problem, stage, FrameOptions(radius, count), batch, mechanism, noise)
+                yield FrameDraft(problem, placement, FrameOptions(radius, count), batch, mechanism, noise)
 
 
 def _batches(horizon: int, directions: int) -> list[int]:
@@ -288,8 +291,8 @@ def _batches(horizon: int, directions: int) -> list[int]:
     return fitting or [min(horizon, 2 * directions * max(1, math.ceil(least / (2 * directions))))]
 
 
-def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
-    return Frames(stage, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
+def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
+    return Frames(placement, plan.radius, plan.directions, plan.batch_size, problem.play, plan.baseline)
 
 
 FRAMES = ExplorationKind(

@@ -26,9 +26,9 @@ from sottovoce.plans.decisions import Decisions, Menu
 from sottovoce.plans.draft import ProbeDraft, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Itemised, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import RESOLUTION, ItemGrid, Mechanism, check_multipliers
 
 __all__ = ["ITEMS", "ItemExploration", "ItemOptions", "ItemProbes"]
@@ -43,7 +43,7 @@ class ItemProbes(Explorer):
 
     Parameters
     ----------
-    stage
+    placement
         Where the play takes place.
     belief
         What is believed.
@@ -55,8 +55,10 @@ class ItemProbes(Explorer):
 
     belief: Any
 
-    def __init__(self, stage: Stage, belief: ItemBelief, grid: ItemGrid, family: str | None, unit: float) -> None:
-        self.stage, self.belief, self.grid, self.family, self.unit = stage, belief, grid, family, unit
+    def __init__(
+        self, placement: Placement, belief: ItemBelief, grid: ItemGrid, family: str | None, unit: float
+    ) -> None:
+        self.placement, self.belief, self.grid, self.family, self.unit = placement, belief, grid, family, unit
 
     def round_size(self, passed: int) -> int:
         """Events of the round that begins after `passed` events."""
@@ -71,10 +73,10 @@ class ItemProbes(Explorer):
             places = as_choice(decision)
             if places is None or len(places) > len(row):
                 raise DomainError(
-                    f"{self.stage.domain!r} has a decision that is no choice of at most {len(row)} items: feedback by "
-                    "item is for sets of these. Tell one loss for each decision"
+                    f"{self.placement.domain!r} has a decision that is no choice of at most {len(row)} items: feedback "
+                    "by item is for sets of these. Tell one loss for each decision"
                 )
-            row[: len(places)] = self.stage.domain.in_order(places)
+            row[: len(places)] = self.placement.domain.in_order(places)
         return ItemExploration(self, decisions, self._multipliers(decisions, fresh), passed + size)
 
     def _multipliers(self, decisions: Integers, fresh: bool) -> Integers:
@@ -103,7 +105,7 @@ class ItemProbes(Explorer):
 
     def is_as_good(self, point: Floats) -> bool:
         """Whether a point of the set is believed to be as good as the best."""
-        return self.stage.domain.contains(point, 1e-6) and bool(self.belief.is_as_good(point))
+        return self.placement.domain.contains(point, 1e-6) and bool(self.belief.is_as_good(point))
 
 
 class ItemExploration(Exploration):
@@ -122,7 +124,7 @@ class ItemExploration(Exploration):
     """
 
     def __init__(self, explorer: ItemProbes, decisions: Integers, multipliers: Integers, end: int) -> None:
-        grid, dimension = explorer.grid, explorer.stage.domain.dimension
+        grid, dimension = explorer.grid, explorer.placement.domain.dimension
         self._explorer, self._decisions, self._multipliers, self._end = explorer, decisions, multipliers, end
         self.items, self._columns = columns_of(decisions)
         self._spread = int(multipliers.min(initial=RESOLUTION)) if grid.spread_is_free else 0
@@ -192,7 +194,7 @@ class ItemExploration(Exploration):
     def is_possible(self) -> bool:
         """Whether the decisions are of the set."""
         rows = self._menu.written()
-        return all(self._explorer.stage.domain.contains(row, 1e-6) for row in np.unique(rows, axis=0))
+        return all(self._explorer.placement.domain.contains(row, 1e-6) for row in np.unique(rows, axis=0))
 
     def can_begin(self, passed: int, size: int) -> bool:
         """Whether it ends where it does."""
@@ -233,13 +235,13 @@ class ItemOptions(Options, exploration="items"):
         Decisions of a round.
     first_events
         Events of the first round.
-    temper
+    posterior_scale
         What deviations of a sample are multiplied by.
     """
 
     probes: int
     first_events: int
-    temper: float
+    posterior_scale: float
     steps: ClassVar[bool] = False
 
     @property
@@ -287,11 +289,13 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
     n, k = problem.domain.dimension, problem.domain.most_chosen
     own = noise.deviation / RESOLUTION / problem.width
     first = max(_LEAST_FIRST, round(min(_FIRST * own * n / k, _EARLY * problem.horizon)))
-    options = ItemOptions(chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("temper") or _TEMPER)
-    return [[ItemDraft(problem, problem.stage("plain"), options, options.first_events, mechanism)]]
+    options = ItemOptions(
+        chosen.get("probes") or _PROBES, min(first, problem.horizon), chosen.get("posterior_scale") or _TEMPER
+    )
+    return [[ItemDraft(problem, problem.placement("plain"), options, options.first_events, mechanism)]]
 
 
-def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     options, domain, grid = plan.options, problem.domain, problem.item_grid(plan.bits)
     assert isinstance(options, ItemOptions)
     family = None if plan.noise is None else plan.noise.family
@@ -308,7 +312,7 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         may_be_empty=domain.oracle_costs == "any" and domain.least_chosen == 0,
         probes=options.probes,
         first=options.first_events,
-        temper=options.temper,
+        posterior_scale=options.posterior_scale,
     )
     features = None if problem.features is None else problem.features.rows
     earlier = None if problem.prior is None else problem.prior.of_items()
@@ -317,7 +321,7 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         asked = cost if domain.oracle_costs == "any" else domain.believable(cost)
         return np.asarray(domain.extreme_point(asked))
 
-    return ItemProbes(stage, ItemBelief(oracle, settings, features=features, earlier=earlier), grid, family, unit)
+    return ItemProbes(placement, ItemBelief(oracle, settings, features=features, earlier=earlier), grid, family, unit)
 
 
 ITEMS = ExplorationKind(
@@ -325,7 +329,7 @@ ITEMS = ExplorationKind(
     options=ItemOptions,
     choices={
         "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
-        "temper": lambda problem, value: number("temper", value, above=0, at_most=2),
+        "posterior_scale": lambda problem, value: number("posterior_scale", value, above=0, at_most=2),
     },
     drafts=_drafts,
     build=_build,

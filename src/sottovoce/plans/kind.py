@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from sottovoce._checks import choice, number, whole
 from sottovoce.plans.explorer import Explorer
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Mechanism, Takes
 
 __all__ = ["Check", "Chosen", "ExplorationKind", "batch_size", "flag", "position", "radius", "step_multiplier"]
@@ -67,7 +67,7 @@ class ExplorationKind:
     options: type[Options]
     choices: Mapping[str, Check]
     drafts: Callable[[Problem, Mechanism, Chosen], Iterable[Iterable[Any]]]
-    build: Callable[[Problem, Plan, Stage], Explorer]
+    build: Callable[[Problem, Plan, Placement], Explorer]
     losses: tuple[str, ...] = ("convex", "linear")
     why_not: str = ""
     bounded: bool = False

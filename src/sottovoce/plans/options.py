@@ -152,9 +152,9 @@ class PlanChoices(TypedDict, total=False):
         Decisions of a round, 2 at least (posterior).
     least_events
         Events that each of them gets at least (posterior).
-    temper
+    posterior_scale
         What the deviations of a posterior sample are multiplied by: below 1 explores less (posterior).
-    sentinel
+    change_probe
         Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says (posterior).
     """
 
@@ -178,8 +178,8 @@ class PlanChoices(TypedDict, total=False):
     step_multiplier: float | None
     probes: int | None
     least_events: int | None
-    temper: float | None
-    sentinel: bool | None
+    posterior_scale: float | None
+    change_probe: bool | None
 
 
 class OptimizerOptions(PlanChoices, total=False):

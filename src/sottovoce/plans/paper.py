@@ -20,14 +20,14 @@ def paper_draft(problem: Problem, batch_size: int | None = None, *, needed_noise
     Its noise is that of Lemmas 5.1 and 5.4, or what privacy needs if that is more; `needed_noise` takes what privacy
     needs in any case (one loss moves one summand: privacy/mechanisms/tree.py), all else being the paper's.
     """
-    stage = problem.stage("plain")
+    placement = problem.placement("plain")
     events, d, diameter = problem.horizon, problem.domain.affine_dimension, problem.domain.diameter
     batch = batch_size or math.ceil(events / math.ceil(math.sqrt(events)))
-    radius = min(diameter * math.sqrt(d) / events**0.25, largest_radius(problem, stage))
+    radius = min(diameter * math.sqrt(d) / events**0.25, largest_radius(problem, placement))
     return replace(
-        SphereDraft(problem, stage, batch, radius),
+        SphereDraft(problem, placement, batch, radius),
         name="paper",
-        step=diameter / (events**0.75 * math.sqrt(d) * problem.lipschitz_in(stage)),
+        step=diameter / (events**0.75 * math.sqrt(d) * problem.lipschitz_in(placement)),
         delay=1,
         method="conditional-gradient",
         gap=diameter**2 / batch,  # eps_cg = D/T_batch^(1/2) is a distance; a gap of its square certifies it
@@ -44,7 +44,7 @@ def paper_scale(problem: Problem) -> float:
     coordinates, ||u||_1 may exceed n^(1/2); the scale that privacy needs knows of it, and is taken if it is larger.
     """
     privacy, events, n = problem.privacy, problem.horizon, problem.domain.affine_dimension
-    constant = problem.lipschitz_in(problem.stage("plain"))
+    constant = problem.lipschitz_in(problem.placement("plain"))
     levels = math.log2(max(2, events))
     if isinstance(privacy, PureDP):
         return math.sqrt(events) * n * constant * levels / privacy.epsilon

@@ -22,16 +22,16 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import choice, number, whole
 from sottovoce.models import LinearBelief, RadialBelief
 from sottovoce.models.belief import Belief
-from sottovoce.models.history import Numbers, from_sparse_record, sparse_record
-from sottovoce.models.pace import Settings
+from sottovoce.models.measurements import Numbers, from_sparse_record, sparse_record
+from sottovoce.models.pace import ModelSettings
 from sottovoce.plans import kind
 from sottovoce.plans.decisions import Decisions, Menu
 from sottovoce.plans.draft import ProbeDraft, ProbeNoise, loss_deviation, probe_noise_of
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Probed, Record
 from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import LocalDP, Mechanism
 from sottovoce.privacy.local import LaplaceChannel
 
@@ -45,7 +45,7 @@ class PosteriorProbes(Explorer):
 
     Parameters
     ----------
-    stage
+    placement
         Where the play takes place.
     belief
         What is believed.
@@ -53,17 +53,17 @@ class PosteriorProbes(Explorer):
 
     belief: Belief
 
-    def __init__(self, stage: Stage, belief: Belief) -> None:
-        self.stage, self.belief = stage, belief
+    def __init__(self, placement: Placement, belief: Belief) -> None:
+        self.placement, self.belief = placement, belief
 
-    def sibling(self) -> "PosteriorProbes":
+    def fresh_copy(self) -> "PosteriorProbes":
         """Return the same for another segment, knowing nothing."""
-        return PosteriorProbes(self.stage, self.belief.sibling())
+        return PosteriorProbes(self.placement, self.belief.fresh_copy())
 
     def prepare(self) -> None:
         """Let other segments say what they know, before a round begins."""
         if self.ask_others is not None:
-            self.belief.lean_on(*self.ask_others())
+            self.belief.use_prior(*self.ask_others())
 
     def round_size(self, passed: int) -> int:
         """Events of a probe, times the probes."""
@@ -92,7 +92,7 @@ class PosteriorProbes(Explorer):
 
     def is_as_good(self, point: Floats) -> bool:
         """Whether a point of the set is believed to be as good as the best."""
-        return self.stage.domain.contains(point, 1e-6) and self.belief.is_as_good(point)
+        return self.placement.domain.contains(point, 1e-6) and self.belief.is_as_good(point)
 
 
 class PosteriorExploration(Exploration):
@@ -151,7 +151,7 @@ class PosteriorExploration(Exploration):
 
     def is_possible(self) -> bool:
         """Whether the decisions are of the set."""
-        domain = self._explorer.stage.domain
+        domain = self._explorer.placement.domain
         known = {row.tobytes(): row for row in self._menu.written()}
         return self.numbers <= self._explorer.belief.settings.probes and all(
             domain.contains(row, 1e-6) for row in known.values()
@@ -171,7 +171,7 @@ _SHORT, _FEWER_PROBES = 5000.0, 6  # events times epsilon below which a round ha
 _LINEAR_LEAST, _CONVEX_LEAST = 32.0, 4.0  # events of a probe, at first, over epsilon
 _LINEAR_LEAST_FREE, _CONVEX_LEAST_FREE = 24, 4  # and without noise
 _COARSE = 1 / 16  # deviation of a number of privatised reports that is good enough at first, in B
-_FULL_TEMPER, _FULL_CONVEX_TEMPER = 50.0, 10.0  # dimensions up to which posterior samples are taken as they are
+_FULL_SCALE, _FULL_CONVEX_SCALE = 50.0, 10.0  # dimensions up to which posterior samples are taken as they are
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,9 @@ class PosteriorOptions(Options, exploration="posterior"):
         Decisions of a round, and events for each of them at least.
     round_growth, round_cap
         A round has this share of the events that are remembered, and of the horizon at most.
-    temper
+    posterior_scale
         What deviations of a posterior sample are multiplied by.
-    sentinel
+    change_probe
         Whether one probe of every fourth round is drawn from a short memory, whatever the evidence says.
     """
 
@@ -197,8 +197,8 @@ class PosteriorOptions(Options, exploration="posterior"):
     least_events: int
     round_growth: float
     round_cap: float
-    temper: float = 1.0
-    sentinel: bool = False
+    posterior_scale: float = 1.0
+    change_probe: bool = False
     steps: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -218,7 +218,7 @@ class PosteriorOptions(Options, exploration="posterior"):
 
     def words(self) -> str:
         """How such a plan explores."""
-        guard = "; a sentinel looks out for silent changes" if self.sentinel else ""
+        guard = "; a change probe looks out for silent changes" if self.change_probe else ""
         return (
             f"{self.probes} decisions a round that may be the best, by a {self.model} model of what was released{guard}"
         )
@@ -255,13 +255,13 @@ def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> list[list
         share = 1 / (1 + problem.horizon * _epsilon(problem, noise) ** 2 / (1600 * probes))
     if linear:
         # Of all coordinates, features or not: what each has beside its features is explored, too.
-        temper = min(1.0, (_FULL_TEMPER / problem.domain.dimension) ** (1 / 3))
+        posterior_scale = min(1.0, (_FULL_SCALE / problem.domain.dimension) ** (1 / 3))
         growth, cap = 0.1, 0.01 + 0.01 * share  # shorter rounds notice a change sooner
     else:
-        growth, cap, temper = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
-        temper *= min(1.0, (_FULL_CONVEX_TEMPER / problem.domain.rough_dimension) ** (1 / 4))
-    options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, temper)
-    return [[PosteriorDraft(problem, problem.stage("plain"), options, probes * least, mechanism)]]
+        growth, cap, posterior_scale = 0.08 + 0.2 * share, 0.02 + 0.04 * share, 1 - 0.3 * share
+        posterior_scale *= min(1.0, (_FULL_CONVEX_SCALE / problem.domain.rough_dimension) ** (1 / 4))
+    options = PosteriorOptions("linear" if linear else "radial", probes, least, growth, cap, posterior_scale)
+    return [[PosteriorDraft(problem, problem.placement("plain"), options, probes * least, mechanism)]]
 
 
 def _is_linear(problem: Problem) -> bool:
@@ -291,10 +291,10 @@ def _least(problem: Problem, noise: ProbeNoise, probes: int, *, linear: bool) ->
     return max(1, round(min(least, problem.horizon / (10 * probes))))
 
 
-def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     options = plan.options
     assert isinstance(options, PosteriorOptions)
-    settings = Settings(
+    settings = ModelSettings(
         horizon=plan.horizon,
         width=problem.width,
         middle=problem.middle,
@@ -305,21 +305,21 @@ def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
         least=options.least_events,
         growth=options.round_growth,
         cap=options.round_cap,
-        temper=options.temper,
-        sentinel=options.sentinel,
+        posterior_scale=options.posterior_scale,
+        change_probe=options.change_probe,
         segments=0 if problem.segments is None else 1,
     )
     domain, earlier = problem.domain, None
     if problem.prior is not None:
-        earlier = problem.prior.as_history(problem.middle)
+        earlier = problem.prior.as_measurements(problem.middle)
     if options.model == "radial":
-        return PosteriorProbes(stage, RadialBelief(domain, settings, earlier=earlier))
+        return PosteriorProbes(placement, RadialBelief(domain, settings, earlier=earlier))
     features = None if problem.features is None else problem.features.rows
     believable = None if domain.oracle_costs == "any" else domain.believable
     belief = LinearBelief(
         domain.extreme_point, domain.dimension, settings, features=features, believable=believable, earlier=earlier
     )
-    return PosteriorProbes(stage, belief)
+    return PosteriorProbes(placement, belief)
 
 
 def _variances(problem: Problem, model: str) -> tuple[float, float, float]:
@@ -346,8 +346,8 @@ POSTERIOR = ExplorationKind(
     choices={
         "probes": lambda problem, value: whole("probes", value, least=2, most=problem.horizon),
         "least_events": lambda problem, value: whole("least_events", value, most=problem.horizon),
-        "temper": lambda problem, value: number("temper", value, above=0, at_most=2),
-        "sentinel": kind.flag,
+        "posterior_scale": lambda problem, value: number("posterior_scale", value, above=0, at_most=2),
+        "change_probe": kind.flag,
     },
     drafts=_drafts,
     build=_build,

@@ -10,8 +10,8 @@ from sottovoce._checks import whole
 from sottovoce.domains import Domain, Rounded
 from sottovoce.errors import DomainError
 from sottovoce.plans.options import DecisionFacts
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import UNKNOWN_LIPSCHITZ
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import Guarantee, ItemGrid, LocalDP, LossGrid, local
 
 __all__ = ["Problem", "check_loss_range", "forget_rounded"]
@@ -138,28 +138,28 @@ class Problem(DecisionFacts):
             return self.domain.dimension
         return min(self.domain.dimension, 3 * int(self.features.rows.shape[1]))
 
-    def stage(self, position: str) -> Stage:
+    def placement(self, position: str) -> Placement:
         """Where the play takes place, worked on in plain or rounded position."""
         moved = self.moved[1] if self.moved is not None and self.moved[0] == position else 0.0
-        return Stage(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral, moved)
+        return Placement(self.domain, _rounded(self.domain) if position == "rounded" else None, self.integral, moved)
 
-    def lipschitz_in(self, stage: Stage) -> float:
+    def lipschitz_in(self, placement: Placement) -> float:
         """Lipschitz constant in working coordinates; unknown, it is range/diameter, as in the paper's |f| <= LD.
 
         That is the least it can be if losses use their whole range: what follows from it is no guarantee (`cautions`).
         """
         if self.lipschitz is None:
-            return self.width / stage.working.diameter
-        stretch = 1.0 if stage.rounded is None else float(np.linalg.norm(stage.rounded.design.factor, 2))
+            return self.width / placement.working.diameter
+        stretch = 1.0 if placement.rounded is None else float(np.linalg.norm(placement.rounded.design.factor, 2))
         return self.lipschitz * stretch
 
-    def cautions(self, stage: Stage) -> tuple[str, ...]:
+    def cautions(self, placement: Placement) -> tuple[str, ...]:
         """Notes for a plan whose bound rests on the Lipschitz constant: one if that is a guess."""
         if self.lipschitz is not None:
             return ()
         return (
-            f"{UNKNOWN_LIPSCHITZ}: {self.lipschitz_in(stage):.4g} is taken, range/diameter, the least that losses with "
-            "this range can have; if they are steeper anywhere, regret may be above what is said here",
+            f"{UNKNOWN_LIPSCHITZ}: {self.lipschitz_in(placement):.4g} is taken, range/diameter, the least that losses "
+            "with this range can have; if they are steeper anywhere, regret may be above what is said here",
         )
 
 

@@ -15,30 +15,32 @@ from sottovoce.privacy import (
     Guarantee,
     LossGrid,
     Mechanism,
-    Moves,
     Noise,
     ScaleRefused,
+    Sensitivity,
     Takes,
     grids_for,
     sum_error,
 )
 
-__all__ = ["finest", "most_bits", "moves_of", "needed_noise", "sum_noise"]
+__all__ = ["finest", "most_bits", "needed_noise", "sensitivity_of", "sum_noise"]
 
 _LARGEST_SCALE = 2.0**55  # of noise, in steps of the grid
 _sum_error = lru_cache(1024)(sum_error)
 
 
-def moves_of(problem: Problem, gives: Takes, *, bits: int, rounds: int, dimension: int) -> Moves:
+def sensitivity_of(problem: Problem, gives: Takes, *, bits: int, rounds: int, dimension: int) -> Sensitivity:
     """Return how far one loss moves what its round hands to a mechanism; `dimension` is that of the directions."""
     steps, length = LossGrid(*problem.loss_range, bits=bits).steps, max(1, rounds - 1)
     if gives == "numbers":
-        return Moves(steps, float(steps), length, dimension)
+        return Sensitivity(steps, float(steps), length, dimension)
     if gives == "items":
         grid = problem.item_grid(bits)
-        return Moves(RESOLUTION * grid.l1, RESOLUTION * grid.l2, length, grid.width)
+        return Sensitivity(RESOLUTION * grid.l1, RESOLUTION * grid.l2, length, grid.width)
     directions = DirectionGrid(bits=bits)
-    return Moves(steps * directions.largest_l1(dimension), steps * directions.largest_l2(dimension), length, dimension)
+    return Sensitivity(
+        steps * directions.largest_l1(dimension), steps * directions.largest_l2(dimension), length, dimension
+    )
 
 
 def needed_noise(problem: Problem, mechanism: Mechanism, *, bits: int, rounds: int, dimension: int) -> Noise | None:
@@ -46,13 +48,13 @@ def needed_noise(problem: Problem, mechanism: Mechanism, *, bits: int, rounds: i
     if not mechanism.noised:
         return None
     (gives,) = mechanism.takes
-    moves = moves_of(problem, gives, bits=bits, rounds=rounds, dimension=dimension)
-    return _noise(mechanism, problem.privacy, moves)
+    sensitivity = sensitivity_of(problem, gives, bits=bits, rounds=rounds, dimension=dimension)
+    return _noise(mechanism, problem.privacy, sensitivity)
 
 
 @lru_cache(1024)
-def _noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise | None:
-    return mechanism.noise(guarantee, moves)
+def _noise(mechanism: Mechanism, guarantee: Guarantee, sensitivity: Sensitivity) -> Noise | None:
+    return mechanism.noise(guarantee, sensitivity)
 
 
 def sum_noise(
@@ -62,9 +64,15 @@ def sum_noise(
 
     `options` are the mechanism's own: padding adds to the noise.
     """
-    moves = moves_of(problem, "vectors", bits=bits, rounds=rounds, dimension=dimension)
+    sensitivity = sensitivity_of(problem, "vectors", bits=bits, rounds=rounds, dimension=dimension)
     error = _sum_error(
-        mechanism.name, problem.privacy, l1=moves.l1, l2=moves.l2, length=moves.length, dimension=dimension, **options
+        mechanism.name,
+        problem.privacy,
+        l1=sensitivity.l1,
+        l2=sensitivity.l2,
+        length=sensitivity.length,
+        dimension=dimension,
+        **options,
     )
     return error.rms * noise.scale / error.noise.scale
 

@@ -43,10 +43,10 @@ from sottovoce.plans.draft import (
 )
 from sottovoce.plans.explorer import Draw, Exploration, Explorer, Record, Weighted
 from sottovoce.plans.kind import Chosen, ExplorationKind
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Options, Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.plans.sensitivity import finest, needed_noise, sum_noise
-from sottovoce.plans.stage import Stage
 from sottovoce.privacy import TREE, Mechanism, Noise, mechanism_for
 
 __all__ = ["SPHERE", "PointBound", "Sphere", "SphereBound", "SphereDraft", "SphereOptions", "Spheres"]
@@ -149,7 +149,7 @@ class Spheres(Explorer):
 
     Parameters
     ----------
-    stage
+    placement
         Where the play takes place.
     radius, play
         As for `Sphere`.
@@ -163,13 +163,13 @@ class Spheres(Explorer):
     Examples
     --------
     >>> import sottovoce as sv
-    >>> rounds = Spheres(Stage(sv.domains.Ball(3)), 0.1, 8, lambda u: np.rint(u * 16).astype(np.int64), 1 / 16)
+    >>> rounds = Spheres(Placement(sv.domains.Ball(3)), 0.1, 8, lambda u: np.rint(u * 16).astype(np.int64), 1 / 16)
     >>> coins = np.random.default_rng(0)
     >>> rounds.begin(np.zeros(3), 0, 8, coins).draw(coins, 0, 8).actions.shape
     (8, 3)
     """
 
-    stage: Stage
+    placement: Placement
     radius: float
     batch_size: int
     quantise: Callable[[Floats], Integers]
@@ -180,7 +180,7 @@ class Spheres(Explorer):
     @cached_property
     def sphere(self) -> Sphere:
         """The sphere that directions are drawn on."""
-        return Sphere(self.stage.working, self.radius, self.play)
+        return Sphere(self.placement.working, self.radius, self.play)
 
     def round_size(self, passed: int) -> int:
         """All rounds have the same size."""
@@ -212,15 +212,15 @@ class SphereExploration(Exploration):
 
     def __init__(self, rounds: Spheres, point: Floats) -> None:
         self._rounds, self._point = rounds, point
-        self.numbers = rounds.stage.working.dimension
+        self.numbers = rounds.placement.working.dimension
 
     def draw(self, coins: np.random.Generator, start: int, size: int) -> Draw:
         """Return events, each with a direction of its own."""
         rounds = self._rounds
         directions = rounds.sphere.directions(coins, size)
         actions = rounds.sphere.actions(self._point, directions)
-        if rounds.stage.rounded is not None or rounds.stage.integral:
-            actions = rounds.stage.play(actions, np.arange(size), coins)
+        if rounds.placement.rounded is not None or rounds.placement.integral:
+            actions = rounds.placement.play(actions, np.arange(size), coins)
         return Draw(actions, None, Weighted(rounds.quantise(directions)))
 
     def estimate(self, sums: Floats, weights: Floats) -> Floats:
@@ -266,16 +266,16 @@ class PointBound:
 
     @staticmethod
     def common(draft: Any, radius: float) -> dict[str, Any]:
-        """Return fields that follow from the problem, the stage and the radius of a draft alone."""
-        problem, stage = draft.problem, draft.stage
+        """Return fields that follow from the problem, the placement and the radius of a draft alone."""
+        problem, placement = draft.problem, draft.placement
         return {
             "events": problem.horizon,
             "batch_size": draft.batch_size,
-            "outer_radius": stage.reach_from_start,
-            "estimate_scale": Sphere(stage.working, radius, problem.play).scale,
-            "lipschitz": problem.lipschitz_in(stage),
+            "outer_radius": placement.reach_from_start,
+            "estimate_scale": Sphere(placement.working, radius, problem.play).scale,
+            "lipschitz": problem.lipschitz_in(placement),
             "delay": draft.delay,
-            "smoothing": smoothing(problem, stage, radius),
+            "smoothing": smoothing(problem, placement, radius),
         }
 
     @property
@@ -335,7 +335,7 @@ class SphereDraft:
     """Free choices of a plan, before noise and bound follow from them."""
 
     problem: Problem
-    stage: Stage
+    placement: Placement
     batch_size: int
     radius: float
     mechanism: Mechanism = TREE
@@ -352,7 +352,7 @@ class SphereDraft:
 
     def __post_init__(self) -> None:
         if math.isnan(self.gap):
-            object.__setattr__(self, "gap", 1e-6 * self.stage.working.diameter**2)
+            object.__setattr__(self, "gap", 1e-6 * self.placement.working.diameter**2)
         if math.isnan(self.baseline):
             object.__setattr__(self, "baseline", self.problem.middle)
 
@@ -370,7 +370,7 @@ class SphereDraft:
         adaptive = self._adaptive(noise)
         problem, padded = self.problem, self.padding and "padding" in self._in_force.options
         scale = noise.scale * unit / self._scale if noise else 0.0
-        common = common_fields(problem, self.stage, self.mechanism, ProbeNoise(bits, noise, scale, math.nan))
+        common = common_fields(problem, self.placement, self.mechanism, ProbeNoise(bits, noise, scale, math.nan))
         return Plan(
             **{**common, "name": self.name, "baseline": self.baseline},
             batch_size=self.batch_size,
@@ -382,8 +382,8 @@ class SphereDraft:
             options=SphereOptions(self.radius, padded),
             bound=self._worth(bound, adaptive),
             bound_without_privacy=self._worth(free, adaptive),
-            no_learning=no_learning(problem, self.stage),
-            notes=problem.cautions(self.stage),
+            no_learning=no_learning(problem, self.placement),
+            notes=problem.cautions(self.placement),
         )
 
     def _adaptive(self, noise: Noise | None) -> bool:
@@ -398,7 +398,7 @@ class SphereDraft:
 
     @property
     def _scale(self) -> float:
-        return Sphere(self.stage.working, self.radius, self.problem.play).scale
+        return Sphere(self.placement.working, self.radius, self.problem.play).scale
 
     @property
     def _in_force(self) -> Mechanism:
@@ -410,7 +410,7 @@ class SphereDraft:
 
     def finest(self) -> tuple[int, Noise | None]:
         """Return the bits of the finest grids, and the least noise on them: `noised` of drafts of other radii."""
-        return finest(self.problem, self._in_force, rounds=self._rounds, dimension=self.stage.working.dimension)
+        return finest(self.problem, self._in_force, rounds=self._rounds, dimension=self.placement.working.dimension)
 
     def _noise(self) -> tuple[int, Noise | None, float]:
         """Return the bits of the grids, the noise, and the worth of one step of the product grid in gradient units."""
@@ -423,12 +423,12 @@ class SphereDraft:
             if scale <= 2.0**55 or bits <= 2:  # a coarser grid loses nothing under noise as large as that
                 return bits, noise if scale == noise.scale else replace(noise, scale=scale), unit
             bits -= 1
-            sizes = {"rounds": self._rounds, "dimension": self.stage.working.dimension}
+            sizes = {"rounds": self._rounds, "dimension": self.placement.working.dimension}
             noise = needed_noise(self.problem, self._in_force, bits=bits, **sizes)
 
     def bound_with(self, noise: Noise | None, unit: float, bits: int) -> SphereBound:
         """Return the bound under a noise of the sums on a grid of so many bits, whose step is a unit of gradient."""
-        problem, working = self.problem, self.stage.working
+        problem, working = self.problem, self.placement.working
         size = unit * math.sqrt(working.affine_dimension)  # only the part of the noise along the set matters
         apart = together = 0.0
         if noise is not None and self.mechanism.releases == "rounds":
@@ -450,21 +450,23 @@ class SphereDraft:
 def _drafts(problem: Problem, mechanism: Mechanism, chosen: Chosen) -> Iterator[Iterator[SphereDraft]]:
     """Candidates: radius and batch size on logarithmic grids, the step that is best for each."""
     for place in positions(problem, chosen.get("position")):
-        yield _grid(problem, problem.stage(place), mechanism, chosen.get("batch_size"))
+        yield _grid(problem, problem.placement(place), mechanism, chosen.get("batch_size"))
 
 
-def _grid(problem: Problem, stage: Stage, mechanism: Mechanism, batch_size: int | None) -> Iterator[SphereDraft]:
-    tried = radii(problem, stage)
+def _grid(
+    problem: Problem, placement: Placement, mechanism: Mechanism, batch_size: int | None
+) -> Iterator[SphereDraft]:
+    tried = radii(problem, placement)
     for batch in [batch_size] if batch_size else batch_sizes(problem.horizon, _MOST_ROUNDS):
-        noised = SphereDraft(problem, stage, batch, tried[0], mechanism).finest()  # the same at every radius
+        noised = SphereDraft(problem, placement, batch, tried[0], mechanism).finest()  # the same at every radius
         for radius in tried:
-            yield SphereDraft(problem, stage, batch, radius, mechanism, noised)
+            yield SphereDraft(problem, placement, batch, radius, mechanism, noised)
 
 
-def _build(problem: Problem, plan: Plan, stage: Stage) -> Explorer:
+def _build(problem: Problem, plan: Plan, placement: Placement) -> Explorer:
     directions = plan.grids(problem.loss_range)[1]
     return Spheres(
-        stage, plan.radius, plan.batch_size, directions.quantise, directions.step, problem.play, plan.baseline
+        placement, plan.radius, plan.batch_size, directions.quantise, directions.step, problem.play, plan.baseline
     )
 
 

@@ -21,7 +21,7 @@ from sottovoce.privacy.mechanisms.exact_sum import ExactSum
 from sottovoce.privacy.mechanisms.fresh import FreshSums, fresh_noise
 from sottovoce.privacy.mechanisms.honaker import HonakerSums, honaker_levels, honaker_noise
 from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS, RESOLUTION, check_multipliers
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves, Takes
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Takes
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS, ProbeSums, probe_noise
 from sottovoce.privacy.mechanisms.table import (
     MECHANISMS,
@@ -61,7 +61,6 @@ __all__ = [
     "LocalDP",
     "LossGrid",
     "Mechanism",
-    "Moves",
     "NoPrivacy",
     "Noise",
     "NoiseSource",
@@ -72,6 +71,7 @@ __all__ = [
     "RunningSums",
     "ScaleRefused",
     "SecureNoise",
+    "Sensitivity",
     "SimulatedNoise",
     "SumError",
     "Takes",

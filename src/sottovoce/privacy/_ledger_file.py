@@ -62,7 +62,7 @@ class LedgerFile:
         # Resolved once: neither a change of directory nor of a link leads to another file later.
         self.path = None if path is None else Path(os.path.realpath(path))
         self.identity: str | None = None
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
         self._lock = threading.Lock()
         self._memory: SQLiteConnection | None = None
         self._opened: weakref.WeakSet[SQLiteConnection] = weakref.WeakSet()  # to the file
@@ -123,7 +123,7 @@ class LedgerFile:
 
     def _alone(self, work: Callable[[sqlite3.Connection], Found]) -> Found:
         """Call a function within a transaction, one at a time; at the end nothing is held, however it ends."""
-        if self._memory is not None and self._generation != _fork.generation():
+        if self._memory is not None and self._fork_count != _fork.fork_count():
             raise ForkRefused("a ledger in memory belongs to the process that made it; give it a path to share it")
         with _forking if self._memory is None else self._lock:
             return self._ended(work)

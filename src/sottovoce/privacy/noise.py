@@ -207,10 +207,10 @@ class _SecureSampler:
         self._measurement = measurement
         self._ahead: deque[int] = deque()  # drawn, and not handed out
         self._next_block = _FIRST_BLOCK
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
 
     def draw(self, size: int) -> Integers:
-        if self._generation != _fork.generation():
+        if self._fork_count != _fork.fork_count():
             self._ahead = deque()
             raise ForkRefused("this noise belongs to the parent process; create the optimizer after the fork")
         drawn: list[int] = []
@@ -236,10 +236,10 @@ class _SimulatedSampler:
 
     def __init__(self, noise: Noise, generator: np.random.Generator) -> None:
         self._noise, self._generator = noise, generator
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
 
     def draw(self, size: int) -> Integers:
-        if self._generation != _fork.generation():
+        if self._fork_count != _fork.fork_count():
             self._renew_lock()
         if self._noise.family == "laplace":
             values = self._generator.laplace(scale=self._noise.scale, size=size)
@@ -252,7 +252,7 @@ class _SimulatedSampler:
         bits: np.random.BitGenerator = np.random.SFC64()
         bits.state = self._generator.bit_generator.state
         self._generator = np.random.Generator(bits)
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
 
 
 def add(sums: Integers, noise: Integers) -> Integers:

@@ -305,7 +305,7 @@ def _width(domain: Domain, odds: Vector, rng: np.random.Generator, shift: float,
 
 
 @dataclass(frozen=True)
-class _Wish:
+class _Growth:
     """How losses grow from what people want: how far that is from the middle, how they grow, how they scatter."""
 
     depth: float
@@ -314,35 +314,35 @@ class _Wish:
     reach: float = 0.9
 
 
-WISHES = (  # the first two are about as hard as all of them together
-    _Wish(0.5, "distance", 0.06),
-    _Wish(1.0, "slope", 0.04, reach=0.5),
-    _Wish(0.7, "square", 0.08),
-    _Wish(0.7, "distance", 0.02),
+GROWTHS = (  # the first two are about as hard as all of them together
+    _Growth(0.5, "distance", 0.06),
+    _Growth(1.0, "slope", 0.04, reach=0.5),
+    _Growth(0.7, "square", 0.08),
+    _Growth(0.7, "distance", 0.02),
 )
 
 
 def convex_worlds(
     domain: Domain,
     seed: int,
-    count: int = len(WISHES),
+    count: int = len(GROWTHS),
     *,
     contrast: float | None = None,
     scatter: float | None = None,
 ) -> list[World]:
     """Return worlds of convex losses over a set; as `linear_worlds`."""
     return [
-        _convex(domain, wish, np.random.default_rng([seed, number]), contrast, scatter)
-        for number, wish in enumerate(WISHES[:count])
+        _convex(domain, growth, np.random.default_rng([seed, number]), contrast, scatter)
+        for number, growth in enumerate(GROWTHS[:count])
     ]
 
 
 def _convex(
-    domain: Domain, wish: _Wish, rng: np.random.Generator, contrast: float | None, scatter: float | None
+    domain: Domain, growth: _Growth, rng: np.random.Generator, contrast: float | None, scatter: float | None
 ) -> World:
     middle, vertices = domain.middle, _vertices(domain, rng)
-    deviation = wish.scatter if scatter is None else scatter
-    if wish.shape == "slope":
+    deviation = growth.scatter if scatter is None else scatter
+    if growth.shape == "slope":
         cost = domain.believable(rng.standard_normal(domain.dimension))
         least = float(cost @ domain.extreme_point(cost))
         reach = max(float((vertices @ cost).max()) - least, 1e-12)
@@ -350,16 +350,16 @@ def _convex(
         def height(actions: Floats) -> Vector:
             return np.asarray((actions @ cost - least) / reach)
     else:
-        target = middle + wish.depth * (vertices[0] - middle)
+        target = middle + growth.depth * (vertices[0] - middle)
         far = max(float(np.linalg.norm(vertices - target, axis=1).max()), 1e-12)
 
         def height(actions: Floats) -> Vector:
             apart = actions - target
             squares = np.einsum("ij,ij->i", apart, apart) / far**2
-            return np.asarray(squares if wish.shape == "square" else np.sqrt(squares + _SHARPNESS**2) - _SHARPNESS)
+            return np.asarray(squares if growth.shape == "square" else np.sqrt(squares + _SHARPNESS**2) - _SHARPNESS)
 
     gain = float(height(middle[None])[0])
-    scale = wish.reach if contrast is None else min(_MOST, contrast) / max(gain, 1e-12)
+    scale = growth.reach if contrast is None else min(_MOST, contrast) / max(gain, 1e-12)
 
     def mean(actions: Floats, passed: float) -> Vector:
         return np.clip((1 - _MOST) + scale * height(actions), 0.0, 1.0)

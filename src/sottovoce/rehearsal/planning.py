@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from sottovoce._checks import number
-from sottovoce._waiting import Waiting
+from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains import Domain
 from sottovoce.learning import Plan
 from sottovoce.learning import plan as unrehearsed
@@ -79,7 +79,7 @@ def plan(
 def _rehearsed(
     made: Plan, problem: Problem, wanted: Any, choices: dict[str, Any], hints: Hints, times: float, *, endless: bool
 ) -> Plan:
-    waiting = Waiting("rehearsing the plan in invented worlds; rehearse=False leaves it out")
+    waiting = WaitNotice("rehearsing the plan in invented worlds; rehearse=False leaves it out")
 
     def say(done: int, total: int) -> None:
         waiting.say(f"run {done} of {total}")

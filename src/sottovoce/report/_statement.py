@@ -123,7 +123,7 @@ def _put_together(
     moment = (moment or datetime.now(UTC)).astimezone(UTC)
     if study is not None:
         about, private = f"study {_name(study.name)}", study.privacy.private
-        sections = [_promise(study), _course(study)]
+        sections = [_promise(study), _history(study)]
     else:
         about, private, sections = "all that is charged to a ledger", None, []
     sections += [_budget(study, ledger), _audits(audits), *([] if study is None else [_limits(study)]), _versions()]
@@ -191,7 +191,7 @@ def _for_people(name: str, text: str) -> tuple[str, str]:
     return shown, before + text
 
 
-def _course(study: StudyStatement) -> Section:
+def _history(study: StudyStatement) -> Section:
     """Return where the study stands, in counts."""
     of = "" if study.horizon is None else f" of {study.horizon:,}"
     rows = [
@@ -208,7 +208,7 @@ def _course(study: StudyStatement) -> Section:
         ("Kept at", study.storage),
     ]
     if study.restored:
-        rows.append(("Restored", f"yes: this is generation {study.generation}, not the first"))
+        rows.append(("Restored", f"yes: this is incarnation {study.incarnation}, not the first"))
     found = study.verification
     if found is None:
         rows.append(("Verified", "not for this statement (--verify checks everything that is stored)"))

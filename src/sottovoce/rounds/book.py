@@ -190,7 +190,7 @@ class Book:
         self._queue: list[_Call] = []  # calls of tell that wait for the lock: whoever has it carries them out
         self._lock = threading.RLock()
         _living.add(self)
-        self._left = 0  # events that may be asked one by one before somebody has to look around
+        self._left = 0  # events that may be asked one by one before somebody has to poll
         self._until: float | None = None  # when somebody has to, however few were asked
 
     # ------------------------------------------------------------------ asking
@@ -204,7 +204,7 @@ class Book:
             or self._left <= 0
             or (self._until is not None and time.monotonic() > self._until)
         ):
-            lease = self._look_around(stream)
+            lease = self._poll(stream)
         at, wants = lease.at, lease.wants
         # Made one by one: thousands of them at once would be gone through again and again by the garbage collector.
         action = _new(self._kind, (lease.first + at, lease.ready[at], True if wants is None else wants[at]))
@@ -232,10 +232,10 @@ class Book:
         held = zip(counts.items(), map(self._store.leases.get, counts), strict=True)
         ending = [(one, count) for (one, count), lease in held if lease is None or lease.size - lease.at < count]
         short = {one: lacking for one, count in ending if (lacking := count - self._store.left(one)) > 0}
-        if short and not self._lease(short, size + more, self._store.spare):
+        if short and not self._lease(short, size + more, self._store.lease_ahead):
             return self._ask_block(size, streams, more, begins=begins)
         handed, pieces = self._next(counts, order)
-        self._left = 0  # rounds may be full now: asking one by one has to look around first
+        self._left = 0  # rounds may be full now: asking one by one has to poll first
         self._store.hand_out(pieces)
         return handed
 
@@ -360,7 +360,7 @@ class Book:
             lease = self._store.after(stream, lease)
         return 0 if lease is None else lease.round.size - lease.start - lease.at
 
-    def _look_around(self, stream: int) -> Lease:
+    def _poll(self, stream: int) -> Lease:
         """See to what asking one by one does not look at every time: rounds that are overdue, the next lease."""
         stream = self._checked(stream)
         remaining, patience = self._check_remaining(1), self.patience
@@ -369,7 +369,7 @@ class Book:
         if lease is None or not lease.left:
             ahead = self._store.ahead(stream) - 1 if self._store.after(stream, lease) is None else None
             if ahead is not None and not self._lease({stream: 1}, 1, ahead):
-                return self._look_around(stream)
+                return self._poll(stream)
             lease = self._store.after(stream, lease)
             assert lease is not None
         if not lease.stop:
@@ -589,7 +589,7 @@ _living: "weakref.WeakSet[Book]" = weakref.WeakSet()
 def _unlock_in_child() -> None:
     """Give books new locks, and no calls that wait, in a forked child: the threads of both are not there."""
     for book in list(_living):
-        book._lock, book._queue, book._left = threading.RLock(), [], 0  # and let asking look around
+        book._lock, book._queue, book._left = threading.RLock(), [], 0  # and let asking poll
 
 
 _fork.in_child(_unlock_in_child)

@@ -87,7 +87,7 @@ class Leases:
         Of each stream, the lease that is handed out from.
     """
 
-    spare = 0
+    lease_ahead = 0
     """How many slots, beyond those that a block needs, are leased with them if their round has so many."""
 
     def __init__(self) -> None:

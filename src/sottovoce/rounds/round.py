@@ -1,9 +1,9 @@
 """Rounds, their slots, and the ids by which a loss finds its slot.
 
 A *stream* is a sequence of rounds: a segment has one, an evaluation has one, an optimizer without segments has one in
-all. A *round* is a number of *slots*, one for each event. Slots are kept in *cells* of equal length, and every round
-begins with a cell of its own. An id is `incarnation << 36 | place`; its place says the cell, and the slot in that cell.
-So an id alone says where its loss belongs, whoever asks, and nothing has to be searched, shortened or joined.
+all. A *round* is a number of *slots*, one for each event. Slots are kept in *chunks* of equal length, and every round
+begins with a chunk of its own. An id is `incarnation << 36 | place`; its place says the chunk, and the slot in that
+chunk. So an id alone says where its loss belongs, whoever asks, and nothing has to be searched, shortened or joined.
 
 In a slot is an integer (or one for each of k items): a loss on its grid, or one of three marks. A loss and the state of
 its slot are therefore the same value, and change in one assignment.
@@ -40,7 +40,7 @@ _LOWEST = -(2**63)
 PENDING, MISSING, UNWANTED, UNUSED = _LOWEST, _LOWEST + 1, _LOWEST + 2, _LOWEST + 3
 """Marks: it waits for its loss; it was closed without it; it has no use for one; nobody has it. No loss is so low."""
 
-_ROW = 1024  # bytes of a cell in a database: small rows are written anew quickly
+_ROW = 1024  # bytes of a chunk in a database: small rows are written anew quickly
 
 
 class Shape(NamedTuple):
@@ -69,12 +69,12 @@ class Shape(NamedTuple):
         return self.width * self.integer_bytes
 
     @property
-    def cell_bits(self) -> int:
-        """The binary logarithm of the slots of a cell.
+    def chunk_bits(self) -> int:
+        """The binary logarithm of the slots of a chunk.
 
         Examples
         --------
-        >>> [2 ** Shape(width).cell_bits for width in (1, 5, 20, 1000)]
+        >>> [2 ** Shape(width).chunk_bits for width in (1, 5, 20, 1000)]
         [256, 32, 8, 1]
         """
         return max(0, (_ROW // self.slot_bytes).bit_length() - 1)

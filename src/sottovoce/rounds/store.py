@@ -93,18 +93,18 @@ class Store(Protocol):
     ----------
     leases
         Of each stream, the lease that is handed out from.
-    spare
+    lease_ahead
         How many slots, beyond those that a block needs, are leased with them if their round has so many.
     shared
         Whether other processes ask as well, and what is learned is to be stored for them.
     fresh
-        Seconds for which leases are handed out without a look around; None if nobody else can have changed anything.
+        Seconds for which leases are handed out without a poll; None if nobody else can have changed anything.
     incarnation
         What ids begin with; another, once the store was restored, and ids of before are refused.
     """
 
     leases: dict[int, Lease]
-    spare: int
+    lease_ahead: int
     shared: bool
     fresh: float | None
     incarnation: int
@@ -168,7 +168,7 @@ class Store(Protocol):
         ...
 
     def record_one(self, one: int, integer: int) -> int | None:
-        """Take one loss; return how many its round (or its cell) waits for, or None: it does not wait for this one."""
+        """Take one loss; return how many its round (or its chunk) waits for, or None: it does not wait for this one."""
         ...
 
     def stream_of(self, one: int) -> int:

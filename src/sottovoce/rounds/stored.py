@@ -27,7 +27,7 @@ from sottovoce.rounds.stores.sql.database import Database, Row, open_database
 
 __all__ = [
     "KINDS",
-    "LedgerRight",
+    "LedgerToken",
     "OpenedBook",
     "as_stored",
     "book_name",
@@ -90,7 +90,7 @@ class OpenedBook(NamedTuple):
         The connection to its database.
     stored
         What was stored when it was made.
-    right
+    ledger_token
         To the charge of a ledger, if one was passed.
     created
         Whether it was made just now.
@@ -98,7 +98,7 @@ class OpenedBook(NamedTuple):
 
     base: Database
     stored: StoredBook
-    right: "LedgerRight | None"
+    ledger_token: "LedgerToken | None"
     created: bool
 
 
@@ -143,18 +143,18 @@ def open_book(
             if found is not None:
                 refuse_kind(found.kind, kind, name)
                 check(found.made, base)
-                right = _right(ledger, name, found.made, guarantee, kind)
-                if right is not None:
-                    right.present(base, found.book)
-                return OpenedBook(base, found, right, created=False)
+                ledger_token = _ledger_token(ledger, name, found.made, guarantee, kind)
+                if ledger_token is not None:
+                    ledger_token.present(base, found.book)
+                return OpenedBook(base, found, ledger_token, created=False)
             made, horizon = make(base)
             made = {**made, "identity": secrets.token_hex(16)}
-            right = _right(ledger, name, made, guarantee, kind)
+            ledger_token = _ledger_token(ledger, name, made, guarantee, kind)
             # Charged with it, and not any earlier, or several that make it at the same moment would each be.
-            charge = None if right is None else right.charge
+            charge = None if ledger_token is None else ledger_token.charge
             new = create_book(base, name, kind, made, horizon, waiting, charge)
             if new is not None:
-                return OpenedBook(base, new, right, created=True)
+                return OpenedBook(base, new, ledger_token, created=True)
     except BaseException:
         base.close()
         raise
@@ -189,16 +189,16 @@ def check_noise(made: Record, noise: NoiseSource | None, what: str) -> list[str]
 # ---------------------------------------------------------------------- ledgers
 
 
-def _right(
+def _ledger_token(
     ledger: Ledger | None, name: str, made: Record, guarantee: Callable[[Record], Guarantee], kind: str
-) -> "LedgerRight | None":
+) -> "LedgerToken | None":
     if ledger is None:
         return None
-    return LedgerRight(ledger, f"{kind} {name} {made['identity']}", guarantee(made), made["simulated"])
+    return LedgerToken(ledger, f"{kind} {name} {made['identity']}", guarantee(made), made["simulated"])
 
 
 @dataclass(frozen=True)
-class LedgerRight:
+class LedgerToken:
     """What a process that was given a ledger says to it on behalf of a book."""
 
     ledger: Ledger
@@ -211,7 +211,7 @@ class LedgerRight:
         token = new_token()
         self.ledger.charge(self.entry, self.guarantee, simulated=self.simulated, resume=False, token=token)
         self.ledger.mark_used(self.entry)
-        base.run("INSERT INTO sottovoce_rights VALUES (?, ?, ?, NULL)", book, self.entry, token)
+        base.run("INSERT INTO sottovoce_ledger_tokens VALUES (?, ?, ?, NULL)", book, self.entry, token)
 
     def present(self, base: Database, book: int) -> None:
         """Go on as the life that the storage holds the token of, or be charged as another, or be refused."""
@@ -222,7 +222,7 @@ class LedgerRight:
 
     def _propose(self, base: Database, book: int) -> None:
         if self._row(base, book)[2] is None:
-            base.run("UPDATE sottovoce_rights SET successor = ? WHERE book = ?", new_token(), book)
+            base.run("UPDATE sottovoce_ledger_tokens SET successor = ? WHERE book = ?", new_token(), book)
 
     def _take_over(self, base: Database, book: int) -> bool:
         entry, token, successor = self._row(base, book)
@@ -234,16 +234,16 @@ class LedgerRight:
         self._store(base, book, self._carry_on(entry, token, successor), successor)
         return True
 
-    def present_within(self, base: Database, book: int, heard: dict[str | None, tuple[str, str]]) -> None:
+    def present_within(self, base: Database, book: int, presented: dict[str | None, tuple[str, str]]) -> None:
         """Do the same for a life that begins within a transaction; killed in between, the next life is charged.
 
-        `heard` is what the ledger has heard by attempts at this transaction that were undone: it hears it once.
+        `presented` is what the ledger has heard by attempts at this transaction that were undone: it hears it once.
         """
         entry, token, _ = self._row(base, book)
-        if token not in heard:
+        if token not in presented:
             successor = new_token()
-            heard[token] = self._carry_on(entry, token, successor), successor
-        self._store(base, book, *heard[token])
+            presented[token] = self._carry_on(entry, token, successor), successor
+        self._store(base, book, *presented[token])
 
     def _carry_on(self, entry: str, token: str | None, successor: str) -> str:
         return self.ledger.carry_on(entry, self.guarantee, token, successor, simulated=self.simulated)
@@ -251,19 +251,22 @@ class LedgerRight:
     def _row(self, base: Database, book: int) -> Row:
         """Return what is stored, holding the book's lock; of a book that was never charged, no token."""
         base.run(f"SELECT book FROM sottovoce_books WHERE book = ?{base.lock}", book)
-        found = base.run("SELECT entry, token, successor FROM sottovoce_rights WHERE book = ?", book)
+        found = base.run("SELECT entry, token, successor FROM sottovoce_ledger_tokens WHERE book = ?", book)
         if not found:
-            base.run("INSERT INTO sottovoce_rights VALUES (?, ?, NULL, NULL)", book, self.entry)
+            base.run("INSERT INTO sottovoce_ledger_tokens VALUES (?, ?, NULL, NULL)", book, self.entry)
         return found[0] if found else (self.entry, None, None)
 
     def _store(self, base: Database, book: int, entry: str, token: str) -> None:
         base.run(
-            "UPDATE sottovoce_rights SET entry = ?, token = ?, successor = NULL WHERE book = ?", entry, token, book
+            "UPDATE sottovoce_ledger_tokens SET entry = ?, token = ?, successor = NULL WHERE book = ?",
+            entry,
+            token,
+            book,
         )
 
 
 def refuse_without_ledger(opened: OpenedBook, name: str) -> None:
     """Refuse to begin a new life of a book that was charged where its ledger does not hear of it."""
-    charged = opened.base.run("SELECT 1 FROM sottovoce_rights WHERE book = ?", opened.stored.book)
-    if opened.right is None and charged:
+    charged = opened.base.run("SELECT 1 FROM sottovoce_ledger_tokens WHERE book = ?", opened.stored.book)
+    if opened.ledger_token is None and charged:
         raise LedgerConflict(f"{name!r} was charged to a ledger, and a restored life has to be, too: pass ledger=")

@@ -18,7 +18,7 @@ from sottovoce.service.body_limit import BodyLimit
 from sottovoce.service.context import Context
 from sottovoce.service.dashboard import dashboard_routes
 from sottovoce.service.endpoints import evaluation_routes, operation_routes, study_routes
-from sottovoce.service.endpoints._wishes import malformed
+from sottovoce.service.endpoints._parsing import malformed
 from sottovoce.service.gate import gate_for
 from sottovoce.service.loopback_guard import LoopbackGuard
 from sottovoce.service.metrics import Metrics

@@ -31,7 +31,10 @@ ADDRESSES = (
     "/",
     *(f"/dashboard/studies/audit{part}" for part in ("", "/parts/now", "/parts/learned", "/statement")),
     *(f"/studies/audit/{what}" for what in ("status", "recommend", "plan", "posterior", "statement", "outstanding")),
-    *(f"/studies/audit/{what}" for what in ("channel", "definition", "export", "misfit", "privacy", "saved-posterior")),
+    *(
+        f"/studies/audit/{what}"
+        for what in ("channel", "definition", "export", "fit-check", "privacy", "saved-posterior")
+    ),
 )
 """What is looked at: all that there is to be read of a study."""
 
@@ -54,10 +57,10 @@ class ServiceConfiguration(StudyConfiguration):
 
     label: str = "service, probe-sums"
     by_runs = False  # the study is; what is looked for here is what answers show besides
-    tellings = ("block", "single")
+    schedules = ("block", "single")
 
     def __call__(self, seed: int, noise: NoiseSource) -> "Served":
-        """Return a seat at a fresh service."""
+        """Return a harness for a fresh service."""
         return Served(self.configuration, seed, noise)
 
 
@@ -75,7 +78,7 @@ def service_shipped(epsilon: float = 1.0) -> list[ServiceConfiguration]:
 
 
 class Served:
-    """A seat at a service.
+    """A harness for a service.
 
     Parameters
     ----------

@@ -9,10 +9,20 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice
 from sottovoce.plans.problem import check_loss_range
-from sottovoce.privacy import PROBE_SUMS, Guarantee, LocalDP, LossGrid, Mechanism, Moves, Noise, local, mechanism_for
+from sottovoce.privacy import (
+    PROBE_SUMS,
+    Guarantee,
+    LocalDP,
+    LossGrid,
+    Mechanism,
+    Noise,
+    Sensitivity,
+    local,
+    mechanism_for,
+)
 from sottovoce.privacy.mechanisms.probe_sums import least_probe_noise
 
-__all__ = ["MORE_EVENTS", "Scale", "mechanism_of", "moves_of", "scale_for"]
+__all__ = ["MORE_EVENTS", "Scale", "mechanism_of", "scale_for", "sensitivity_of"]
 
 MORE_EVENTS = 4.0
 """Events that are taken to have told besides, one half at each end of the range: Agresti and Coull's."""
@@ -124,13 +134,13 @@ def scale_for(
         if channel == "one-bit":
             return Scale(ends, low, step, (low - step, low + step), 0.0, None)
         return Scale(ends, low, step, ends, (owners.noise.standard_deviation * step) ** 2, None)
-    drawn = mechanism.noise(privacy, moves_of(losses, variance))
+    drawn = mechanism.noise(privacy, sensitivity_of(losses, variance))
     if variance and drawn is not None:  # one event is in two numbers, which together move as one does
         drawn = least_probe_noise(privacy, losses.steps, reached=2)
     return Scale(ends, losses.low, losses.step, ends, 0.0, drawn)
 
 
-def moves_of(losses: LossGrid, variance: bool) -> Moves:
+def sensitivity_of(losses: LossGrid, variance: bool) -> Sensitivity:
     """Return how far one event moves what is released of its evaluation.
 
     Parameters
@@ -140,7 +150,7 @@ def moves_of(losses: LossGrid, variance: bool) -> Moves:
     variance
         Whether squares are released, too.
     """
-    return Moves(losses.steps, float(losses.steps), 1, 1 + variance)
+    return Sensitivity(losses.steps, float(losses.steps), 1, 1 + variance)
 
 
 def mechanism_of(privacy: Any) -> Mechanism:

@@ -2,9 +2,9 @@
 
 from sottovoce.rounds.book import Recorded
 from sottovoce.studies.catalogue import Catalogue, StudyEntry, list_studies, prepare_storage
-from sottovoce.studies.course import Course
 from sottovoce.studies.exporting import export_lines
-from sottovoce.studies.stating import StudyStatement, state_stored
+from sottovoce.studies.history import History
+from sottovoce.studies.statement import StudyStatement, state_stored
 from sottovoce.studies.status import Status
 from sottovoce.studies.study import Study
 from sottovoce.studies.telling import TellCall
@@ -12,7 +12,7 @@ from sottovoce.studies.verifying.verification import Verification, verify_stored
 
 __all__ = [
     "Catalogue",
-    "Course",
+    "History",
     "Recorded",
     "Status",
     "Study",

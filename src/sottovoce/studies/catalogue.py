@@ -42,7 +42,7 @@ class StudyEntry:
         Of these, rounds whose deadline has passed, and that no process has closed since: none is running.
     erasure_pending
         Closed rounds whose losses are deleted, but may linger in the database's log.
-    generation
+    incarnation
         1, unless the storage was said to be restored from a backup.
     private
         Whether anybody is protected: not without privacy, and not with simulated noise.
@@ -61,7 +61,7 @@ class StudyEntry:
     open_rounds: int = 0
     overdue: int = 0
     erasure_pending: int = 0
-    generation: int = 1
+    incarnation: int = 1
     private: bool = True
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,7 +184,7 @@ def _entry(name: str, made: _Making, counts: BookCounts) -> StudyEntry:
         open_rounds=counts.open_rounds,
         overdue=counts.overdue,
         erasure_pending=counts.erasure_pending,
-        generation=counts.incarnation,
+        incarnation=counts.incarnation,
         private=made.private,
     )
 

@@ -89,7 +89,7 @@ def _configuration(made: Record, waiting: tuple[int | None, float | None]) -> di
 def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
     one = release.round
     planned = [before for before, _ in policy.stream(one.stream).planned]
-    stage = policy.problem.stage(policy.plan_of(one).position)
+    placement = policy.problem.placement(policy.plan_of(one).position)
     state = "dropped" if release.dropped else "unreleased" if release.numbers is None else "released"
     found = {
         "round": one.number,
@@ -97,7 +97,7 @@ def _round(release: Release, policy: BanditPolicy) -> dict[str, Any]:
         "state": state,
         "first_event": one.position,
         "size": one.size,
-        "point": stage.original(one.public["point"]).tolist(),
+        "point": placement.original(one.public["point"]).tolist(),
         "missing": None if release.dropped else len(release.missing),
     }
     if release.numbers is not None:

@@ -20,7 +20,7 @@ from sottovoce.rounds.stored import OpenedBook, open_book, refuse_kind
 from sottovoce.rounds.stores.sql.books import StoredBook, find_book, names_of
 from sottovoce.rounds.stores.sql.database import Database
 
-__all__ = ["AUTO", "Wish", "checked_waiting", "found_study", "in_words", "open_study", "stored_configuration"]
+__all__ = ["AUTO", "OpenRequest", "checked_waiting", "found_study", "in_words", "open_study", "stored_configuration"]
 
 AUTO = -1
 """A patience of "auto", as it is stored."""
@@ -31,7 +31,7 @@ _CHANGE = "; patience and deadline of a study that exists are changed with study
 
 
 @dataclass(frozen=True)
-class Wish:
+class OpenRequest:
     """What a caller of `Study.open` passed: only what was passed."""
 
     url: str
@@ -65,23 +65,23 @@ def in_words(stored: Any) -> Any:
     return "auto" if stored == AUTO else stored
 
 
-def open_study(wish: Wish) -> tuple[OpenedBook, BanditConfiguration, NoiseSource]:
+def open_study(request: OpenRequest) -> tuple[OpenedBook, BanditConfiguration, NoiseSource]:
     """Find a study, or make it: return it with what it was made with, and where its noise comes from."""
     opened = open_book(
-        wish.url,
-        wish.name,
+        request.url,
+        request.name,
         "study",
-        make=lambda base: _made(wish, base),
-        check=lambda made, base: _check(wish, made, base),
+        make=lambda base: _made(request, base),
+        check=lambda made, base: _check(request, made, base),
         guarantee=_guarantee,
-        waiting={"patience": AUTO, **checked_waiting(wish.waiting)},
-        ledger=wish.ledger,
-        create=bool(wish.given),
+        waiting={"patience": AUTO, **checked_waiting(request.waiting)},
+        ledger=request.ledger,
+        create=bool(request.given),
     )
     made = opened.stored.made
-    configuration = stored_configuration(made, wish.given.get("domain"))
+    configuration = stored_configuration(made, request.given.get("domain"))
     adopt(configuration.domain, made)
-    return opened, configuration, _source(wish, simulated=made["simulated"])
+    return opened, configuration, _source(request, simulated=made["simulated"])
 
 
 def found_study(base: Database, name: str) -> StoredBook:
@@ -99,18 +99,18 @@ def _not_found(base: Database, name: str, advice: str) -> StudyNotFound:
     return StudyNotFound(f"name={name!r}: no such study at {base.name} ({known})", advice)
 
 
-def _made(wish: Wish, base: Database) -> tuple[Record, int | None]:
-    missing = [name for name in _NEEDED if name not in wish.given]
+def _made(request: OpenRequest, base: Database) -> tuple[Record, int | None]:
+    missing = [name for name in _NEEDED if name not in request.given]
     if missing:
-        raise _not_found(base, wish.name, f"to create it, pass {', '.join(missing)}")
-    configuration, source = BanditConfiguration(**wish.given), noise_source(wish.noise)
+        raise _not_found(base, request.name, f"to create it, pass {', '.join(missing)}")
+    configuration, source = BanditConfiguration(**request.given), noise_source(request.noise)
     configuration.check_prior(source)
     trial = next_epoch(configuration.problem(), configuration, SimulatedNoise(0), None)
     refuse_secrets(trial)  # before anything is written
     made = {
         "simulated": bool(source.simulated),
-        "seed": wish.seed,
-        "entropy": entropy_of(wish.seed),
+        "seed": request.seed,
+        "entropy": entropy_of(request.seed),
         "shape": list(Shape(trial.grid.per_slot, *trial.grid.bounds)),
         **design_record(trial),
         **{f"configuration.{name}": value for name, value in configuration.to_record().items() if name != "patience"},
@@ -118,34 +118,34 @@ def _made(wish: Wish, base: Database) -> tuple[Record, int | None]:
     return made, configuration.horizon
 
 
-def _check(wish: Wish, made: Record, base: Database) -> None:
-    domain = wish.given.get("domain")
+def _check(request: OpenRequest, made: Record, base: Database) -> None:
+    domain = request.given.get("domain")
     if domain is not None and not isinstance(domain, Domain):
         raise TypeError(f"domain must be a Domain such as sv.domains.Simplex(10), got {domain!r}")
     stored = stored_configuration(made, domain)
-    different = replace(stored, **wish.given).differences(stored)
-    ((patience, deadline),) = base.run("SELECT patience, deadline FROM sottovoce_books WHERE name = ?", wish.name)
+    different = replace(stored, **request.given).differences(stored)
+    ((patience, deadline),) = base.run("SELECT patience, deadline FROM sottovoce_books WHERE name = ?", request.name)
     settings = {"patience": patience, "deadline": deadline}
     changeable = [
         f"{name} is {in_words(settings[name])!r}, not {in_words(value)!r}"
-        for name, value in checked_waiting(wish.waiting).items()
+        for name, value in checked_waiting(request.waiting).items()
         if settings[name] != value
     ]
     different += changeable
-    if wish.seed is not None and wish.seed != made["seed"]:
-        different.append(f"seed is {made['seed']!r}, not {wish.seed!r}")
-    only_looks = isinstance(wish.noise, WithheldNoise)
-    simulated = noise_source(wish.noise).simulated
+    if request.seed is not None and request.seed != made["seed"]:
+        different.append(f"seed is {made['seed']!r}, not {request.seed!r}")
+    only_looks = isinstance(request.noise, WithheldNoise)
+    simulated = noise_source(request.noise).simulated
     if simulated and not made["simulated"] and not only_looks:
-        different.append(f"noise is real, not {wish.noise!r}")
+        different.append(f"noise is real, not {request.noise!r}")
     if different:
         raise ConfigurationMismatch(
-            f"study {wish.name!r} at {base.name} was created otherwise: {'; '.join(different)}. "
+            f"study {request.name!r} at {base.name} was created otherwise: {'; '.join(different)}. "
             f"Leave these out to resume it, or choose another name{_CHANGE if changeable else ''}"
         )
     if made["simulated"] and not simulated:
         raise StateRefused(
-            f"the noise of study {wish.name!r} is simulated, and its seed is not stored: to ask or tell, open it in "
+            f"the noise of study {request.name!r} is simulated, and its seed is not stored: to ask or tell, open it in "
             "Python with noise=sv.SimulatedNoise(seed); it is NOT PRIVATE. From the command line it can be looked at: "
             "study status, outstanding, recommend, export and verify"
         )
@@ -163,9 +163,9 @@ def stored_configuration(made: Record, domain: Domain | None) -> BanditConfigura
     return replace(stored, domain=domain) if stored.domain.labels is None and domain.labels is not None else stored
 
 
-def _source(wish: Wish, *, simulated: bool) -> NoiseSource:
-    looks = isinstance(wish.noise, WithheldNoise) and not simulated
-    return source_for(None if looks else wish.noise, simulated=simulated)
+def _source(request: OpenRequest, *, simulated: bool) -> NoiseSource:
+    looks = isinstance(request.noise, WithheldNoise) and not simulated
+    return source_for(None if looks else request.noise, simulated=simulated)
 
 
 def _guarantee(made: Record) -> Guarantee:

@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.domains.naming import as_plain, in_words
-from sottovoce.models import Misfit, Segment, segment_text
+from sottovoce.models import FitCheck, Segment, segment_text
 
-__all__ = ["Status", "Waiting"]
+__all__ = ["FirstOpenRound", "Status"]
 
 _SHOWN = 8  # segments, in print
 
 
 @dataclass(frozen=True)
-class Waiting:
+class FirstOpenRound:
     """What the first open round waits for: rounds close in order, so all later ones wait for it.
 
     Attributes
@@ -32,7 +32,7 @@ class Waiting:
 
     Examples
     --------
-    >>> print(Waiting(round=7, outstanding=3, wanted=12, not_asked=0, positions_left=950, seconds_left=None))
+    >>> print(FirstOpenRound(round=7, outstanding=3, wanted=12, not_asked=0, positions_left=950, seconds_left=None))
     round 7 waits for 3 of 12 losses; it closes without them once 950 more events are asked
     """
 
@@ -69,9 +69,9 @@ class Status:
 
     Attributes
     ----------
-    name, generation
-        Of the study; the generation is 1 at first, and raised by a random step with every restoration of a backup: two
-        restorations of one backup are two lives, and neither takes the ids of the other.
+    name, incarnation
+        Of the study; the incarnation is 1 at first, and raised by a random step with every restoration of a backup: two
+        restorations of one backup are two incarnations, and neither takes the ids of the other.
     round, open_rounds
         Rounds that are closed, and that are open.
     asked, told, forgotten, outstanding
@@ -90,15 +90,15 @@ class Status:
         How many events are asked, and how many seconds pass, before a full round closes without the losses it lacks;
         None for ever.
     waiting
-        What the first open round waits for: see `Waiting`; None if no round is open.
-    misfit
+        What the first open round waits for: see `FirstOpenRound`; None if no round is open.
+    fit_check
         How well what was released fits the model of the losses; None if the plan has none, or nothing was released.
     segments
         Of a study with segments: each of them, with the events that were handed out for it.
     """
 
     name: str
-    generation: int
+    incarnation: int
     round: int
     open_rounds: int
     asked: int
@@ -112,8 +112,8 @@ class Status:
     erasure_pending: int
     patience: int | None
     deadline: float | None
-    waiting: Waiting | None
-    misfit: Misfit | None = None
+    waiting: FirstOpenRound | None
+    fit_check: FitCheck | None = None
     chosen: Any = None
     segments: tuple[tuple[Segment, int], ...] | None = None
 
@@ -121,18 +121,18 @@ class Status:
         """Return plain data that JSON can hold."""
         plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
         waiting = None if self.waiting is None else asdict(self.waiting)
-        misfit = None if self.misfit is None else self.misfit.to_dict()
+        fit_check = None if self.fit_check is None else self.fit_check.to_dict()
         segments = plain.pop("segments")
         if segments is not None:
             plain["segments"] = [{"segment": as_plain(one), "events": events} for one, events in segments]
         return plain | {
             "point": self.point.tolist(),
             "waiting": waiting,
-            "misfit": misfit,
+            "fit_check": fit_check,
             "chosen": as_plain(self.chosen),
         }
 
-    def _waiting(self, waiting: Waiting) -> str:
+    def _waiting(self, waiting: FirstOpenRound) -> str:
         """Say what is waited for; and, where that holds up other rounds, what can be done."""
         advice = ". `outstanding` lists them; tell them, or `forget` those that will not come"
         return str(waiting) + (advice if waiting.outstanding and self.open_rounds > 1 else "")
@@ -148,7 +148,7 @@ class Status:
         with np.printoptions(precision=4, suppress=True, threshold=20):
             point = str(self.point).replace("\n", " ") if self.chosen is None else in_words(self.chosen)
         rows = [
-            ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (generation {self.generation})"),
+            ("rounds", f"{self.round:,} closed, {self.open_rounds:,} open (incarnation {self.incarnation})"),
             ("events", f"{self.asked:,} asked{left}"),
             *([("segments", self._segments(self.segments))] if self.segments else []),
             ("losses", f"{self.told:,} told, {self.outstanding:,} outstanding, {self.forgotten:,} forgotten"),
@@ -156,7 +156,7 @@ class Status:
             ("privacy", self.privacy),
             ("spent", self.spent),
             ("point", point),
-            *([] if self.misfit is None else [("fit", self.misfit.caution or str(self.misfit))]),
+            *([] if self.fit_check is None else [("fit", self.fit_check.caution or str(self.fit_check))]),
         ]
         if self.erasure_pending:
             rows.append(("erasure", f"pending for {self.erasure_pending:,} rounds: retried with every call"))

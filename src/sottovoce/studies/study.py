@@ -27,11 +27,11 @@ from sottovoce.rounds.stored import OpenedBook, as_stored, book_name, refuse_wit
 from sottovoce.rounds.stores.sql.books import counts_of
 from sottovoce.rounds.stores.sql.store import SqlStore
 from sottovoce.rounds.text_ids import TextIds
-from sottovoce.studies.course import Course, course_of
 from sottovoce.studies.exporting import exported
-from sottovoce.studies.opening import Wish, checked_waiting, in_words, open_study
-from sottovoce.studies.stating import StudyStatement, state_in
-from sottovoce.studies.status import Status, Waiting
+from sottovoce.studies.history import History, history_of
+from sottovoce.studies.opening import OpenRequest, checked_waiting, in_words, open_study
+from sottovoce.studies.statement import StudyStatement, state_in
+from sottovoce.studies.status import FirstOpenRound, Status
 from sottovoce.studies.telling import Outcomes, TellCall
 from sottovoce.studies.verifying.verification import Verification, verify_in
 
@@ -78,8 +78,8 @@ class Study(Optimizer):
             return SqlStore(opened.base, opened.stored.book, shape)
 
         super().__init__(configuration, source, made["seed"], made["entropy"], store)
-        if opened.right is not None:
-            self._store.present = partial(opened.right.present_within, opened.base, opened.stored.book)
+        if opened.ledger_token is not None:
+            self._store.present = partial(opened.ledger_token.present_within, opened.base, opened.stored.book)
 
     @classmethod
     @spelled_out
@@ -137,7 +137,7 @@ class Study(Optimizer):
         arguments, choices = separate(options)
         given = _passed({**needed, "choices": choices or NOT_PASSED, **arguments})
         waiting = _passed({"patience": patience, "deadline": deadline})
-        opened, configuration, source = open_study(Wish(url, name, given, waiting, seed, noise, ledger))
+        opened, configuration, source = open_study(OpenRequest(url, name, given, waiting, seed, noise, ledger))
         try:
             if restored:
                 refuse_without_ledger(opened, name)
@@ -151,7 +151,7 @@ class Study(Optimizer):
         return study
 
     def _begin_new_life(self) -> None:
-        """Go on from a storage that went back: drop what is not released, and refuse ids of the life before."""
+        """Go on from a storage that went back: drop what is not released, and refuse ids of the incarnation before."""
         with self._lock: self._store.restore()  # noqa: E701  # fmt: skip
 
     # ------------------------------------------------------------------ asking
@@ -349,12 +349,12 @@ class Study(Optimizer):
             self.patience,
             self.deadline,
             self._first_waiting(),
-            None if self.segments is not None or not counts.released else self._misfit(None),
+            None if self.segments is not None or not counts.released else self._fit_check(None),
             None if self.domain.labels is None else self.domain.chosen(point),
             None if self.segments is None else tuple(self.sizes.items()),
         )
 
-    def _first_waiting(self) -> Waiting | None:
+    def _first_waiting(self) -> FirstOpenRound | None:
         """Return what the first open round waits for: all later ones wait for it."""
         for one in self._store.open_rounds():
             left = seconds = None
@@ -363,11 +363,11 @@ class Study(Optimizer):
             if one.full_time is not None and self.deadline is not None:
                 seconds = max(0.0, one.full_time + self.deadline - self._base.now())
             wanted = one.told + one.missing + one.waiting + one.round.size - one.asked
-            return Waiting(one.round.number, one.waiting, wanted, one.round.size - one.asked, left, seconds)
+            return FirstOpenRound(one.round.number, one.waiting, wanted, one.round.size - one.asked, left, seconds)
         return None
 
-    def course(self, earlier: Course | None = None, *, most: int = 2_000, segment: Any = None) -> Course:
-        """Return what was released, round after round, and how often the world was seen to change; see `Course`.
+    def history(self, earlier: History | None = None, *, most: int = 2_000, segment: Any = None) -> History:
+        """Return what was released, round after round, and how often the world was seen to change; see `History`.
 
         Parameters
         ----------
@@ -387,16 +387,16 @@ class Study(Optimizer):
         >>> with sv.Study.open(f"sqlite:///{file}", name="spring", privacy=sv.NoPrivacy(), **options) as study:
         ...     actions = study.ask_round()
         ...     study.tell(actions.ids, [0.5] * len(actions))
-        ...     study.course().means.round(6).tolist()
+        ...     study.history().means.round(6).tolist()
         [0.5]
         """
         newest = whole("most", most)
         self._tend()
-        with self._lock: return self._course(segment, earlier, newest)  # noqa: E701  # fmt: skip
+        with self._lock: return self._history(segment, earlier, newest)  # noqa: E701  # fmt: skip
 
-    def _course(self, segment: Any, earlier: Course | None, most: int) -> Course:
+    def _history(self, segment: Any, earlier: History | None, most: int) -> History:
         self._catch_up()
-        return course_of(self._store, self._policy, self._stream_of(segment), earlier, most)
+        return history_of(self._store, self._policy, self._stream_of(segment), earlier, most)
 
     def verify(self) -> Verification:
         """Check every checksum and invariant of what is stored, and compute the point again; see `Verification`.

@@ -179,7 +179,7 @@ def test_restore_drops_what_is_not_released_and_refuses_old_ids(command, found):
     one, other = found("ask", "spring", "--size", 2)["actions"]
     found("tell", "spring", one["id"], 0.5)
     restored = found("restore", "spring", "--yes")
-    assert restored["generation"] > 1
+    assert restored["incarnation"] > 1
     assert restored["outstanding"] == 0
     assert "before the storage was restored" in command("tell", "spring", other["id"], SECRET)[2]
     assert found("verify", "spring")["ok"]

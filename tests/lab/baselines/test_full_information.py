@@ -66,8 +66,8 @@ def test_it_plays_the_regularised_leader(domain):
 def largest_moves(learner):
     """How far replacing one gradient can move the integers, found by trying: l1 and l2."""
     units = np.vstack([np.random.default_rng(0).standard_normal((3_000, 3)), np.ones((1, 3)), np.eye(3)]) * 1e6
-    moves = np.array([learner._integers(one) - learner._integers(-one) for one in units])
-    return np.abs(moves).sum(axis=1).max(), np.linalg.norm(moves, axis=1).max()
+    sensitivity = np.array([learner._integers(one) - learner._integers(-one) for one in units])
+    return np.abs(sensitivity).sum(axis=1).max(), np.linalg.norm(sensitivity, axis=1).max()
 
 
 @pytest.mark.parametrize("privacy", [sv.PureDP(0.7), sv.PureDP(2.0, contributions=3), sv.ApproxDP(1.0, 1e-6)])
@@ -120,8 +120,8 @@ def test_one_gradient_moves_at_most_a_logarithm_of_nodes_by_no_more_than_its_nor
     other = gradients.copy()
     other[changed] = -5 * gradients[changed]
     move = learner._integers(other[changed]) - learner._integers(gradients[changed])
-    assert np.abs(move).sum() <= learner._moves.l1
-    assert np.linalg.norm(move) <= learner._moves.l2
+    assert np.abs(move).sum() <= learner._sensitivity.l1
+    assert np.linalg.norm(move) <= learner._sensitivity.l2
     event, height = changed + 1, levels(horizon)
     holding = [end for end in range(1, horizon) if end - (end & -end) < event <= end]
     starts = np.cumsum([height] + [1 + height - one.bit_count() for one in range(1, horizon)]) * 3

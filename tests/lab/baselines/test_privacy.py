@@ -54,8 +54,8 @@ def sensitivities(learner):
     coins = np.random.default_rng(0)
     units = np.vstack([coins.standard_normal((2_000, dimension)), np.ones((1, dimension)), np.eye(dimension)])
     units /= np.linalg.norm(units, axis=1, keepdims=True)
-    moves = (grid.quantise(RANGE[1]) - grid.quantise(RANGE[0])) * directions.quantise(units)
-    return np.abs(moves).sum(axis=1).max(), np.linalg.norm(moves, axis=1).max()
+    sensitivity = (grid.quantise(RANGE[1]) - grid.quantise(RANGE[0])) * directions.quantise(units)
+    return np.abs(sensitivity).sum(axis=1).max(), np.linalg.norm(sensitivity, axis=1).max()
 
 
 @pytest.mark.parametrize("horizon", [100, 1_000])

@@ -50,7 +50,7 @@ def test_looking_changes_nothing_that_is_played(options):
             if looks:
                 optimizer.recommend()
                 optimizer.posterior(segment="phone")
-                optimizer.misfit()
+                optimizer.fit_check()
         seen.append([optimizer.ask(size=50, segment=name).x for name in PEOPLE])
     assert np.array_equal(*seen)
 
@@ -67,7 +67,7 @@ def test_where_segments_do_not_help_it_is_said():
     found = grown(ALIKE).recommend()
     assert "segments do not help" in found.verdict
     assert not found.helps
-    assert found.likeness["own"] < 0.05
+    assert found.variance_shares["own"] < 0.05
     assert "segments do not help" in str(found)
     assert found.to_dict()["helps"] is False
 
@@ -82,8 +82,8 @@ def test_factors_carry_over_to_pairs_that_were_never_seen():
     play(optimizer, {pair: costs[pair[0]] for pair in seen}, 16_000)
     assert optimizer.recommend(segment=("desktop", "de")).chosen == BEST["tablet"]
     assert optimizer.recommend(segment=("phone", "fr")).chosen == BEST["phone"]
-    likeness = optimizer.recommend().likeness
-    assert likeness["device"] > 10 * likeness["country"]
+    variance_shares = optimizer.recommend().variance_shares
+    assert variance_shares["device"] > 10 * variance_shares["country"]
 
 
 def test_features_carry_over_to_hours_between():
@@ -159,7 +159,7 @@ def test_a_state_goes_on_where_it_was_taken(horizon):
     assert again.round == optimizer.round
     assert again.remaining == optimizer.remaining
     one, other = optimizer.recommend(), again.recommend()
-    assert one.likeness == other.likeness
+    assert one.variance_shares == other.variance_shares
     for name in PEOPLE:
         assert one[name].chosen == other[name].chosen
         # How noisy numbers are is judged by what others say at that moment, and so in the last digits.

@@ -13,7 +13,7 @@ import sottovoce as sv
 from sottovoce.auditing import findings_record
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings
-from sottovoce.models import Misfit
+from sottovoce.models import FitCheck
 from sottovoce.service.problem_documents import KINDS
 
 NASTY = "<script>alert('name')</script> & \"co\""
@@ -96,12 +96,12 @@ def test_the_list_opens_no_study(context, logged_in):
 def test_the_page_says_what_the_study_says(context, logged_in, player):
     study = context.add("spring")
     player(study, 6)
-    status, found, course = study.status(), study.recommend(), study.course()
+    status, found, history = study.status(), study.recommend(), study.history()
     page = logged_in(context).get(address("spring")).text
     assert f"{status.asked:,}" in page
     for name in found.chosen:
         assert f'<span class="what">{name}</span>' in page
-    assert f'data-value="{float(course.means[-1])!r}"' in page  # exact, in the table of rounds
+    assert f'data-value="{float(history.means[-1])!r}"' in page  # exact, in the table of rounds
     assert "epsilon = 1, pure differential privacy" in page
     assert "None on record" in page
 
@@ -282,22 +282,22 @@ def test_alarms_are_raised_where_they_should_be(context, logged_in, player, monk
     page = client.get(address("calm")).text
     assert "No change was noticed" in page
     assert "The model fits." in page
-    assert "model misfit" not in page
-    for name, misfit in (("wrong", Misfit(90.0, 10.0, 1e-9)), ("doubtful", Misfit(30.0, 10.0, 0.002))):
+    assert "model does not fit" not in page
+    for name, fit_check in (("wrong", FitCheck(90.0, 10.0, 1e-9)), ("doubtful", FitCheck(30.0, 10.0, 0.002))):
         study = context.add(name)
         player(study, 3)
-        found, course, status = study.recommend(), study.course(), replace(study.status(), misfit=misfit)
-        known = replace(found, misfit=misfit, caution=misfit.caution)
+        found, history, status = study.recommend(), study.history(), replace(study.status(), fit_check=fit_check)
+        known = replace(found, fit_check=fit_check, caution=fit_check.caution)
         monkeypatch.setattr(study, "recommend", lambda known=known: known)
         monkeypatch.setattr(study, "status", lambda status=status: status)
-        changed = replace(course, changes=2, changed_at=int(course.ends[1]))
-        monkeypatch.setattr(study, "course", lambda earlier, changed=changed: changed)
+        changed = replace(history, changes=2, changed_at=int(history.ends[1]))
+        monkeypatch.setattr(study, "history", lambda earlier, changed=changed: changed)
         page = client.get(address(name)).text
         assert "The world changed." in page
-        assert f"forgotten 2 times, last after {course.ends[1]:,} events" in page
+        assert f"forgotten 2 times, last after {history.ends[1]:,} events" in page
         assert "the world changed" in page.split('id="rounds"')[1]  # in the chart, too
         assert ("The model does not fit." in page) == (name == "wrong")
-        assert ("model misfit" in page) == (name == "wrong")
+        assert ("model does not fit" in page) == (name == "wrong")
         assert ("The model may not fit." in page) == (name == "doubtful")
 
 

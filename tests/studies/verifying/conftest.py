@@ -34,7 +34,7 @@ def sound(folders):
         study.tell(study.ask(20).ids[:7], np.full(7, LOSS))
         found = study.verify()
         assert found.ok
-        assert found.cells > 0
+        assert found.chunks > 0
     return folder
 
 

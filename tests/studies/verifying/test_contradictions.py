@@ -10,10 +10,10 @@ from damaging import OPTIONS, add, faults, open_in, play, put, rechain, rewrite,
 from sottovoce._records import unpack
 from sottovoce.rounds.round import UNWANTED, Shape
 from sottovoce.rounds.stores.sql._losses import seal_of_one
-from sottovoce.rounds.stores.sql.cells import Slots, signed
+from sottovoce.rounds.stores.sql.chunks import Slots, signed
 from sottovoce.studies import verify_stored
 
-GIVEN_BACK = "INSERT INTO sottovoce_spares SELECT book, first, first + 9, stream, number, 1 FROM sottovoce_rounds"
+GIVEN_BACK = "INSERT INTO sottovoce_returned SELECT book, first, first + 9, stream, number, 1 FROM sottovoce_rounds"
 STATEMENTS = [
     ("DELETE FROM sottovoce_rounds WHERE number = 3", "round 4 follows round 2"),
     ("DELETE FROM sottovoce_rounds", "events are asked, and 0 are reserved"),
@@ -44,16 +44,16 @@ STATEMENTS = [
     ("UPDATE sottovoce_releases SET released = x'00' WHERE round = 3", "the release of round 3 is damaged"),
     ("UPDATE sottovoce_releases SET told = told + 1 WHERE round = 3", "are told"),
     ("UPDATE sottovoce_releases SET missing = missing + 1 WHERE round = 3", "are missing"),
-    ("UPDATE sottovoce_cells SET round = 3", "and it is closed"),
-    ("UPDATE sottovoce_cells SET round = 5000", "and it is gone"),
-    ("DELETE FROM sottovoce_cells", "are gone, or too many"),
-    ("UPDATE sottovoce_cells SET cell = cell + 99", "are gone, or too many"),
-    ("UPDATE sottovoce_cells SET closed = closed - 1", "does not say what it was told"),
-    ("UPDATE sottovoce_cells SET missing = missing + 1", "does not say what it was told"),
-    ("UPDATE sottovoce_cells SET wanted = wanted - 1", "does not say what it was told"),
-    ("UPDATE sottovoce_cells SET seal = seal + 1", "fail their checksum"),
-    ("UPDATE sottovoce_cells SET slots = x''", "has another length"),
-    ("UPDATE sottovoce_cells SET slots = zeroblob(length(slots))", "were not asked"),
+    ("UPDATE sottovoce_chunks SET round = 3", "and it is closed"),
+    ("UPDATE sottovoce_chunks SET round = 5000", "and it is gone"),
+    ("DELETE FROM sottovoce_chunks", "are gone, or too many"),
+    ("UPDATE sottovoce_chunks SET chunk = chunk + 99", "are gone, or too many"),
+    ("UPDATE sottovoce_chunks SET closed = closed - 1", "does not say what it was told"),
+    ("UPDATE sottovoce_chunks SET missing = missing + 1", "does not say what it was told"),
+    ("UPDATE sottovoce_chunks SET wanted = wanted - 1", "does not say what it was told"),
+    ("UPDATE sottovoce_chunks SET seal = seal + 1", "fail their checksum"),
+    ("UPDATE sottovoce_chunks SET slots = x''", "has another length"),
+    ("UPDATE sottovoce_chunks SET slots = zeroblob(length(slots))", "were not asked"),
     (
         f"{GIVEN_BACK} WHERE open",
         "or was told losses of those",
@@ -114,17 +114,17 @@ def test_two_rounds_that_changed_places_are_found(database, tmp_path):
 
 
 def put_loss(folder, slot, value=1):
-    """Put a loss into a slot of the newest cell, with a fitting checksum and counts."""
+    """Put a loss into a slot of the newest chunk, with a fitting checksum and counts."""
     slots = Slots(Shape())
     connection = sqlite3.connect(folder / "study.db", isolation_level=None)
-    cell, seal, data = connection.execute("SELECT max(cell), seal, slots FROM sottovoce_cells").fetchone()
+    chunk, seal, data = connection.execute("SELECT max(chunk), seal, slots FROM sottovoce_chunks").fetchone()
     held = slots.unpacked(data)
     was, held[slot] = int(held[slot]), value
     wanted = 0 if was != UNWANTED else 1
-    seal = signed(seal ^ seal_of_one((cell << slots.bits) + slot, value))
-    row = wanted, seal, slots.packed(held), cell
+    seal = signed(seal ^ seal_of_one((chunk << slots.bits) + slot, value))
+    row = wanted, seal, slots.packed(held), chunk
     connection.execute(
-        "UPDATE sottovoce_cells SET closed = closed + 1, wanted = wanted + ?, seal = ?, slots = ? WHERE cell = ?", row
+        "UPDATE sottovoce_chunks SET closed = closed + 1, wanted = wanted + ?, seal = ?, slots = ? WHERE chunk = ?", row
     )
     connection.close()
 
@@ -165,7 +165,7 @@ def test_every_fault_is_named_and_a_file_that_others_can_read_is_noted(database,
 
 def test_faults_never_hold_a_loss(database, tmp_path):
     """The integers of stored losses are told apart from everything else by their value."""
-    (data,) = database.execute("SELECT slots FROM sottovoce_cells WHERE closed > missing").fetchone()
+    (data,) = database.execute("SELECT slots FROM sottovoce_chunks WHERE closed > missing").fetchone()
     secrets = {str(one) for one in Slots(Shape()).unpacked(data).tolist() if one > 10**4}
     assert secrets
     for statement, _ in STATEMENTS:

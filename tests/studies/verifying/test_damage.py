@@ -14,7 +14,7 @@ BLOBS = [
     ("sottovoce_rounds", "public", "round"),
     ("sottovoce_releases", "released", "the release of round"),
     ("sottovoce_releases", "chain", "the chain is broken"),
-    ("sottovoce_cells", "slots", "losses of round"),
+    ("sottovoce_chunks", "slots", "losses of round"),
 ]
 
 
@@ -51,7 +51,7 @@ def test_a_changed_counter_breaks_the_seal(counter, database, tmp_path):
         ("next_place", -256, "the next round would begin"),
         ("next_place", 1, "the next round would begin"),
         ("erased", 1000, "are erased"),
-        ("incarnation", -1, "its life is none"),
+        ("incarnation", -1, "its incarnation is none"),
     ],
 )
 def test_a_counter_that_is_wrong_is_found_though_its_checksum_fits(counter, change, words, database, tmp_path):

@@ -48,7 +48,7 @@ def found_after(folder, table, column, change, where="1"):
 
 
 LEARNED = "stretch0.learned."
-HISTORY = f"{LEARNED}explorer.history."
+HISTORY = f"{LEARNED}explorer.measurements."
 BELIEFS = [
     *(scale(f"{HISTORY}{name}", 1.001) for name in ("means", "counts", "ends", "decisions")),
     *(turn(f"{HISTORY}{name}") for name in ("means", "decisions")),

@@ -44,13 +44,13 @@ def found_after(folder, table, column, change, where):
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_a_segment_rests_on_follows_from_its_releases(kind, played):
     for name in ("means", "counts", "ends", "decisions"):
-        change = scale(f"{LEARNED}explorer.history.{name}", 1.001)
+        change = scale(f"{LEARNED}explorer.measurements.{name}", 1.001)
         assert f"history.{name} does not follow" in found_after(played, "streams", "believed", change, "stream = 1")
     for change, words in (
         (add(f"{LEARNED}learner.observed", 1), "learner.observed does not follow"),
         (add(f"{LEARNED}passed", 1), "and has others"),
         (lambda record: record.pop(f"{LEARNED}explorer.resets"), "is incomplete"),
-        (lambda record: record.pop("likeness"), "is incomplete"),
+        (lambda record: record.pop("variance_shares"), "is incomplete"),
     ):
         assert words in found_after(played, "streams", "believed", change, "stream = 2")
 

@@ -29,7 +29,7 @@ CASES = {
     "probes": PROBES,
     "probes, unknown horizon": PROBES | {"horizon": None},
     "probes, local": PROBES | {"privacy": sv.LocalDP(1.0)},
-    "probes, no privacy": PROBES | {"privacy": sv.NoPrivacy(), "sentinel": True},
+    "probes, no privacy": PROBES | {"privacy": sv.NoPrivacy(), "change_probe": True},
     "probes of an oracle": PROBES | {"domain": sv.domains.SpanningTrees(GRAPH)},
     "probes on a ball": CURVED,
     "probes on a simplex": CURVED | {"domain": sv.domains.Simplex(4)},
@@ -66,7 +66,7 @@ def test_a_finished_study_is_found_sound(tmp_path):
         found = study.verify()
     assert found.ok, str(found)
     assert found.rounds == found.released + 1  # the last round is never released
-    assert found.cells == 0
+    assert found.chunks == 0
     assert str(found).startswith("Study 'a': ok\n")
 
 
@@ -125,7 +125,7 @@ def test_verifying_between_the_calls_of_other_processes_sees_a_whole_study(url):
         stop = threading.Event()
 
         def go_on():
-            study._store.spare = 7
+            study._store.lease_ahead = 7
             while not stop.is_set():
                 play(study, 100)
                 study.ask(30)  # and nobody will tell them

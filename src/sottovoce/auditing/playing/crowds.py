@@ -70,12 +70,12 @@ def crowds(found: Survey, pairs: Sequence[Neighbours], most: int, *, local: bool
         for other in [*pairs[lead + 1 :], *pairs[:lead]]:
             places = _moved(found, other, local)
             if not taken & places:
-                people.append(replace(other, others=first.others, telling=first.telling))
+                people.append(replace(other, others=first.others, schedule=first.schedule))
                 taken |= places
         events = tuple(event for person in people for event in person.events)
         rounds = tuple(sorted({number for person in people for number in person.rounds}))
-        made.append(Crowd(events, rounds, first.pair, first.others, first.telling, tuple(people)))
-        if len(made) >= max(len(found.tellings), most // len(people)):
+        made.append(Crowd(events, rounds, first.pair, first.others, first.schedule, tuple(people)))
+        if len(made) >= max(len(found.schedules), most // len(people)):
             break
     return made
 

@@ -18,17 +18,19 @@ def neighbours(found: Survey, contributions: int, most: int, *, local: bool = Fa
     The person's places go round all events that move anything, and meet every way of telling in the end; the person's
     losses go round at a pace of their own, and everybody else's are drawn for each pair.
     """
-    tellings = [one for one in found.tellings if not local or one != "threads"]  # reports come in the order of threads
+    # Reports come in the order of threads.
+    schedules = [one for one in found.schedules if not local or one != "threads"]
     places = _distinct(_places(found, contributions))
     # A report that never comes is not hidden among reports: who takes part is no secret that owners' noise could keep.
     pairs = cycle(pair for pair in PAIRS if not local or "forgotten" not in pair)
-    together = math.lcm(len(places), len(tellings))
+    together = math.lcm(len(places), len(schedules))
     chosen = []
-    for number in range(min(most, len(places) * len(tellings))):
+    for number in range(min(most, len(places) * len(schedules))):
         events = places[number % len(places)]
-        telling = tellings[(number + number // together) % len(tellings)]  # after one round through both, out of step
+        # After one round through both, out of step.
+        schedule = schedules[(number + number // together) % len(schedules)]
         rounds = tuple(sorted({found.rounds[event] for event in events}))
-        chosen.append(Neighbours(events, rounds, next(pairs), others_of(number), telling))
+        chosen.append(Neighbours(events, rounds, next(pairs), others_of(number), schedule))
     return chosen
 
 

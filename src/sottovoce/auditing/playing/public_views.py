@@ -31,7 +31,7 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\d((T| | at )\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\
 
 _OF_OTHERS = ("<time> GET ", "<time> POST /studies status")  # of who looks, and from before: lines come when they can
 _DURATION = re.compile(r"\bms=[\d.]+")
-_GENERATION = re.compile(r"\b(generation\W{1,3})(?!1\b)\d+")  # drawn, with every restoration
+_INCARNATION = re.compile(r"\b(incarnation\W{1,3})(?!1\b)\d+")  # drawn, with every restoration
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ _DECIDING = (
 )
 _WORK = ("oracle_calls",)
 _ASKED = ("ask", "ask_round", "tell", "forget")
-_WAITING = ("asked", "deadline", "misfit", "patience", "repeat")
+_WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 
 PUBLIC = {
     "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
     "Study": PublicNames(
-        (*_DECIDING, *_WAITING, "course", "created", "export", "loss_range", "name", "statement", "status", "verify"),
+        (*_DECIDING, *_WAITING, "history", "created", "export", "loss_range", "name", "statement", "status", "verify"),
         (*_ASKED, "ask_in_parts", "tell_each", "change", "open", "close", "tend"),
         _WORK,
     ),
@@ -185,7 +185,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if value is None or isinstance(value, bool | int | bytes):
         return value
     if isinstance(value, str):
-        return _GENERATION.sub(r"\1<drawn>", _TIME.sub("<time>", value))
+        return _INCARNATION.sub(r"\1<drawn>", _TIME.sub("<time>", value))
     if isinstance(value, float | np.generic):
         return repr(value.item() if isinstance(value, np.generic) else value)
     if isinstance(value, np.ndarray):
@@ -215,8 +215,8 @@ def _written(value: Any, depth: int) -> Any:
 
 
 def _held(name: Any, value: Any, depth: int) -> Any:
-    """Return what stands under a name; of a restored study's generation, that it is one."""
-    return "<drawn>" if name == "generation" and value != 1 else plain(value, depth)
+    """Return what stands under a name; of a restored study's incarnation, that it is one."""
+    return "<drawn>" if name == "incarnation" and value != 1 else plain(value, depth)
 
 
 def _ours(value: Any) -> bool:
@@ -233,7 +233,7 @@ def listening(said: list[str]) -> Iterator[None]:
         Where it is written.
     """
     ours, everybody, printed = logging.getLogger("sottovoce"), logging.getLogger(), io.StringIO()
-    handler, level = _Ear(said), ours.level
+    handler, level = _LogCollector(said), ours.level
     ours.setLevel(logging.DEBUG)
     everybody.addHandler(handler)
     try:
@@ -247,7 +247,7 @@ def listening(said: list[str]) -> Iterator[None]:
         said += [f"printed: {printed.getvalue()}"] * bool(printed.getvalue())
 
 
-class _Ear(logging.Handler):
+class _LogCollector(logging.Handler):
     """Writes down every line of a log, without its time."""
 
     def __init__(self, said: list[str]) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 from sottovoce._arrays import Floats
 from sottovoce._checks import choice
 from sottovoce.auditing.playing._silence import Silence
-from sottovoce.auditing.playing.tellings import play
-from sottovoce.auditing.playing.transcripts import Transcript, seated
-from sottovoce.auditing.playing.worlds import TELLINGS, Neighbours
+from sottovoce.auditing.playing.schedules import play
+from sottovoce.auditing.playing.transcripts import Transcript, harness_for
+from sottovoce.auditing.playing.worlds import SCHEDULES, Neighbours
 from sottovoce.errors import SottovoceError
 
 __all__ = ["Survey", "survey"]
@@ -30,18 +30,20 @@ class Survey:
     moves
         For every event that moves anything, by how much its loss, raised from the lowest to the highest, moves each
         released number.
-    tellings
+    schedules
         The ways in which losses can arrive here.
     """
 
     rounds: tuple[int, ...]
     moves: dict[int, Floats] = field(repr=False)
-    tellings: tuple[str, ...]
+    schedules: tuple[str, ...]
 
 
-def survey(make: Callable[[int, Any], Any], seed: int, *, local: bool, tellings: Sequence[str] | None = None) -> Survey:
+def survey(
+    make: Callable[[int, Any], Any], seed: int, *, local: bool, schedules: Sequence[str] | None = None
+) -> Survey:
     """Play runs without noise: one in which all losses are the lowest, and one for every event that is raised."""
-    tellings = getattr(make, "tellings", None) if tellings is None else tellings
+    schedules = getattr(make, "schedules", None) if schedules is None else schedules
     still = _played(make, seed, ())
     rounds = tuple(still.rounds)
     events = [event for event in _worth_a_look(rounds) if still.wanted[event]]
@@ -51,15 +53,17 @@ def survey(make: Callable[[int, Any], Any], seed: int, *, local: bool, tellings:
         raised = {event: _difference(_played(make, seed, (event,)), still) for event in events}
         moves = {event: moved for event, moved in raised.items() if moved.any()}
     possible = (
-        _possible(make, seed) if tellings is None else [choice("tellings", one, tuple(TELLINGS)) for one in tellings]
+        _possible(make, seed)
+        if schedules is None
+        else [choice("schedules", one, tuple(SCHEDULES)) for one in schedules]
     )
     return Survey(rounds, moves, tuple(possible))
 
 
-def _played(make: Callable[[int, Any], Any], seed: int, events: tuple[int, ...], telling: str = "block") -> Transcript:
+def _played(make: Callable[[int, Any], Any], seed: int, events: tuple[int, ...], schedule: str = "block") -> Transcript:
     silence = Silence()
-    raised = Neighbours(events, (), "lowest, far above", telling=telling)
-    return play(seated(make(seed, silence), silence), raised, 1)
+    raised = Neighbours(events, (), "lowest, far above", schedule=schedule)
+    return play(harness_for(make(seed, silence), silence), raised, 1)
 
 
 def _worth_a_look(rounds: tuple[int, ...]) -> list[int]:
@@ -90,10 +94,10 @@ def _difference(one: Transcript, other: Transcript) -> Floats:
 def _possible(make: Callable[[int, Any], Any], seed: int) -> list[str]:
     """Which ways of telling are possible: some mechanisms have no state to take up, and rounds may not wait so long."""
     found = ["block"]
-    for telling in TELLINGS:
+    for schedule in SCHEDULES:
         try:
-            _played(make, seed, (), telling)
+            _played(make, seed, (), schedule)
         except (SottovoceError, NotImplementedError):
             continue
-        found.append(telling)
+        found.append(schedule)
     return list(dict.fromkeys(found))

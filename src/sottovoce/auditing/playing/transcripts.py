@@ -18,18 +18,18 @@ from sottovoce.rounds.store import Compute
 
 __all__ = [
     "AtOptimizer",
+    "Harness",
     "InMemory",
     "InSegments",
-    "Seat",
     "TakingTurns",
     "Transcript",
     "alone",
     "disjoint_items",
-    "seated",
+    "harness_for",
 ]
 
 
-class Seat(Protocol):
+class Harness(Protocol):
     """What a run is played on: an optimizer or a study, and what an adversary can read of it."""
 
     loss_range: tuple[float, float]
@@ -65,7 +65,7 @@ class Seat(Protocol):
         ...
 
     def renew(self, how: str) -> None:
-        """Go on as another life: from a saved state, say. What is not released is lost."""
+        """Go on as another incarnation: from a saved state, say. What is not released is lost."""
         ...
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
@@ -163,7 +163,7 @@ class AtOptimizer:
         self._optimizer.forget(ids)
 
     def renew(self, how: str) -> None:
-        """Go on as another life."""
+        """Go on as another incarnation."""
         raise NotImplementedError(f"this cannot be {how}")
 
     def parts(self, ids: list[Any]) -> list[list[int]]:
@@ -194,7 +194,7 @@ class AtOptimizer:
 
 
 class InMemory(AtOptimizer):
-    """A seat at an optimizer."""
+    """A harness for an optimizer."""
 
     def __init__(self, optimizer: PrivateBandit, source: NoiseSource) -> None:
         super().__init__(optimizer, source, optimizer._problem.loss_range)
@@ -237,7 +237,7 @@ class InMemory(AtOptimizer):
 
 
 class TakingTurns(AtOptimizer):
-    """What a seat has besides, where there are segments: whom an event is for is public, and the same in both worlds.
+    """What a harness has besides, where there are segments: whom an event is for is public, and alike in both worlds.
 
     Whole rounds are asked of one segment after another; otherwise segments take turns event by event, so that a person
     with several events is in several of them.
@@ -274,7 +274,7 @@ class TakingTurns(AtOptimizer):
 
 
 class InSegments(TakingTurns, InMemory):
-    """A seat at an optimizer with segments."""
+    """A harness for an optimizer with segments."""
 
 
 def disjoint_items(losses: Any, width: int, loss_range: tuple[float, float]) -> Floats:
@@ -302,9 +302,9 @@ def alone(action: Action) -> Actions:
     return Actions(np.array([action.id]), action.x[None], np.array([action.wants_loss]))
 
 
-def seated(made: Any, source: NoiseSource) -> Seat:
-    """Return a seat at what a subject has made."""
-    seat: Seat = made
+def harness_for(made: Any, source: NoiseSource) -> Harness:
+    """Return a harness for what a subject has made."""
+    harness: Harness = made
     if isinstance(made, PrivateBandit):
-        seat = InMemory(made, source) if made.segments is None else InSegments(made, source)
-    return seat
+        harness = InMemory(made, source) if made.segments is None else InSegments(made, source)
+    return harness

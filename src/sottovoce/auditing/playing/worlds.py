@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["FAR", "PAIRS", "TELLINGS", "Neighbours", "others_of"]
+__all__ = ["FAR", "PAIRS", "SCHEDULES", "Neighbours", "others_of"]
 
 _GOLDEN = (math.sqrt(5) - 1) / 2  # multiples of it, less their whole parts, leave no gap for long
 _DRAWN = 4096  # losses of a draw; later events go round them again
@@ -14,7 +14,7 @@ _DRAWN = 4096  # losses of a draw; later events go round them again
 FAR = 1e9
 """A loss far outside of any range: privacy rests on clipping, so the person in an audit does not keep to the range."""
 
-TELLINGS = {
+SCHEDULES = {
     "block": "told round by round",
     "single": "told one at a time",
     "shuffled": "told one at a time, late and out of order",
@@ -50,8 +50,8 @@ class Neighbours:
         The person's losses, a key of `PAIRS`.
     others
         Everybody else's: all at the "low" end of the range, all "high", or the number of a draw, with public coins.
-    telling
-        How losses arrive, a key of `TELLINGS`.
+    schedule
+        How losses arrive, a key of `SCHEDULES`.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Neighbours:
     rounds: tuple[int, ...]
     pair: str = "far below, far above"
     others: str | int = "low"
-    telling: str = "block"
+    schedule: str = "block"
 
     def loss(self, world: int, event: int, loss_range: tuple[float, float]) -> float | None:
         """What an event loses in world 0 or 1; None if its loss is forgotten."""
@@ -86,7 +86,7 @@ class Neighbours:
         events = ", ".join(str(one + 1) for one in self.events)
         who = f"round{'s' * (len(self.rounds) > 1)} {rounds}, event{'s' * (len(self.events) > 1)} {events}"
         others = self.others if isinstance(self.others, str) else f"drawn ({self.others})"
-        return f"{who}; {self.pair}; others {others}; {TELLINGS[self.telling]}"
+        return f"{who}; {self.pair}; others {others}; {SCHEDULES[self.schedule]}"
 
 
 def others_of(number: int) -> str | int:

@@ -48,7 +48,7 @@ def summary(found: Findings) -> list[str]:
     Parameters
     ----------
     found
-        What `audit_everything` returned.
+        What `audit_all` returned.
     """
     return [_verdict(found), *_seen(found), _NOT_SEEN]
 

@@ -27,7 +27,7 @@ def findings_record(found: Findings, *, sottovoce: str, moment: datetime | None 
     Parameters
     ----------
     found
-        What `audit_everything` returned.
+        What `audit_all` returned.
     sottovoce
         The version of this library.
     moment

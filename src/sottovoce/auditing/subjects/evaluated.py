@@ -59,7 +59,7 @@ class EvaluationConfiguration:
         Whether squares are released as well.
     stored
         Whether they live in an SQLite file of their own, which can be closed and opened again, or put back.
-    tellings
+    schedules
         How losses may arrive; by default in all ways that are possible.
     label
         A name for tables.
@@ -67,8 +67,8 @@ class EvaluationConfiguration:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> seat = EvaluationConfiguration(sv.PureDP(1.0), label="small")(0, sv.SimulatedNoise(0))
-    >>> seat.remaining, len(seat.ask(None))
+    >>> harness = EvaluationConfiguration(sv.PureDP(1.0), label="small")(0, sv.SimulatedNoise(0))
+    >>> harness.remaining, len(harness.ask(None))
     (12, 4)
     """
 
@@ -81,7 +81,7 @@ class EvaluationConfiguration:
     variance: bool = False
     label: str = "evaluations"
     stored: bool = False
-    tellings: tuple[str, ...] | None = None
+    schedules: tuple[str, ...] | None = None
 
     @property
     def kind(self) -> str:
@@ -109,12 +109,12 @@ class EvaluationConfiguration:
         return EvaluationPlan(self.label, "local" if isinstance(self.privacy, LocalDP) else "probe-sums")
 
     def __call__(self, seed: int, noise: NoiseSource) -> "Evaluated":
-        """Return a seat at fresh evaluations."""
+        """Return a harness for fresh evaluations."""
         return Evaluated(self, seed, noise)
 
 
 class Evaluated:
-    """A seat at evaluations: an adversary sees every released number, what each person meets, and when one closes.
+    """A harness for evaluations: an adversary sees every released number, what each person meets, and when one closes.
 
     What a person meets is chosen by what was released before: a step from the best so far, to the side that the last
     mean says.
@@ -303,7 +303,7 @@ def _all(epsilon: float, delta: float) -> Iterator[EvaluationConfiguration]:
     alone: Guarantee = ApproxDP(epsilon, delta) if delta else PureDP(epsilon)
     yield EvaluationConfiguration(alone, patience=1, label="evaluations, patience of 1, probe-sums")
     yield EvaluationConfiguration(
-        alone, 5000, 1, 1, tellings=("block",), label="evaluations of 5,000 events, probe-sums"
+        alone, 5000, 1, 1, schedules=("block",), label="evaluations of 5,000 events, probe-sums"
     )
     if not delta:  # owners keep pure privacy
         for channel in ("one-bit", "laplace"):

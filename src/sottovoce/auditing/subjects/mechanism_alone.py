@@ -7,7 +7,7 @@ import numpy as np
 
 from sottovoce._checks import choice, whole
 from sottovoce.auditing.attacks.observations import Observations
-from sottovoce.privacy import MECHANISMS, Guarantee, Moves, Noise, NoiseSource
+from sottovoce.privacy import MECHANISMS, Guarantee, Noise, NoiseSource, Sensitivity
 from sottovoce.privacy.noise import Sampler
 
 __all__ = ["MechanismAlone"]
@@ -51,12 +51,12 @@ class MechanismAlone:
     @property
     def noise(self) -> Noise:
         """The noise of one number, as the library calibrates it."""
-        noise = MECHANISMS[self.name].noise(self.privacy, self._moves(1))
+        noise = MECHANISMS[self.name].noise(self.privacy, self._sensitivity(1))
         assert noise is not None
         return noise
 
-    def _moves(self, copies: int) -> Moves:
-        return Moves(self.steps, float(self.steps), self.rounds, copies)
+    def _sensitivity(self, copies: int) -> Sensitivity:
+        return Sensitivity(self.steps, float(self.steps), self.rounds, copies)
 
     def open(self, copies: int, sampler: Sampler) -> Any:
         """Open the mechanism `copies` times over: one coordinate each.
@@ -68,7 +68,7 @@ class MechanismAlone:
         sampler
             Of its noise.
         """
-        return MECHANISMS[self.name].start(self._moves(copies), sampler)
+        return MECHANISMS[self.name].start(self._sensitivity(copies), sampler)
 
     @property
     def people(self) -> tuple[tuple[int, ...], ...]:

@@ -24,7 +24,7 @@ class StudyConfiguration:
         What the study is made with.
     label
         A name for tables.
-    tellings
+    schedules
         How losses may arrive; by default in all ways that are possible. One at a time, of more than a few events, how
         many are leased ahead depends on the clock, and is shown.
 
@@ -32,15 +32,15 @@ class StudyConfiguration:
     --------
     >>> import sottovoce as sv
     >>> small = Configuration(sv.domains.Simplex(2), sv.PureDP(1.0), horizon=8, choices={"probes": 2})
-    >>> seat = StudyConfiguration(small, "study")(0, sv.SimulatedNoise(0))
-    >>> seat.remaining
+    >>> harness = StudyConfiguration(small, "study")(0, sv.SimulatedNoise(0))
+    >>> harness.remaining
     8
-    >>> seat.close()
+    >>> harness.close()
     """
 
     configuration: Configuration
     label: str
-    tellings: tuple[str, ...] | None = None
+    schedules: tuple[str, ...] | None = None
     kind = "study"
 
     @property
@@ -59,13 +59,13 @@ class StudyConfiguration:
         return self.configuration.horizon
 
     def __call__(self, seed: int, noise: NoiseSource) -> Any:
-        """Return a seat at a fresh study."""
+        """Return a harness for a fresh study."""
         kind = Studied if self.configuration.segments is None else StudiedInSegments
         return kind(self.configuration, seed, noise)
 
 
 class Studied(AtOptimizer):
-    """A seat at a study: what an adversary reads of it are its actions, and all that it shows and exports."""
+    """A harness for a study: what an adversary reads of it are its actions, and all that it shows and exports."""
 
     def __init__(self, configuration: Configuration, seed: int, source: NoiseSource) -> None:
         if isinstance(configuration.privacy, LocalDP):
@@ -109,7 +109,7 @@ class Studied(AtOptimizer):
         return plan
 
     def renew(self, how: str) -> None:
-        """Close the study, and open it again: as the same life, or as one that was put back from a backup."""
+        """Close the study, and open it again: as the same incarnation, or as one that was put back from a backup."""
         self._optimizer.close()
         self._optimizer = self._open(restored=how == "restored")
         self._listen()
@@ -121,4 +121,4 @@ class Studied(AtOptimizer):
 
 
 class StudiedInSegments(TakingTurns, Studied):
-    """A seat at a study with segments."""
+    """A harness for a study with segments."""

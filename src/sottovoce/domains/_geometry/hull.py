@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
-from sottovoce._waiting import Waiting
+from sottovoce._wait_notice import WaitNotice
 
 __all__ = ["CAUTION", "SEED", "Hull", "Oracle", "affine_hull", "both_ways", "is_point", "mean_of_vertices"]
 
@@ -41,7 +41,7 @@ def affine_hull(oracle: Oracle, dimension: int) -> Hull:
     vertices: list[Vector] = []
     extent = magnitude = 0.0
     flat = 0
-    waiting = Waiting("finding the dimension of a set by its oracle")
+    waiting = WaitNotice("finding the dimension of a set by its oracle")
     while len(basis) < dimension and flat < 2:  # a second look costs little
         waiting.say(f"{len(basis)} so far, {dimension} at most")
         normal = _orthogonal(rng.standard_normal(dimension), basis)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sottovoce._arrays import Matrix, Vector
-from sottovoce._waiting import Waiting
+from sottovoce._wait_notice import WaitNotice
 from sottovoce.domains._geometry.hull import SEED, Hull, Oracle, both_ways
 from sottovoce.projection import project
 
@@ -48,7 +48,7 @@ def inner_ball(oracle: Oracle, hull: Hull) -> InnerBall:
     pool = np.unique(np.vstack((hull.vertices, both_ways(oracle, directions))), axis=0)
     weights = np.full(len(pool), 1 / len(pool))
     best = _ball_at(pool[0], 0.0)
-    waiting = Waiting("proving that a ball is in a set, by its oracle")
+    waiting = WaitNotice("proving that a ball is in a set, by its oracle")
     for number in range(_ROUNDS):
         waiting.say(f"round {number + 1} of {_ROUNDS}")
         if number:

@@ -79,8 +79,8 @@ class LinearProgram:
         largest = float(np.abs(cost).max(initial=0.0))
         cost = cost / largest if largest > 0.0 else np.zeros(cost.size)
         live = self._live
-        if live is None or live.generation != _fork.generation():  # a lock that was held at the fork stays locked
-            self._live = live = _Live(_fork.generation(), threading.Lock(), self._build())
+        if live is None or live.fork_count != _fork.fork_count():  # a lock that was held at the fork stays locked
+            self._live = live = _Live(_fork.fork_count(), threading.Lock(), self._build())
         with live.lock:
             x = self._run(live, cost)
             if unique and (live.model is None or self._tied(live.model)):
@@ -177,7 +177,7 @@ class LinearProgram:
 class _Live:
     """What belongs to one process: the HiGHS model, and the lock around it."""
 
-    generation: int
+    fork_count: int
     lock: threading.Lock
     model: Any
     last: Vector | None = None

@@ -129,11 +129,11 @@ def own_plan(
     problem: Problem, mechanism: Mechanism, noise: ProbeNoise, *, bounds: Sequence[float], **said: Any
 ) -> OwnPlan:
     """Return the plan of an algorithm that takes no steps of its own, with bounds in private and without privacy."""
-    stage, ceiling = problem.stage("plain"), problem.horizon * problem.width
+    placement, ceiling = problem.placement("plain"), problem.horizon * problem.width
     given = {
-        **common_fields(problem, stage, mechanism, noise),
+        **common_fields(problem, placement, mechanism, noise),
         "step": 1.0,
-        "gap": 1e-6 * stage.working.diameter**2,
+        "gap": 1e-6 * placement.working.diameter**2,
         "max_calls": 10_000,
         "delay": 0,
         "method": "auto",
@@ -144,7 +144,7 @@ def own_plan(
     return OwnPlan(**{**given, **said})
 
 
-class _Known(NamedTuple):
+class _PhaseState(NamedTuple):
     number: int  # phases that were taken in
     belief: Belief
 
@@ -154,7 +154,7 @@ class PhasedExplorer(Stateless):
 
     def __init__(self, algorithm: PhasedAlgorithm) -> None:
         self._algorithm = algorithm
-        self._known = _Known(0, algorithm.start())
+        self._known = _PhaseState(0, algorithm.start())
         self._opened = -1, 0  # the phase that was begun last, and after how many events
 
     def leader(self, dual: Floats) -> Floats:
@@ -181,13 +181,13 @@ class PhasedExplorer(Stateless):
     def learn(self, number: int, sums: Floats) -> None:
         """Take in the sums of a phase, once."""
         if number == self._known.number:
-            self._known = _Known(number + 1, self._algorithm.learn(self._known.belief, sums))
+            self._known = _PhaseState(number + 1, self._algorithm.learn(self._known.belief, sums))
 
-    def knowledge(self) -> _Known:
+    def knowledge(self) -> _PhaseState:
         """Return what was learned."""
         return self._known
 
-    def go_back(self, knowledge: _Known) -> None:
+    def go_back(self, knowledge: _PhaseState) -> None:
         """Know no more than what `knowledge` returned."""
         self._known = knowledge
 

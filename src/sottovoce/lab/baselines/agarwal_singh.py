@@ -73,7 +73,7 @@ class AgarwalSingh(PrivatelyPlanned):
 
 
 def _scrible_plan(problem: Problem) -> Plan:
-    plan = DesignDraft.of(problem, problem.stage("plain"), DesignOptions(1.0, 1, control_variate=False)).finish()
+    plan = DesignDraft.of(problem, problem.placement("plain"), DesignOptions(1.0, 1, control_variate=False)).finish()
     d, noise, horizon = problem.domain.affine_dimension, probe_noise_of(problem).deviation, problem.horizon
     own = problem.width**2 / 4
     return replace(
@@ -87,9 +87,9 @@ def _scrible_plan(problem: Problem) -> Plan:
 
 
 def _explore_plan(problem: Problem) -> Plan:
-    stage, noise = problem.stage("rounded"), probe_noise_of(problem).deviation
+    placement, noise = problem.placement("rounded"), probe_noise_of(problem).deviation
     # Balance R_w sqrt(2 T energy/rate) and rate T B/2, the terms of the bound; losses deviate by B/2, spread by B/4.
-    energy = stage.working.affine_dimension * (problem.width**2 * (1 / 4 + 1 / 16) + noise**2)
-    rate = (stage.reach * math.sqrt(2 * energy / problem.horizon) / problem.width) ** (2 / 3)
+    energy = placement.working.affine_dimension * (problem.width**2 * (1 / 4 + 1 / 16) + noise**2)
+    rate = (placement.reach * math.sqrt(2 * energy / problem.horizon) / problem.width) ** (2 / 3)
     options = DesignOptions(min(0.5, max(rate, 1 / problem.horizon)), 1, control_variate=False)
-    return replace(DesignDraft.of(problem, stage, options).finish(), name=f"{AgarwalSingh.name} (explore)")
+    return replace(DesignDraft.of(problem, placement, options).finish(), name=f"{AgarwalSingh.name} (explore)")

@@ -32,11 +32,11 @@ from sottovoce.privacy import (
     TREE,
     DirectionGrid,
     Guarantee,
-    Moves,
     Noise,
     NoiseSource,
     PrivacyStatement,
     ScaleRefused,
+    Sensitivity,
     grids_for,
     levels,
     state,
@@ -102,19 +102,19 @@ class AgarwalSinghFull(Observing):
         self._guarantee = central(privacy)
         problem = self._begin(domain, horizon, loss_range, privacy, lipschitz, seed)
         self._source = noise_source(noise)
-        self._grid, self._moves, self._noise = _calibrated(problem)
-        self._tree = TREE.start(self._moves, self._source.sampler(self._noise), padding=True)
+        self._grid, self._sensitivity, self._noise = _calibrated(problem)
+        self._tree = TREE.start(self._sensitivity, self._source.sampler(self._noise), padding=True)
         self._start: Floats = self._tree.start()
         self._last_seen = False  # the last event shapes no point, and is never handed to the tree
         self._map = MirrorStep(domain)
         self._solved: tuple[int, Floats] | None = None
-        self._lock, self._generation = threading.RLock(), _fork.generation()
+        self._lock, self._fork_count = threading.RLock(), _fork.fork_count()
         self.plan = replace(self._planned(), order_only=lipschitz is None)
 
     def _planned(self) -> BaselinePlan:
         radius, longest = self.domain.outer_radius, self._longest
         self._step = radius / (longest * math.sqrt(2 * self.horizon))
-        height = max(1, levels(self._moves.length + 1))
+        height = max(1, levels(self._sensitivity.length + 1))
         deviation = self._noise.standard_deviation * self._grid.step * longest * math.sqrt(height)
         paid = self.domain.diameter * math.sqrt(self.domain.affine_dimension) * deviation
         return BaselinePlan(
@@ -180,9 +180,9 @@ class AgarwalSinghFull(Observing):
     @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds."""
-        moves, noise = self._moves, self._noise
+        sensitivity, noise = self._sensitivity, self._noise
         laplace = noise.family == "laplace"
-        count, size = max(1, TREE.reach(moves.length)), float(moves.l1) if laplace else moves.l2
+        count, size = max(1, TREE.reach(sensitivity.length)), float(sensitivity.l1) if laplace else sensitivity.l2
         people = self._guarantee.contributions
         spent = people * size * (count if laplace else math.sqrt(count)) / noise.scale
         sampled = "noise SIMULATED from a seed" if self._source.simulated else "noise from OpenDP's exact samplers"
@@ -197,7 +197,7 @@ class AgarwalSinghFull(Observing):
         return state(self._guarantee, mechanism=mechanism, why=why, noise=noise, simulated=self._source.simulated)
 
     def _refuse_fork(self) -> None:
-        if self._generation != _fork.generation() and not self._source.simulated:
+        if self._fork_count != _fork.fork_count() and not self._source.simulated:
             raise ForkRefused(
                 "this learner was created in another process: parent and child would release the same gradients under "
                 "two noises. Create it after the fork, in one process only"
@@ -216,7 +216,7 @@ class AgarwalSinghFull(Observing):
 
     def __setstate__(self, saved: dict[str, Any]) -> None:
         vars(self).update(saved)
-        self._lock, self._generation = threading.RLock(), _fork.generation()
+        self._lock, self._fork_count = threading.RLock(), _fork.fork_count()
 
 
 def _as_floats(gradient: ArrayLike) -> Floats:
@@ -227,16 +227,16 @@ def _as_floats(gradient: ArrayLike) -> Floats:
         return np.empty(0)
 
 
-def _calibrated(problem: Problem) -> tuple[DirectionGrid, Moves, Noise]:
-    """Return the finest grid on which sums cannot overflow and the noise fits, the moves on it, and the least noise."""
+def _calibrated(problem: Problem) -> tuple[DirectionGrid, Sensitivity, Noise]:
+    """Return the finest grid on which sums cannot overflow and the noise fits, the sensitivity, and the least noise."""
     dimension, length = problem.domain.dimension, max(1, problem.horizon - 1)
     for bits in range(grids_for(problem.loss_range, 2 * problem.horizon)[1].bits, 1, -1):
         grid = DirectionGrid(bits=bits)
-        moves = Moves(2 * grid.largest_l1(dimension), 2 * grid.largest_l2(dimension), length, dimension)
+        sensitivity = Sensitivity(2 * grid.largest_l1(dimension), 2 * grid.largest_l2(dimension), length, dimension)
         try:
-            noise = TREE.noise(problem.privacy, moves)
+            noise = TREE.noise(problem.privacy, sensitivity)
         except ScaleRefused:
             continue
         if noise is not None and noise.scale <= _LARGEST_SCALE:
-            return grid, moves, noise
+            return grid, sensitivity, noise
     raise ValueError(f"{problem.privacy} needs noise that 64-bit integers cannot hold; raise epsilon")

@@ -77,7 +77,7 @@ class ChenZhangKarbasi(OnePoint):
     def _costs(self) -> tuple[float, float, float]:
         """Return the terms of the bound over T^(4/5): what falls as 1/c, what grows as c, and what does neither."""
         domain, problem = self.domain, self._problem
-        lipschitz = problem.lipschitz_in(problem.stage("plain"))
+        lipschitz = problem.lipschitz_in(problem.placement("plain"))
         scale, outer = domain.affine_dimension * problem.width / 2, domain.outer_radius
         walk = math.sqrt(2) * outer**2 * scale / domain.diameter
         noise = domain.diameter * scale / (4 * math.sqrt(2)) * self.horizon**-0.2

@@ -68,7 +68,7 @@ class Observing(Compared):
         problem = Problem(domain, whole("horizon", horizon), loss_range, privacy, lipschitz=lipschitz, losses=losses)
         self.domain, self.horizon = domain, problem.horizon
         self.seed = None if seed is None else whole("seed", seed, least=0)
-        self._longest = problem.lipschitz_in(problem.stage("plain"))  # G
+        self._longest = problem.lipschitz_in(problem.placement("plain"))  # G
         return problem
 
     @property

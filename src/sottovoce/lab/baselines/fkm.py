@@ -65,7 +65,7 @@ class FKM(OnePoint):
 
     def _bound(self) -> float:
         radius, domain, size = self._sphere.radius, self.domain, self._problem.width / 2
-        lipschitz = self._problem.lipschitz_in(self._problem.stage("plain"))
+        lipschitz = self._problem.lipschitz_in(self._problem.placement("plain"))
         walk = domain.outer_radius * self._sphere.scale * size * math.sqrt(self.horizon)
         return walk + (3 * lipschitz + 2 * size / domain.inner_radius) * radius * self.horizon
 

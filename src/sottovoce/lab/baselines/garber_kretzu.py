@@ -63,10 +63,10 @@ class GarberKretzu(Planned):
 
 
 def _plan(problem: Problem, factor: float) -> Plan:
-    stage = problem.stage("plain")
+    placement = problem.placement("plain")
     batch = math.ceil(problem.horizon / math.ceil(math.sqrt(problem.horizon)))
     draft = replace(
-        SphereDraft(problem, stage, batch, problem.domain.inner_radius / 2),
+        SphereDraft(problem, placement, batch, problem.domain.inner_radius / 2),
         name=GarberKretzu.name,
         delay=1,
         method="conditional-gradient",

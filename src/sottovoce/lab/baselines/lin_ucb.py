@@ -58,7 +58,7 @@ class LinUCB(Baseline):
 
     def _set_up(self) -> None:
         domain, problem = self.domain, self._problem
-        slope = problem.lipschitz_in(problem.stage("plain")) * domain.outer_radius
+        slope = problem.lipschitz_in(problem.placement("plain")) * domain.outer_radius
         self._size = math.hypot(slope, problem.width / 2)
         self._ridge = (problem.width / 2 / self._size) ** 2
         self._features, self._vertices = Features(domain), few_vertices(domain)

@@ -72,7 +72,7 @@ def one_point_radius(problem: Problem, factor: float = 1.0) -> float:
     """
     domain = problem.domain
     inner, outer, size = domain.inner_radius, domain.outer_radius, problem.width / 2
-    constant = problem.lipschitz_in(problem.stage("plain"))
+    constant = problem.lipschitz_in(problem.placement("plain"))
     balanced = math.sqrt(outer * domain.affine_dimension * size * inner / (3 * (constant * inner + size)))
     return fitting_radius(problem, balanced * problem.horizon**-0.25, factor)
 

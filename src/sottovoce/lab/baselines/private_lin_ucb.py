@@ -136,7 +136,7 @@ class ConfidencePlan:
 
 def confidence(problem: Problem, features: UnitFeatures) -> ConfidencePlan:
     """Return the smallest tree that is large enough for the rounds that its own noise leads to."""
-    largest = features.largest_parameter(problem.lipschitz_in(problem.stage("plain")), problem.width / 2)
+    largest = features.largest_parameter(problem.lipschitz_in(problem.placement("plain")), problem.width / 2)
     plans = (_with_levels(problem, features, largest, levels) for levels in range(1, 40))
     return next(plan for plan in plans if plan.most_rounds <= plan.rounds)
 
@@ -250,7 +250,7 @@ def _plan(problem: Problem, found: ConfidencePlan) -> OwnPlan:
         order="d sqrt(T) log(T) (1 + (d^(1/4)/sqrt(epsilon)))",
         parameters={"rounds": f"at most {found.most_rounds}", "ridge": found.ridge, "gamma": found.length},
         released=found.rounds,
-        notes=problem.cautions(problem.stage("plain")),
+        notes=problem.cautions(problem.placement("plain")),
     )
 
 

@@ -68,7 +68,7 @@ class SmithThakurta(PrivatelyPlanned):
         )
 
     def _planned(self, problem: Problem) -> Plan:
-        draft = SphereDraft(problem, problem.stage("plain"), 1, problem.domain.inner_radius / 2, TREE)
+        draft = SphereDraft(problem, problem.placement("plain"), 1, problem.domain.inner_radius / 2, TREE)
         draft = replace(draft, noised=draft.finest())  # the same at every radius
         radius = least_bound_radius(problem, lambda radius: replace(draft, radius=radius).bound, self._radius_factor)
         return replace(draft, name=self.name, radius=radius).finish()

@@ -2,7 +2,7 @@
 
 import inspect
 
-from sottovoce._written import Named, read
+from sottovoce._written import ParsedName, read
 from sottovoce.lab.problems import PROBLEMS, DecisionProblem
 
 __all__ = ["make_problem", "problem_name"]
@@ -28,7 +28,7 @@ def make_problem(text: str, *, seed: int) -> DecisionProblem:
         raise ValueError(f"problem {text!r}: {problem}") from problem
 
 
-def _check_settings(named: Named) -> type[DecisionProblem]:
+def _check_settings(named: ParsedName) -> type[DecisionProblem]:
     if named.name not in PROBLEMS:
         raise ValueError(f"problem must be one of {', '.join(sorted(PROBLEMS))}, got {named.name!r}")
     kind = PROBLEMS[named.name]

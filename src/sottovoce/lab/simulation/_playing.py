@@ -239,8 +239,8 @@ def _segment_scores(environment: Environment, scores: list[_Score]) -> SegmentSc
 def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: int, seconds: float) -> Run:
     events = np.array([score.events for score in scores], dtype=np.int64)
     best, certificate = _best_loss(environment, events) if scores else (np.zeros(0), 0.0)
-    privacy, look = optimizer.privacy, getattr(optimizer, "misfit", None)
-    misfit = None if look is None else look()
+    privacy, look = optimizer.privacy, getattr(optimizer, "fit_check", None)
+    fit_check = None if look is None else look()
     return Run(
         events=events,
         rounds=np.array([score.rounds for score in scores], dtype=np.int64),
@@ -263,7 +263,7 @@ def _run(optimizer: Any, environment: Environment, scores: list[_Score], total: 
             guarantee=getattr(privacy, "guarantee", None),
             plan_rows=tuple(getattr(optimizer.plan, "rows", ())),
             privacy_rows=tuple(getattr(privacy, "rows", ())),
-            caution="" if misfit is None else misfit.caution,
+            caution="" if fit_check is None else fit_check.caution,
             plan_name=str(getattr(optimizer.plan, "name", "")),
             setup_oracle_calls=int(getattr(optimizer, "setup_oracle_calls", 0)),
             decision=_in_words(optimizer),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Vector
-from sottovoce.lab.algorithms import Setting, find_algorithm
+from sottovoce.lab.algorithms import AlgorithmSetting, find_algorithm
 from sottovoce.lab.problems.naming import make_problem
 from sottovoce.lab.seeding import streams
 from sottovoce.lab.simulation import Run, decision_of, simulate
@@ -52,7 +52,7 @@ def run_cell(cell: Cell, progress: Callable[[int], None] | None = None) -> Outco
     algorithm, choices = find_algorithm(cell.algorithm)
     seeds = streams(cell.seed)
     problem = make_problem(cell.problem, seed=seeds.environment)
-    optimizer = algorithm.build(Setting(problem, cell.epsilon, cell.horizon, seeds, choices))
+    optimizer = algorithm.build(AlgorithmSetting(problem, cell.epsilon, cell.horizon, seeds, choices))
     play = simulate_full_information if algorithm.full_information else simulate
     run = play(optimizer, problem.environment, events=cell.horizon, progress=_seldom(progress))
     if not run.finished:

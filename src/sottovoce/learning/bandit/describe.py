@@ -6,7 +6,7 @@ from dataclasses import replace
 from sottovoce.plans import exploration_named
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sensitivity import moves_of
+from sottovoce.plans.sensitivity import sensitivity_of
 from sottovoce.privacy import LocalDP, NoiseSource, PrivacyStatement, mechanism_named, state
 from sottovoce.privacy.statement import NO_NOISE
 
@@ -60,35 +60,35 @@ def _of_this_run(problem: Problem, plan: Plan, source: NoiseSource, *, doubling:
 
 def _why(problem: Problem, plan: Plan) -> str:
     mechanism, gives = mechanism_named(plan.mechanism), exploration_named(plan.exploration).gives
-    dimension = problem.stage(plan.position).working.dimension
-    moves = moves_of(problem, gives, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
+    dimension = problem.placement(plan.position).working.dimension
+    sensitivity = sensitivity_of(problem, gives, bits=plan.bits, rounds=plan.rounds, dimension=dimension)
     if gives == "numbers":
         return (
             "every loss that is read is in one number of one round, and replacing it moves that number by at most "
-            f"{moves.l1} steps of the grid, whatever the caller does; every number carries "
-            f"{_spent(problem, plan, float(moves.l1), 1)}"
+            f"{sensitivity.l1} steps of the grid, whatever the caller does; every number carries "
+            f"{_spent(problem, plan, float(sensitivity.l1), 1)}"
         )
     assert plan.noise is not None
     if gives == "items":
         grid = problem.item_grid(plan.bits)
         limit = "" if problem.most is None else f", cut to {problem.most:g} in all"
-        far = float(moves.l1) if plan.noise.family == "laplace" else moves.l2
+        far = float(sensitivity.l1) if plan.noise.family == "laplace" else sensitivity.l2
         return (
             f"one person's losses of up to {grid.width} items{limit} are in the numbers of one round, and replacing "
             f"all of them moves these, as they are multiplied, by at most {far:.6g} steps of the grid in "
             f"{'l1' if plan.noise.family == 'laplace' else 'l2'}, whatever the caller does; every number carries "
             f"{_spent(problem, plan, far, 1)}"
         )
-    size, norm = (float(moves.l1), "l1") if plan.noise.family == "laplace" else (moves.l2, "l2")
+    size, norm = (float(sensitivity.l1), "l1") if plan.noise.family == "laplace" else (sensitivity.l2, "l2")
     moved = f"replacing one loss moves one round's integer vector by at most {size:.6g} steps of the grid in {norm}"
     if mechanism.moved_in_all is not None:
-        whole = mechanism.moved_in_all(moves)
+        whole = mechanism.moved_in_all(sensitivity)
         return (
             f"{moved}, whatever the caller does, and all that is noised, the factor's products with the rounds, by at "
             f"most {whole:.6g}; what is released is computed from these; each number carries "
             f"{_spent(problem, plan, whole, 1)}"
         )
-    count = mechanism.reach(moves.length)
+    count = mechanism.reach(sensitivity.length)
     return (
         f"{moved}, whatever the caller does; that round is in at most {count} noised vectors; each carries "
         f"{_spent(problem, plan, size, count)}"

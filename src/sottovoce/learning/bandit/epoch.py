@@ -11,9 +11,9 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import part
 from sottovoce.domains.oracles import calls_of_this_thread, watched_calls
-from sottovoce.learning.bandit.believer import Believer
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.estimates import FreshGradient, Grid, ReleasedRound, RunningTotal
+from sottovoce.learning.bandit.posterior_learner import PosteriorLearner
 from sottovoce.learning.bandit.reports import ReportGrid
 from sottovoce.oco.noisy_oco import MirrorStep, NoisyOCO
 from sottovoce.oco.steps import AdaptiveStep, ConstantStep, StepRule
@@ -21,10 +21,10 @@ from sottovoce.plans import exploration_named
 from sottovoce.plans.checking import check_plan
 from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.explorer import Exploration, Explorer, Record
+from sottovoce.plans.placement import Placement
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
-from sottovoce.plans.sensitivity import moves_of
-from sottovoce.plans.stage import Stage
+from sottovoce.plans.sensitivity import sensitivity_of
 from sottovoce.privacy import LocalDP, NoiseSource, mechanism_named
 
 __all__ = ["Epoch", "assemble", "loss_grid", "next_epoch"]
@@ -34,7 +34,7 @@ _BLOCK_EVENTS, _BLOCK_NUMBERS = 4096, 2**17  # of a block: enough for numpy, lit
 
 def assemble(
     problem: Problem, plan: Plan, source: NoiseSource, center: Floats | None = None, like: Explorer | None = None
-) -> tuple[Explorer, NoisyOCO | Believer, Stage, Any]:
+) -> tuple[Explorer, NoisyOCO | PosteriorLearner, Placement, Any]:
     """Build a run as an instance of NoisyOCO: its explorer, its learner, where it plays, and its mechanism.
 
     Algorithm 1: NoisyGrad is the one-point estimate summed over a batch, the sum is TreeBasedAgg, NoisyMap is
@@ -44,22 +44,24 @@ def assemble(
     An explorer of another segment, `like` which it is to be, saves setting it up anew.
     """
     check_plan(problem, plan)
-    stage = problem.stage(plan.position)
+    placement = problem.placement(plan.position)
     grid = loss_grid(problem, plan)
     kind, release = exploration_named(plan.exploration), mechanism_named(plan.mechanism)
-    explorer = kind.build(problem, plan, stage) if like is None else like.sibling()
-    moves = moves_of(problem, kind.gives, bits=plan.bits, rounds=plan.rounds, dimension=stage.working.dimension)
+    explorer = kind.build(problem, plan, placement) if like is None else like.fresh_copy()
+    sensitivity = sensitivity_of(
+        problem, kind.gives, bits=plan.bits, rounds=plan.rounds, dimension=placement.working.dimension
+    )
     own = {name: getattr(plan.options, name) for name in release.options}
-    mechanism = release.start(moves, None if plan.noise is None else source.sampler(plan.noise), **own)
+    mechanism = release.start(sensitivity, None if plan.noise is None else source.sampler(plan.noise), **own)
     if not plan.options.steps:
-        return explorer, Believer(explorer, FreshGradient(grid)), stage, mechanism
-    point_map = MirrorStep(stage.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
-    build = partial(NoisyOCO, stage.working, step=_step(plan, stage), point_map=point_map, delay=plan.delay)
+        return explorer, PosteriorLearner(explorer, FreshGradient(grid)), placement, mechanism
+    point_map = MirrorStep(placement.working, center=center, method=plan.method, gap=plan.gap, max_calls=plan.max_calls)
+    build = partial(NoisyOCO, placement.working, step=_step(plan, placement), point_map=point_map, delay=plan.delay)
     if release.releases == "rounds":
         learner = build(gradient=FreshGradient(grid))
     else:
         learner = build(gradient=_as_it_is, total=RunningTotal(mechanism, grid, explorer.gradient))
-    return explorer, learner, stage, mechanism
+    return explorer, learner, placement, mechanism
 
 
 def _as_it_is(round_: ReleasedRound, point: Floats | None) -> ReleasedRound:
@@ -74,10 +76,10 @@ def loss_grid(problem: Problem, plan: Plan) -> Grid:
     return problem.item_grid(plan.bits) if problem.feedback == "items" else plan.grids(problem.loss_range)[0]
 
 
-def _step(plan: Plan, stage: Stage) -> StepRule:
+def _step(plan: Plan, placement: Placement) -> StepRule:
     if plan.step is not None:
         return ConstantStep(plan.step)
-    reach = stage.reach if plan.reach_from_start is None else plan.reach_from_start
+    reach = placement.reach if plan.reach_from_start is None else plan.reach_from_start
     return AdaptiveStep(reach, plan.step_multiplier)
 
 
@@ -110,14 +112,14 @@ class Epoch:
         # Whether the mechanism holds un-noised values from one round to the next, as trees and factors do:
         self.keeps_secrets = mechanism_named(plan.mechanism).releases == "sums"
         self.grid = loss_grid(problem, plan)
-        self.explorer, self.learner, self.stage, self._mechanism = assemble(problem, plan, source, center, like)
+        self.explorer, self.learner, self.placement, self._mechanism = assemble(problem, plan, source, center, like)
         self.counts = 0, 0  # events, and number, of the rounds that have begun
         self._learned = self.learner.knowledge(), self.explorer.knowledge()
-        # Calls of the oracle by this epoch: made in earlier lives, in all of this one, and before its first event.
+        # Calls of the oracle by this epoch: in earlier incarnations, in all of this one, and before its first event.
         self._earlier_calls = self.calls = self.setup_calls = 0
         self._block_size = max(2, min(_BLOCK_EVENTS, _BLOCK_NUMBERS // problem.domain.dimension) // 2 * 2)
 
-    def exchange(self, explorer: Explorer, learner: NoisyOCO | Believer) -> None:
+    def exchange(self, explorer: Explorer, learner: NoisyOCO | PosteriorLearner) -> None:
         """Let others find points and actions, before anything is drawn; how losses are released stays as it is."""
         self.explorer, self.learner = explorer, learner
         self._learned = learner.knowledge(), explorer.knowledge()
@@ -130,7 +132,7 @@ class Epoch:
 
     @property
     def oracle_calls(self) -> int:
-        """Oracle calls that the epoch has cost: planning, points, decisions; of earlier lives, the points alone."""
+        """Oracle calls that the epoch has cost: planning, points, decisions; of earlier incarnations, points alone."""
         return self._earlier_calls + self.calls
 
     def counting(self, work: Callable[[], Result]) -> Result:
@@ -165,7 +167,7 @@ class Epoch:
 
     @property
     def released(self) -> int:
-        """How many rounds its mechanism has drawn noise for, in this life."""
+        """How many rounds its mechanism has drawn noise for, in this incarnation."""
         return int(self._mechanism.round)
 
     def draw_noise(self, sums: Integers, before: int) -> Floats | Integers:
@@ -243,7 +245,7 @@ def _planned(
     start, center = None, None
     if previous is not None and previous.plan.options.steps:
         start = previous.last_point()
-        far = float(np.linalg.norm(start - previous.stage.working.center))
+        far = float(np.linalg.norm(start - previous.placement.working.center))
         problem = replace(problem, moved=(previous.plan.position, far))
     plan = make_plan(problem, plan=configuration.plan, **configuration.choices)
     if previous is not None and plan.options.steps and previous.plan.position == plan.position:

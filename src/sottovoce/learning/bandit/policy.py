@@ -167,9 +167,9 @@ class BanditPolicy:
         """The point of the newest round; of the first, before there is one."""
         mine = self.stream(0)
         if mine.played is None:
-            return self.current().stage.original(self.current().learner.point(0))
+            return self.current().placement.original(self.current().learner.point(0))
         before, point = mine.played
-        return self.problem.stage(dict(mine.planned)[before].position).original(point)
+        return self.problem.placement(dict(mine.planned)[before].position).original(point)
 
     @property
     def oracle_calls(self) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Self, Unpack
 from sottovoce.domains import Domain
 from sottovoce.errors import CopyRefused, StateRefused
 from sottovoce.learning.bandit import saved_state
-from sottovoce.learning.bandit._life import Life, begin_life, resume_life
+from sottovoce.learning.bandit._charge import HeldCharge, new_charge, resumed_charge
 from sottovoce.learning.bandit.configuration import BanditConfiguration
 from sottovoce.learning.bandit.policy import entropy_of
 from sottovoce.learning.bandit.recommendation import Recommendation, best_informed
@@ -134,7 +134,7 @@ class PrivateBandit(Optimizer):
         made.check_prior(source)
         self._build(made, source, seed, entropy_of(seed))
         # Last of all: what cannot be built is not charged.
-        self._charge(begin_life(ledger, name, privacy, simulated=source.simulated))
+        self._charge(new_charge(ledger, name, privacy, simulated=source.simulated))
 
     def _build(
         self, made: BanditConfiguration, source: NoiseSource, seed: int | None, entropy: int, incarnation: int = 0
@@ -145,12 +145,12 @@ class PrivateBandit(Optimizer):
         super().__init__(made, source, seed, entropy, store)
         self._home: Recommendation | None = None  # what was known when a state was taken, if nothing else says it
 
-    def _charge(self, life: Life) -> None:
-        self._life, self._attentive = life, self._attentive or life.wants_to_hear
-        self._policy.before_noise = life.claim  # nothing is released that a state, taken up elsewhere, may release
+    def _charge(self, held: HeldCharge) -> None:
+        self._held_charge, self._attentive = held, self._attentive or held.unused
+        self._policy.before_noise = held.claim  # nothing is released that a state, taken up elsewhere, may release
 
-    def _hear(self) -> None:
-        self._life.hear()  # before the first loss
+    def _mark_used(self) -> None:
+        self._held_charge.mark_used()  # before the first loss
         self._attentive = self._local or self._itemised
 
     def _recommended(self, segment: Any) -> Recommendation:
@@ -189,8 +189,8 @@ class PrivateBandit(Optimizer):
             entropy=self._entropy,
             streams=[[name, self._asked_of(at), self._closed_of(at)] for at, name in enumerate(self._store.names())],
             simulated=self._source.simulated,
-            name=self._life.name,
-            token=self._life.hand_over(),
+            name=self._held_charge.name,
+            token=self._held_charge.hand_over(),
         )
 
     @classmethod
@@ -247,7 +247,9 @@ class PrivateBandit(Optimizer):
         if self.remaining == 0:
             raise StateRefused(f"all {self.horizon} events of this state were asked: there is nothing to go on with")
         simulated = self._source.simulated
-        self._charge(resume_life(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated))
+        self._charge(
+            resumed_charge(ledger, name or saved.name, saved.token, self._problem.privacy, simulated=simulated)
+        )
         return self
 
     # ------------------------------------------------------------------ one copy only

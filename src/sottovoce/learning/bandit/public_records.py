@@ -27,9 +27,9 @@ def refuse_secrets(epoch: Epoch) -> None:
 
 def design_record(epoch: Epoch) -> Record:
     """Return the design behind rounded coordinates, if the epoch works in them: they must not change."""
-    if epoch.stage.rounded is None:
+    if epoch.placement.rounded is None:
         return {}
-    design = epoch.stage.rounded.design
+    design = epoch.placement.rounded.design
     arrays = {f"design.{name}": getattr(design, name) for name in _DESIGN}
     return {**arrays, "design.worst_leverage": design.worst_leverage, "design.calls": design.calls}
 

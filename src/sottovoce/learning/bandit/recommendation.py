@@ -18,7 +18,7 @@ from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_plain, in_words, label_text
 from sottovoce.domains.specification import as_stored
 from sottovoce.learning.bandit.epoch import Epoch
-from sottovoce.models import Belief, Misfit, Posterior
+from sottovoce.models import Belief, FitCheck, Posterior
 from sottovoce.plans.problem import Problem
 
 __all__ = [
@@ -26,9 +26,9 @@ __all__ = [
     "believed",
     "believed_by",
     "best_informed",
+    "fit_check_of",
     "from_belief",
     "in_names",
-    "misfit_of",
     "recommended",
 ]
 
@@ -64,7 +64,7 @@ class Recommendation:
     shortfall
         How much better the best decision is likely to be, per event: the mean, and what it stays below with a
         probability of 95%; None where plans do not know.
-    misfit
+    fit_check
         How well released numbers fit the model; None where there is none.
     caution
         What to mind, in words, if the model does not fit; otherwise empty.
@@ -96,7 +96,7 @@ class Recommendation:
     deviation: float | None = None
     share: float | None = None
     shortfall: tuple[float, float] | None = None
-    misfit: Misfit | None = None
+    fit_check: FitCheck | None = None
     caution: str = ""
     chosen: Any = None
     words: str = ""
@@ -107,16 +107,16 @@ class Recommendation:
         plain = {
             name: getattr(self, name)
             for name in self.__dataclass_fields__
-            if name not in ("x", "misfit", "chosen", "words", "items")
+            if name not in ("x", "fit_check", "chosen", "words", "items")
         }
         shortfall = None if self.shortfall is None else list(self.shortfall)
-        misfit = None if self.misfit is None else self.misfit.to_dict()
+        fit_check = None if self.fit_check is None else self.fit_check.to_dict()
         return {
             "chosen": as_plain(self.chosen),
             "x": self.x.tolist(),
             **plain,
             "shortfall": shortfall,
-            "misfit": misfit,
+            "fit_check": fit_check,
             "items": None if self.items is None else [[as_plain(name), *two] for name, two in self.items.items()],
         }
 
@@ -178,7 +178,7 @@ def best_informed(epochs: Iterable[Epoch]) -> Epoch | None:
 def _knows(epoch: Epoch) -> float:
     """How much an epoch has to go by: events, or, where it adds up gradients, how long it was to be."""
     if epoch.explorer.belief is not None:
-        return float(epoch.explorer.belief.history.counts.sum())
+        return float(epoch.explorer.belief.measurements.counts.sum())
     learner: Any = epoch.learner
     learned = learner.observed and bool(learner.released_sum.any())  # rounds may have been passed over
     return float(epoch.plan.horizon) if learned else 0.0
@@ -207,31 +207,31 @@ def _recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     if epoch.explorer.belief is not None:
         return from_belief(epoch.explorer.belief)
     learner: Any = epoch.learner
-    stage = epoch.stage
+    placement = epoch.placement
     if not vertices:
-        x = stage.original(learner.newest_point())
+        x = placement.original(learner.newest_point())
         return Recommendation(np.array(x), "the newest point, where the released gradients lead", learner.observed)
     # Where the epoch began is what earlier ones have learned, as a displacement: it counts as a sum of gradients.
-    moved = learner.course + learner.center - stage.working.center
+    moved = learner.iterate + learner.center - placement.working.center
     why = "the vertex that is best for the released sum of gradients"
-    return Recommendation(stage.vertex(-moved), why, learner.observed)
+    return Recommendation(placement.vertex(-moved), why, learner.observed)
 
 
 def from_belief(belief: Belief) -> Recommendation:
     """Return the decision that a belief would take home."""
     x, curved = np.array(belief.leader), belief.model == "radial"
     draws = max(10, min(_CURVED_DRAWS if curved else _DRAWS, _NUMBERS // belief.dimension))
-    sure, misfit = belief.certainty(x, draws), belief.misfit()
+    sure, fit_check = belief.certainty(x, draws), belief.fit_check()
     return Recommendation(
         x,
         _WHYS.get(belief.model, f"the best decision for the posterior mean of a {belief.model} model of the losses"),
-        belief.history.rounds,
+        belief.measurements.rounds,
         sure.loss,
         sure.deviation,
         sure.share,
         sure.shortfall,
-        misfit,
-        misfit.caution,
+        fit_check,
+        fit_check.caution,
         items=_of_items(belief, x) if belief.model == "items" else None,
     )
 
@@ -241,9 +241,9 @@ def _of_items(belief: Any, x: Floats) -> dict[int, tuple[float, float]]:
     return {item: (float(losses[item]), float(deviations[item])) for item in np.flatnonzero(x).tolist()}
 
 
-def misfit_of(epoch: Epoch | None) -> Misfit | None:
+def fit_check_of(epoch: Epoch | None) -> FitCheck | None:
     """Return how well what was released fits the model of an epoch; None if it has none."""
-    return None if epoch is None or epoch.explorer.belief is None else epoch.explorer.belief.misfit()
+    return None if epoch is None or epoch.explorer.belief is None else epoch.explorer.belief.fit_check()
 
 
 def believed(epoch: Epoch) -> Posterior:
@@ -253,7 +253,7 @@ def believed(epoch: Epoch) -> Posterior:
             f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
-    return believed_by(epoch.explorer.belief, epoch.stage.domain)
+    return believed_by(epoch.explorer.belief, epoch.placement.domain)
 
 
 def believed_by(belief: Belief, domain: Domain) -> Posterior:

@@ -20,7 +20,7 @@ __all__ = ["SavedState", "complete", "load", "number_of_life", "save", "source_f
 
 VERSION = 1
 _HOME = ("x", "why", "rounds")  # of a recommendation
-_LIFE_BITS = 20  # of an id: lives that a state may have
+_INCARNATION_BITS = 20  # of an id: incarnations that a state may have
 
 
 @dataclass(frozen=True)
@@ -103,5 +103,5 @@ def source_for(noise: NoiseSource | None, *, simulated: bool) -> NoiseSource:
 
 
 def number_of_life() -> int:
-    """Return the number of another life; that of an optimizer that was not restored is 0."""
-    return 1 + secrets.randbelow(2**_LIFE_BITS - 1)
+    """Return the number of another incarnation; that of an optimizer that was not restored is 0."""
+    return 1 + secrets.randbelow(2**_INCARNATION_BITS - 1)

@@ -20,7 +20,7 @@ from sottovoce.learning.bandit.doubling import next_length
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.policy import BanditPolicy, Stream, Stretch
 from sottovoce.learning.segmented.plain import plain_segment, segment_of
-from sottovoce.models import Belief, Kinship, Likeness, Prior, Segment, Segments, Settings
+from sottovoce.models import Belief, HierarchicalPrior, ModelSettings, Prior, Segment, Segments, VarianceShares
 from sottovoce.plans.plan import Plan
 from sottovoce.rounds.round import Draft
 
@@ -61,7 +61,7 @@ class SegmentPolicy(BanditPolicy):
 
     def start_over(self) -> None:
         """Forget all segments."""
-        self.streams, self.kinship = {}, Kinship(self.segments, self.template)
+        self.streams, self.hierarchy = {}, HierarchicalPrior(self.segments, self.template)
         self.names: list[Segment] = []
         self.numbers: dict[Any, int] = {}
 
@@ -75,7 +75,7 @@ class SegmentPolicy(BanditPolicy):
         """Begin the stream of a segment, by its name as `name_of` writes it."""
         segment = self.segment_named(name)
         found = self.streams[stream] = Stream(Stretch(self._epoch(stream, segment, None, 0), 0, 0))
-        self.kinship.join(self.segments.row(segment), self.belief(stream), stream)
+        self.hierarchy.join(self.segments.row(segment), self.belief(stream), stream)
         self.names = [*self.names[:stream], segment]
         self.numbers = {one: place for place, one in enumerate(self.names)}
         return found
@@ -105,8 +105,8 @@ class SegmentPolicy(BanditPolicy):
 
     def _among_others(self, epoch: Epoch, number: int, segment: Segment, length: int) -> Epoch:
         epoch.explorer.ask_others = partial(self._said_of, number, segment, length)
-        if number < self.kinship.count and epoch.explorer.belief is not None:
-            self.kinship.replace(number, epoch.explorer.belief)
+        if number < self.hierarchy.count and epoch.explorer.belief is not None:
+            self.hierarchy.replace(number, epoch.explorer.belief)
         return epoch
 
     def _next_epoch(self, stream: int, previous: Stretch) -> Epoch:
@@ -119,18 +119,21 @@ class SegmentPolicy(BanditPolicy):
 
     def to_record(self, stream: int) -> Record:
         """Return what the rounds to come of a stream depend on, how alike segments are, and what others say of it."""
-        alike = {"likeness": list(self.kinship.likeness.places()), "likeness_learned": self.kinship.learned}
-        leaning = {f"lean.{name}": value for name, value in self.belief(stream).leaning().items()}
-        return {**super().to_record(stream), **alike, **leaning}
+        alike = {
+            "variance_shares": list(self.hierarchy.variance_shares.places()),
+            "variance_shares_learned": self.hierarchy.learned,
+        }
+        prior_record = {f"prior.{name}": value for name, value in self.belief(stream).prior_record().items()}
+        return {**super().to_record(stream), **alike, **prior_record}
 
     def adopt(self, stream: int, record: Record) -> None:
         """Go on where `to_record` was called."""
         super().adopt(stream, record)
-        self.belief(stream).lean_again(part(record, "lean"))
-        self.kinship.replace(stream, self.belief(stream))
-        if record["likeness_learned"] >= self.kinship.learned:
-            self.kinship.likeness = Likeness.at(tuple(record["likeness"]))
-            self.kinship.learned = record["likeness_learned"]
+        self.belief(stream).restore_prior(part(record, "prior"))
+        self.hierarchy.replace(stream, self.belief(stream))
+        if record["variance_shares_learned"] >= self.hierarchy.learned:
+            self.hierarchy.variance_shares = VarianceShares.at(tuple(record["variance_shares"]))
+            self.hierarchy.learned = record["variance_shares_learned"]
 
     @property
     def oracle_calls(self) -> int:
@@ -153,7 +156,7 @@ class SegmentPolicy(BanditPolicy):
         stream, number, position
             As for `Policy.begin`.
         """
-        self.kinship.learn()
+        self.hierarchy.learn()
         return super().begin(stream, number, position)
 
     def belief(self, stream: int) -> Any:
@@ -161,40 +164,40 @@ class SegmentPolicy(BanditPolicy):
         explorer: Any = self.current(stream).explorer
         return explorer.belief
 
-    def _said_of(self, number: int, segment: Segment, length: int) -> tuple[Prior, Settings]:
+    def _said_of(self, number: int, segment: Segment, length: int) -> tuple[Prior, ModelSettings]:
         """Return what other segments say of one, and what holds for it among them."""
         explorer: Any = self._templates[length].explorer
         template: Belief = explorer.belief
         count, sizes = max(number + 1, len(self.names)), self.sizes()
         asked = int(sizes.sum())
         if number == len(self.names):  # it is being opened
-            prior = self.kinship.prior(-1, self.segments.row(segment), sizes)
+            prior = self.hierarchy.prior(-1, self.segments.row(segment), sizes)
             mine, variance = 0.0, template.variance
         else:
-            prior = self.kinship.prior(number, sizes=sizes)
+            prior = self.hierarchy.prior(number, sizes=sizes)
             mine, variance = float(sizes[number]), self.belief(number).variance
         share = 1.0 if self.horizon is None else (mine + _BEFORE) / (asked + _BEFORE * count)
         return prior, template.settings.among(count, asked, share, variance)
 
     def sizes(self) -> Floats:
         """Events of the rounds that have begun, of each segment that has joined; none of one that is about to."""
-        sizes, count = np.zeros(self.kinship.count), len(self.names)
+        sizes, count = np.zeros(self.hierarchy.count), len(self.names)
         sizes[:count] = np.fromiter(map(_PASSED, map(self.streams.__getitem__, range(count))), np.float64, count)
         return sizes
 
     def informed_belief(self, stream: int) -> Belief:
         """Return what is believed of a segment, by the epoch that has learned most, with what others say now.
 
-        A copy leans on them: what is played and learned does not depend on who has looked.
+        A copy takes them as its prior: what is played and learned does not depend on who has looked.
         """
         explorer: Any = (self.informed(stream) or self.current(stream)).explorer
         said = explorer.ask_others()  # first: asking settles how the segment's own numbers count
         belief: Belief = copy.copy(explorer.belief)
-        belief.lean_on(*said)
+        belief.use_prior(*said)
         return belief
 
     def unseen_belief(self, segment: Segment) -> Belief:
         """Return what others say of a segment that was never asked for."""
-        unseen: Belief = self.template.sibling()
-        unseen.lean_on(self.kinship.prior(-1, self.segments.row(segment), self.sizes()), unseen.settings)
+        unseen: Belief = self.template.fresh_copy()
+        unseen.use_prior(self.hierarchy.prior(-1, self.segments.row(segment), self.sizes()), unseen.settings)
         return unseen

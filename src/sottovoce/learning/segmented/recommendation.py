@@ -10,7 +10,7 @@ from sottovoce._arrays import Floats
 from sottovoce.domains import Domain
 from sottovoce.learning.bandit.recommendation import Recommendation, from_belief, in_names
 from sottovoce.learning.segmented.plain import plain_segment
-from sottovoce.models import Belief, Kinship, Segment, segment_text
+from sottovoce.models import Belief, HierarchicalPrior, Segment, segment_text
 
 __all__ = ["SegmentGain", "SegmentedRecommendation", "for_all", "for_segment"]
 
@@ -56,7 +56,7 @@ class SegmentedRecommendation(Recommendation):
         Events that were asked for each.
     gain
         What all of them gain, per event.
-    likeness
+    variance_shares
         How alike segments are, by what was released: the share of what is believed beforehand that each part has.
     """
 
@@ -64,7 +64,7 @@ class SegmentedRecommendation(Recommendation):
     gains: Mapping[Segment, SegmentGain] = field(default_factory=dict)
     sizes: Mapping[Segment, int] = field(default_factory=dict)
     gain: SegmentGain = SegmentGain(0.0, 0.0, 0.0, False)
-    likeness: Mapping[str, float] = field(default_factory=dict)
+    variance_shares: Mapping[str, float] = field(default_factory=dict)
 
     def __getitem__(self, segment: Segment) -> Recommendation:
         return self.segments[segment]
@@ -102,7 +102,7 @@ class SegmentedRecommendation(Recommendation):
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
-        parts = ("segments", "gains", "sizes", "gain", "likeness")
+        parts = ("segments", "gains", "sizes", "gain", "variance_shares")
         plain = {name: value for name, value in super().to_dict().items() if name not in parts}
         rows = [
             {
@@ -121,7 +121,7 @@ class SegmentedRecommendation(Recommendation):
             "gain": gain,
             "helps": self.helps,
             "verdict": self.verdict,
-            "likeness": dict(self.likeness),
+            "variance_shares": dict(self.variance_shares),
         }
 
     def __str__(self) -> str:
@@ -143,7 +143,11 @@ def for_segment(belief: Belief, domain: Domain) -> Recommendation:
 
 
 def for_all(
-    beliefs: Mapping[Segment, Belief], sizes: Mapping[Segment, int], kinship: Kinship, blank: Belief, domain: Domain
+    beliefs: Mapping[Segment, Belief],
+    sizes: Mapping[Segment, int],
+    hierarchy: HierarchicalPrior,
+    blank: Belief,
+    domain: Domain,
 ) -> SegmentedRecommendation:
     """Return the decision that is best for all segments together, by how many events they have; and that of each."""
     shares = np.array([float(sizes[one]) for one in beliefs])
@@ -172,7 +176,7 @@ def for_all(
         gains=gains,
         sizes=dict(sizes),
         gain=_gain(summed, any(one.differs for one in gains.values())),
-        likeness=kinship.shares(),
+        variance_shares=hierarchy.shares(),
     )
 
 

@@ -117,7 +117,7 @@ class LaplaceChannel:
     def privatise(self, loss: float) -> int:
         """Return the report of a loss: all that may leave its owner's hands. Send one report per loss, once."""
         exact = self.grid.quantiser()(as_float(loss))
-        noise = int(_sampler(self.noise, _fork.generation()).draw(1)[0])
+        noise = int(_sampler(self.noise, _fork.fork_count()).draw(1)[0])
         return min(max(exact + noise, self.least_report), self.most_report)
 
     def privatise_block(self, losses: Floats) -> Integers:
@@ -129,7 +129,7 @@ class LaplaceChannel:
             Finite numbers, of any shape.
         """
         exact = self.grid.quantise(losses)
-        noise = _sampler(self.noise, _fork.generation()).draw(exact.size).reshape(exact.shape)
+        noise = _sampler(self.noise, _fork.fork_count()).draw(exact.size).reshape(exact.shape)
         return np.asarray(np.clip(add(exact, noise), self.least_report, self.most_report))
 
     def decode(self, report: Any) -> Any:
@@ -170,6 +170,6 @@ def _noise(steps: int, epsilon: float) -> Noise:
 
 
 @lru_cache(maxsize=8)
-def _sampler(noise: Noise, generation: int) -> Sampler:
-    """One sampler per process: a forked child has another `generation`, and so never meets its parent's noise."""
+def _sampler(noise: Noise, fork_count: int) -> Sampler:
+    """One sampler per process: a forked child has another `fork_count`, and so never meets its parent's noise."""
     return SecureNoise().sampler(noise)

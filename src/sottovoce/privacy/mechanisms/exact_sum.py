@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from sottovoce._arrays import Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.guarantees import LocalDP, NoPrivacy
-from sottovoce.privacy.mechanisms._kept import Kept, Stream
+from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms._vectors import check_vector
 from sottovoce.privacy.mechanisms.mechanism import Mechanism
 from sottovoce.privacy.noise import within
@@ -14,7 +14,7 @@ from sottovoce.privacy.noise import within
 __all__ = ["LOCAL", "NONE", "ExactSum"]
 
 
-class ExactSum(Stream):
+class ExactSum(ReleasesRounds):
     """Streams exact running sums of integer vectors. NOT PRIVATE.
 
     Parameters
@@ -31,7 +31,7 @@ class ExactSum(Stream):
 
     def __init__(self, dimension: int) -> None:
         self.dimension = whole("dimension", dimension)
-        self._kept = Kept(0, None, np.zeros(self.dimension, dtype=np.int64))
+        self._state = MechanismState(0, None, np.zeros(self.dimension, dtype=np.int64))
 
     def start(self) -> NDArray[np.float64]:
         """Return the sum before any data."""
@@ -46,13 +46,13 @@ class ExactSum(Stream):
             Integers, one for each number of the round.
         """
         released = within(np.array(sums))
-        self._kept = Kept(self.round + 1, released, self._kept.memory)
+        self._state = MechanismState(self.round + 1, released, self._state.memory)
         return released.copy()
 
     def add(self, vector: Integers) -> NDArray[np.float64]:
         """Take in the next round's vector; return the sum of all rounds so far."""
-        total = within(self._kept.memory + within(check_vector(vector, self.dimension)))
-        self._kept = Kept(self.round + 1, total.astype(np.float64), total)
+        total = within(self._state.memory + within(check_vector(vector, self.dimension)))
+        self._state = MechanismState(self.round + 1, total.astype(np.float64), total)
         return total.astype(np.float64)
 
 
@@ -61,8 +61,8 @@ NONE = Mechanism(
     takes=("numbers", "vectors", "items"),
     releases="rounds",
     guarantees=(NoPrivacy,),
-    noise=lambda guarantee, moves: None,
-    open=lambda moves, sampler: ExactSum(moves.dimension),
+    noise=lambda guarantee, sensitivity: None,
+    open=lambda sensitivity, sampler: ExactSum(sensitivity.dimension),
     noised=False,
     unasked=True,
 )
@@ -72,8 +72,8 @@ LOCAL = Mechanism(
     takes=("numbers", "vectors"),
     releases="rounds",
     guarantees=(LocalDP,),  # each loss was privatised by its owner, with noise of its own
-    noise=lambda guarantee, moves: None,
-    open=lambda moves, sampler: ExactSum(moves.dimension),
+    noise=lambda guarantee, sensitivity: None,
+    open=lambda sensitivity, sampler: ExactSum(sensitivity.dimension),
     noised=False,
     unasked=True,
 )

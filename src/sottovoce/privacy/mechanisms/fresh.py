@@ -20,9 +20,9 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._kept import Kept, Stream
+from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 __all__ = ["FRESH", "FreshSums", "fresh_noise"]
@@ -55,7 +55,7 @@ def fresh_noise(guarantee: Guarantee, *, l1: int, l2: float, dimension: int) -> 
     )
 
 
-class FreshSums(Stream):
+class FreshSums(ReleasesRounds):
     """Streams private running sums whose every round has noise of its own, in O(dimension) memory.
 
     Parameters
@@ -76,7 +76,7 @@ class FreshSums(Stream):
     def __init__(self, dimension: int, sampler: Sampler) -> None:
         self.dimension = whole("dimension", dimension)
         self._sampler = sampler
-        self._kept = Kept(0, None, np.zeros(self.dimension))  # the sum of all that was released
+        self._state = MechanismState(0, None, np.zeros(self.dimension))  # the sum of all that was released
 
     def start(self) -> Floats:
         """Return the sum before any data."""
@@ -91,21 +91,21 @@ class FreshSums(Stream):
             Integers, one for each coordinate.
         """
         released = self._noised(vector)
-        self._kept = Kept(self.round + 1, released, self._kept.memory)
+        self._state = MechanismState(self.round + 1, released, self._state.memory)
         return released.copy()
 
     def add(self, vector: Integers) -> Floats:
         """Take in the next round's vector; return the noisy sum of all rounds so far."""
-        total: Floats = self._kept.memory + self._noised(vector)
-        self._kept = Kept(self.round + 1, total, total)
+        total: Floats = self._state.memory + self._noised(vector)
+        self._state = MechanismState(self.round + 1, total, total)
         return total.copy()
 
     def _noised(self, vector: Integers) -> Integers:
         return add(check_vector(vector, self.dimension), self._sampler.draw(self.dimension))
 
 
-def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
-    return fresh_noise(guarantee, l1=moves.l1, l2=moves.l2, dimension=moves.dimension)
+def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
+    return fresh_noise(guarantee, l1=sensitivity.l1, l2=sensitivity.l2, dimension=sensitivity.dimension)
 
 
 FRESH = Mechanism(
@@ -114,7 +114,7 @@ FRESH = Mechanism(
     releases="rounds",
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=_noise,
-    open=lambda moves, sampler: FreshSums(moves.dimension, sampler),
+    open=lambda sensitivity, sampler: FreshSums(sensitivity.dimension, sampler),
     variances=lambda length: (float, (length + 1) / 2, float(length)),
     unasked=True,
 )

@@ -28,10 +28,10 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._kept import Kept, Stream
 from sottovoce.privacy.mechanisms._nodes import node_variances
+from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 __all__ = ["HONAKER", "HonakerSums", "honaker_levels", "honaker_noise", "node_variance"]
@@ -89,7 +89,7 @@ def honaker_noise(guarantee: Guarantee, *, l1: int, l2: float, length: int, dime
     )
 
 
-class HonakerSums(Stream):
+class HonakerSums(ReleasesRounds):
     """Streams private running sums from averaged nodes, in O(dimension * log length) memory.
 
     Parameters
@@ -113,12 +113,12 @@ class HonakerSums(Stream):
         self.length = whole("length", length)
         self.dimension = whole("dimension", dimension)
         self._sampler = sampler
-        self._kept = Kept(0, None, {})
+        self._state = MechanismState(0, None, {})
 
     @property
     def _open(self) -> dict[int, tuple[Integers, Floats]]:
         """Left children: exact sum and estimate, by level."""
-        nodes: dict[int, tuple[Integers, Floats]] = self._kept.memory
+        nodes: dict[int, tuple[Integers, Floats]] = self._state.memory
         return nodes
 
     def start(self) -> Floats:
@@ -134,7 +134,7 @@ class HonakerSums(Stream):
         top = (t & -t).bit_length() - 1  # nodes of levels 0..top end with round t
         nodes = {level: node for level, node in self._open.items() if level > top} | {top: self._complete(vector, top)}
         released = np.asarray(sum(estimate for _, estimate in nodes.values()))
-        self._kept = Kept(t, released, nodes)  # a round is taken in whole or not at all
+        self._state = MechanismState(t, released, nodes)  # a round is taken in whole or not at all
         return released.copy()
 
     def _complete(self, vector: Integers, top: int) -> tuple[Integers, Floats]:
@@ -151,8 +151,10 @@ class HonakerSums(Stream):
         return exact, estimate
 
 
-def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
-    return honaker_noise(guarantee, l1=moves.l1, l2=moves.l2, length=moves.length, dimension=moves.dimension)
+def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
+    return honaker_noise(
+        guarantee, l1=sensitivity.l1, l2=sensitivity.l2, length=sensitivity.length, dimension=sensitivity.dimension
+    )
 
 
 HONAKER = Mechanism(
@@ -161,7 +163,7 @@ HONAKER = Mechanism(
     releases="sums",
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=_noise,
-    open=lambda moves, sampler: HonakerSums(moves.length, moves.dimension, sampler),
+    open=lambda sensitivity, sampler: HonakerSums(sensitivity.length, sensitivity.dimension, sampler),
     variances=lambda length: node_variances(length, node_variance),
     reach=honaker_levels,
     unasked=True,

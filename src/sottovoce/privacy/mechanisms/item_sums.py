@@ -32,7 +32,7 @@ from sottovoce._arrays import Integers
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
 from sottovoce.privacy.item_grid import ItemGrid
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.mechanisms.probe_sums import ProbeSums
 from sottovoce.privacy.noise import Noise
 
@@ -64,8 +64,8 @@ def weighted_l1(grid: ItemGrid, columns: Integers, multipliers: Integers) -> Int
     own = np.where(columns >= 0, multipliers[columns], 0)
     own = -np.sort(-own, axis=1)
     left = np.minimum(2 * grid.limit, np.count_nonzero(columns >= 0, axis=1) * grid.steps)[:, None]
-    moves = np.clip(left - grid.steps * np.arange(own.shape[1]), 0, grid.steps)
-    return np.asarray((own * moves).sum(axis=1))
+    sensitivity = np.clip(left - grid.steps * np.arange(own.shape[1]), 0, grid.steps)
+    return np.asarray((own * sensitivity).sum(axis=1))
 
 
 def check_multipliers(
@@ -99,14 +99,16 @@ def check_multipliers(
         raise ValueError("the number beside the items' is not free here")
 
 
-def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
+def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
     """Least noise of either family, for what one person's vectors of losses move."""
     people = guarantee.contributions
     if not isinstance(guarantee, ApproxDP):
-        return noise_for(guarantee, l1=people * moves.l1, l2=people * moves.l2, numbers=people * moves.dimension)
-    pure = noise_for(PureDP(guarantee.epsilon), l1=people * moves.l1, l2=people * moves.l2, numbers=1)
+        return noise_for(
+            guarantee, l1=people * sensitivity.l1, l2=people * sensitivity.l2, numbers=people * sensitivity.dimension
+        )
+    pure = noise_for(PureDP(guarantee.epsilon), l1=people * sensitivity.l1, l2=people * sensitivity.l2, numbers=1)
     try:
-        gaussian = noise_for(guarantee, l1=None, l2=people * moves.l2, numbers=people * moves.dimension)
+        gaussian = noise_for(guarantee, l1=None, l2=people * sensitivity.l2, numbers=people * sensitivity.dimension)
     except ValueError:  # a delta too small for the grid
         return pure
     return min(gaussian, pure, key=lambda one: one.standard_deviation)
@@ -118,7 +120,7 @@ ITEM_SUMS = Mechanism(
     releases="rounds",
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=_noise,
-    open=lambda moves, sampler: ProbeSums(sampler),
+    open=lambda sensitivity, sampler: ProbeSums(sampler),
     headroom=RESOLUTION,
     unasked=True,
 )

@@ -11,7 +11,7 @@ from sottovoce._checks import number, whole
 from sottovoce.privacy.guarantees import Guarantee
 from sottovoce.privacy.noise import Noise, Sampler
 
-__all__ = ["Mechanism", "Moves", "Takes", "Variances"]
+__all__ = ["Mechanism", "Sensitivity", "Takes", "Variances"]
 
 Takes = Literal["numbers", "vectors", "items"]
 """How events enter a round: each into one of its numbers, into all coordinates of a vector, or into a few numbers, one
@@ -22,7 +22,7 @@ Variances = tuple[Callable[[int], float], float, float]
 
 
 @dataclass(frozen=True)
-class Moves:
+class Sensitivity:
     """How far one contribution moves what a mechanism is handed, and how much that is.
 
     Parameters
@@ -65,7 +65,7 @@ class Mechanism:
     noise
         The least noise of one drawn number that keeps a guarantee; None for a mechanism that adds none.
     open
-        Starts it: moves, a sampler of that noise, and its own options by name.
+        Starts it: sensitivity, a sampler of that noise, and its own options by name.
     variances
         Of the noise in running sums of what it releases, for a length and its own options; None where nobody asks.
     reach
@@ -88,12 +88,12 @@ class Mechanism:
     takes: tuple[Takes, ...]
     releases: Literal["rounds", "sums"]
     guarantees: tuple[type[Guarantee], ...]
-    noise: Callable[[Guarantee, Moves], Noise | None]
+    noise: Callable[[Guarantee, Sensitivity], Noise | None]
     open: Callable[..., Any]
     variances: Callable[..., Variances] | None = None
     reach: Callable[[int], int] = lambda length: 1
-    moved_in_all: Callable[[Moves], float] | None = None
-    scale_bits: Callable[[Moves], int] = lambda moves: 0
+    moved_in_all: Callable[[Sensitivity], float] | None = None
+    scale_bits: Callable[[Sensitivity], int] = lambda sensitivity: 0
     headroom: int = 1
     noised: bool = True
     options: tuple[str, ...] = ()
@@ -109,12 +109,12 @@ class Mechanism:
         """
         return isinstance(guarantee, self.guarantees)
 
-    def start(self, moves: Moves, sampler: Sampler | None, **options: Any) -> Any:
+    def start(self, sensitivity: Sensitivity, sampler: Sampler | None, **options: Any) -> Any:
         """Open it for a run; options that are not its own are refused.
 
         Parameters
         ----------
-        moves
+        sensitivity
             How far one event moves what is released, and how much that is.
         sampler
             Of its noise; None if it adds none.
@@ -122,7 +122,7 @@ class Mechanism:
             Of its own, as `padding` of the tree.
         """
         self.check_options(options)
-        return self.open(moves, sampler, **options)
+        return self.open(sensitivity, sampler, **options)
 
     def check_options(self, options: Iterable[str]) -> None:
         """Refuse options that are not its own.

@@ -27,8 +27,8 @@ from sottovoce._arrays import Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._kept import Kept, Stream
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.noise import Noise, Sampler, add
 
 __all__ = ["PROBE_SUMS", "ProbeSums", "least_probe_noise", "probe_noise"]
@@ -87,7 +87,7 @@ def least_probe_noise(guarantee: Guarantee, steps: int, reached: int = 1) -> Noi
     return min(gaussian, pure, key=lambda one: one.standard_deviation)
 
 
-class ProbeSums(Stream):
+class ProbeSums(ReleasesRounds):
     """Releases each round's numbers, once.
 
     Parameters
@@ -114,12 +114,12 @@ class ProbeSums(Stream):
         if sums.ndim != 1 or sums.dtype != np.int64:
             raise ValueError(f"sums must be a vector of int64, one per probe, got {sums.dtype} {sums.shape}")
         released = add(sums, self._sampler.draw(len(sums)))
-        self._kept = Kept(self.round + 1, released, None)
+        self._state = MechanismState(self.round + 1, released, None)
         return released.copy()
 
 
-def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
-    return least_probe_noise(guarantee, moves.l1)
+def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
+    return least_probe_noise(guarantee, sensitivity.l1)
 
 
 PROBE_SUMS = Mechanism(
@@ -128,6 +128,6 @@ PROBE_SUMS = Mechanism(
     releases="rounds",
     guarantees=(PureDP, ApproxDP, ZCDP),
     noise=_noise,  # by what one loss moves its number: all else about a round does not matter
-    open=lambda moves, sampler: ProbeSums(sampler),
+    open=lambda sensitivity, sampler: ProbeSums(sampler),
     unasked=True,
 )

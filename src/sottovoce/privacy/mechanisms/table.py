@@ -20,7 +20,7 @@ from sottovoce.privacy.mechanisms.exact_sum import LOCAL, NONE
 from sottovoce.privacy.mechanisms.fresh import FRESH
 from sottovoce.privacy.mechanisms.honaker import HONAKER
 from sottovoce.privacy.mechanisms.item_sums import ITEM_SUMS
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity
 from sottovoce.privacy.mechanisms.probe_sums import PROBE_SUMS
 from sottovoce.privacy.mechanisms.toeplitz import TOEPLITZ
 from sottovoce.privacy.mechanisms.tree import TREE
@@ -173,8 +173,8 @@ def running_sums(
     >>> [sums.add(np.array([1000, 0, -1000])).shape for _ in range(2)], sums.round
     ([(3,), (3,)], 2)
     """
-    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
-    stream: RunningSums = found.start(moves, source.sampler(_least_noise(found, guarantee, moves)))
+    found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
+    stream: RunningSums = found.start(sensitivity, source.sampler(_least_noise(found, guarantee, sensitivity)))
     return stream
 
 
@@ -185,8 +185,8 @@ def _adding_up(name: str) -> Mechanism:
 
 
 @lru_cache(1024)
-def _least_noise(mechanism: Mechanism, guarantee: Guarantee, moves: Moves) -> Noise:
-    noise = mechanism.noise(guarantee, moves)
+def _least_noise(mechanism: Mechanism, guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
+    noise = mechanism.noise(guarantee, sensitivity)
     assert noise is not None
     return noise
 
@@ -213,7 +213,7 @@ def noise_of(mechanism: str, guarantee: Guarantee, *, l1: int, l2: float, length
     >>> noise_of("fresh", PureDP(epsilon=1.0), l1=300, l2=100.0, length=50, dimension=9)
     Noise(family='laplace', scale=300.0)
     """
-    return _least_noise(_adding_up(mechanism), guarantee, Moves(l1, l2, length, dimension))
+    return _least_noise(_adding_up(mechanism), guarantee, Sensitivity(l1, l2, length, dimension))
 
 
 def sum_error(
@@ -249,9 +249,9 @@ def sum_error(
     toeplitz 3.11
     fresh 22.37
     """
-    found, moves = _adding_up(mechanism), Moves(l1, l2, length, dimension)
-    noise = _least_noise(found, guarantee, moves)
-    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(moves)) ** 2
+    found, sensitivity = _adding_up(mechanism), Sensitivity(l1, l2, length, dimension)
+    noise = _least_noise(found, guarantee, sensitivity)
+    unit = math.ldexp(noise.standard_deviation, -found.scale_bits(sensitivity)) ** 2
     assert found.variances is not None
     found.check_options(options)
     variance, mean, worst = found.variances(length, **options)

@@ -32,11 +32,11 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import number, whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee
-from sottovoce.privacy.mechanisms._kept import Kept, Stream
+from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms._toeplitz_factors.choice import factor_for, variance_sums
 from sottovoce.privacy.mechanisms._toeplitz_factors.fixed_point import LARGEST_FACTOR
 from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves, Variances
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
 from sottovoce.privacy.noise import Noise, Sampler, add, within
 
 __all__ = ["TOEPLITZ", "ToeplitzSums", "toeplitz_bits", "toeplitz_noise", "toeplitz_sensitivity"]
@@ -104,7 +104,7 @@ def toeplitz_noise(guarantee: Guarantee, *, l2: float, length: int, dimension: i
     return noise_for(guarantee, l1=None, l2=contributions * sensitivity, numbers=length * dimension)
 
 
-class ToeplitzSums(Stream):
+class ToeplitzSums(ReleasesRounds):
     """Streams private running sums, in O(dimension) memory (times 16 for long runs, 512 at most for short ones).
 
     Parameters
@@ -141,7 +141,9 @@ class ToeplitzSums(Stream):
         self._factor = factor_for(self.length)
         # The state of the encoder and the absolute values so far, which are private; that of the decoder, and the sum.
         exact, decoded = self._factor.start(self.dimension)
-        self._kept = Kept(0, None, (exact, np.zeros(self.dimension, dtype=np.int64), decoded, np.zeros(self.dimension)))
+        self._state = MechanismState(
+            0, None, (exact, np.zeros(self.dimension, dtype=np.int64), decoded, np.zeros(self.dimension))
+        )
 
     @property
     def largest_sum(self) -> int:
@@ -157,7 +159,7 @@ class ToeplitzSums(Stream):
         vector = check_vector(vector, self.dimension)
         if self.round >= self.length:
             raise RuntimeError(f"this factorisation releases {self.length} sums, and all were released")
-        exact, absolute, decoded, total = self._kept.memory
+        exact, absolute, decoded, total = self._state.memory
         absolute = within(absolute + np.abs(within(vector, self.largest_sum)), self.largest_sum)
         scaled = vector << self.bits
         released = add(scaled + self._factor.tail(exact), self._sampler.draw(self.dimension))
@@ -165,20 +167,22 @@ class ToeplitzSums(Stream):
         own = np.ldexp(released.astype(np.float64), -self.bits) - self._factor.tail_of_floats(decoded)
         total = np.asarray(total + own)
         memory = self._factor.push(exact, scaled), absolute, self._factor.push_float(decoded, own), total
-        self._kept = Kept(self.round + 1, total, memory)  # a round is taken in whole or not at all
+        self._state = MechanismState(self.round + 1, total, memory)  # a round is taken in whole or not at all
         return total.copy()
 
 
-def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
-    return toeplitz_noise(guarantee, l2=moves.l2, length=moves.length, dimension=moves.dimension)
+def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
+    return toeplitz_noise(guarantee, l2=sensitivity.l2, length=sensitivity.length, dimension=sensitivity.dimension)
 
 
-def _bits(moves: Moves) -> int:
-    return toeplitz_bits(l2=moves.l2, length=moves.length, dimension=moves.dimension)
+def _bits(sensitivity: Sensitivity) -> int:
+    return toeplitz_bits(l2=sensitivity.l2, length=sensitivity.length, dimension=sensitivity.dimension)
 
 
-def _moved_in_all(moves: Moves) -> float:
-    return toeplitz_sensitivity(l2=moves.l2, length=moves.length, dimension=moves.dimension, bits=_bits(moves))
+def _moved_in_all(sensitivity: Sensitivity) -> float:
+    return toeplitz_sensitivity(
+        l2=sensitivity.l2, length=sensitivity.length, dimension=sensitivity.dimension, bits=_bits(sensitivity)
+    )
 
 
 def _variances(length: int) -> Variances:
@@ -193,7 +197,9 @@ TOEPLITZ = Mechanism(
     releases="sums",
     guarantees=(ApproxDP, ZCDP),  # the columns of C have a large l1 norm: with Laplace noise a tree is better
     noise=_noise,
-    open=lambda moves, sampler: ToeplitzSums(moves.length, moves.dimension, sampler, l2=moves.l2),
+    open=lambda sensitivity, sampler: ToeplitzSums(
+        sensitivity.length, sensitivity.dimension, sampler, l2=sensitivity.l2
+    ),
     variances=_variances,
     moved_in_all=_moved_in_all,
     scale_bits=_bits,

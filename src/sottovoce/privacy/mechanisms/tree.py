@@ -30,10 +30,10 @@ from sottovoce._arrays import Floats, Integers
 from sottovoce._checks import whole
 from sottovoce.privacy.calibration import noise_for
 from sottovoce.privacy.guarantees import ZCDP, ApproxDP, Guarantee, PureDP
-from sottovoce.privacy.mechanisms._kept import Kept, Stream
 from sottovoce.privacy.mechanisms._nodes import node_variances
+from sottovoce.privacy.mechanisms._state import MechanismState, ReleasesRounds
 from sottovoce.privacy.mechanisms._vectors import check_vector
-from sottovoce.privacy.mechanisms.mechanism import Mechanism, Moves, Variances
+from sottovoce.privacy.mechanisms.mechanism import Mechanism, Sensitivity, Variances
 from sottovoce.privacy.noise import Noise, Sampler, add, within
 
 __all__ = ["TREE", "TreeAggregator", "TreeSensitivity", "levels", "tree_noise"]
@@ -121,7 +121,7 @@ class _Nodes(NamedTuple):
     noisy: dict[int, Floats]
 
 
-class TreeAggregator(Stream):
+class TreeAggregator(ReleasesRounds):
     """Streams private running sums (TreeBasedAgg of the paper's appendix), in O(dimension * log length) memory.
 
     Parameters
@@ -158,19 +158,19 @@ class TreeAggregator(Stream):
         self.dimension = whole("dimension", dimension)
         self.root, self.padding = root, padding
         self._sampler = sampler
-        self._kept = Kept(0, None, _Nodes({}, {}))
+        self._state = MechanismState(0, None, _Nodes({}, {}))
         self._height = levels(self.length)
 
     @property
     def _open(self) -> dict[int, Integers]:
         """Exact sums of left children whose parent is open, by level."""
-        nodes: _Nodes = self._kept.memory
+        nodes: _Nodes = self._state.memory
         return nodes.open
 
     @property
     def _noisy(self) -> dict[int, Floats]:
         """Their released values."""
-        nodes: _Nodes = self._kept.memory
+        nodes: _Nodes = self._state.memory
         return nodes.noisy
 
     def start(self) -> Floats:
@@ -188,7 +188,7 @@ class TreeAggregator(Stream):
         noise = self._draw(1 + (max(0, self._height - nodes) if self.padding else 0))
         nodes_now = self._with_node(t, vector, noise[0])
         released = reduce(np.add, nodes_now.noisy.values(), _total(noise[1:]))
-        self._kept = Kept(t, released, nodes_now)  # a round is taken in whole or not at all
+        self._state = MechanismState(t, released, nodes_now)  # a round is taken in whole or not at all
         return released.copy()
 
     def _with_node(self, t: int, vector: Integers, noise: Integers) -> "_Nodes":
@@ -212,12 +212,14 @@ def _total(vectors: Integers) -> Floats:
     return np.asarray(vectors.sum(axis=0, dtype=np.float64))
 
 
-def _open(moves: Moves, sampler: Sampler, *, padding: bool = False) -> TreeAggregator:
-    return TreeAggregator(moves.length + 1, moves.dimension, sampler, padding=padding)
+def _open(sensitivity: Sensitivity, sampler: Sampler, *, padding: bool = False) -> TreeAggregator:
+    return TreeAggregator(sensitivity.length + 1, sensitivity.dimension, sampler, padding=padding)
 
 
-def _noise(guarantee: Guarantee, moves: Moves) -> Noise:
-    return tree_noise(guarantee, TreeSensitivity(moves.l1, moves.l2, moves.length + 1, moves.dimension))
+def _noise(guarantee: Guarantee, sensitivity: Sensitivity) -> Noise:
+    return tree_noise(
+        guarantee, TreeSensitivity(sensitivity.l1, sensitivity.l2, sensitivity.length + 1, sensitivity.dimension)
+    )
 
 
 def _variances(length: int, *, padding: bool = False) -> Variances:

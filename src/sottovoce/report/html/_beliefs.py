@@ -37,10 +37,10 @@ def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> Sho
     words = (
         f"A {posterior.model} model of the losses ({who}), from released numbers alone: {count}. Bars hold 95% of what "
         "is believed.",
-        f"Does it fit? {str(posterior.misfit)[0].upper()}{str(posterior.misfit)[1:]}.",
+        f"Does it fit? {str(posterior.fit_check)[0].upper()}{str(posterior.fit_check)[1:]}.",
     )
     charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
-    return ShownBelief(words, posterior.misfit.caution, (*charts, _decisions(posterior)))
+    return ShownBelief(words, posterior.fit_check.caution, (*charts, _decisions(posterior)))
 
 
 def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:

@@ -19,7 +19,7 @@ from sottovoce.report._numbers import joined, significant
 from sottovoce.report._strips import strips
 from sottovoce.report.html._pieces import Chart, Table, TableCell, heads, number, text
 
-__all__ = ["ShownSegments", "likeness_words", "show_segments"]
+__all__ = ["ShownSegments", "shares_words", "show_segments"]
 
 _INTERVALS, _STRIPS = 12, 30  # segments that are drawn, the largest first: more cannot be told apart
 _COORDINATES = 40
@@ -51,7 +51,7 @@ def show_segments(
     order = sorted(found.segments, key=lambda one: -found.sizes[one])  # stable: the first asked for of equals
     same = sum(not found.gains[one].differs for one in order)
     words = (
-        f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone. {likeness_words(found)}",
+        f"{len(order):,} segments{f' ({who})' if who else ''}, from released numbers alone. {shares_words(found)}",
         f"{_how_many(same, len(order))} A segment borrows from those like it as long as it knows little itself; large "
         "ones go their own way.",
     )
@@ -68,20 +68,21 @@ def _how_many(same: int, count: int) -> str:
     return f"{same:,} of them {'has' if same == 1 else 'have'} the decision for all, {count - same:,} one of their own."
 
 
-def likeness_words(found: SegmentedRecommendation) -> str:
+def shares_words(found: SegmentedRecommendation) -> str:
     """Say how alike segments are, in plain words.
 
     Examples
     --------
     >>> import numpy as np
-    >>> made = SegmentedRecommendation(np.zeros(2), "", 0, likeness={"everybody": 0.9, "device": 0.07, "own": 0.03})
-    >>> words, shares = likeness_words(made).split(": ")
+    >>> parts = {"everybody": 0.9, "device": 0.07, "own": 0.03}
+    >>> made = SegmentedRecommendation(np.zeros(2), "", 0, variance_shares=parts)
+    >>> words, shares = shares_words(made).split(": ")
     >>> words
     'By what was released, segments are much alike'
     >>> print(shares)
     7% of how their losses may vary goes with the device, 3% is a segment's own, and the rest is common to all.
     """
-    shares = dict(found.likeness)
+    shares = dict(found.variance_shares)
     if not shares:
         return "How alike they are is not known."
     apart, own = 1 - shares.pop("everybody", 0.0), shares.pop("own", 0.0)

@@ -162,7 +162,7 @@ class _Stream:
         return self.releases[-1].round.number + 1 if self.releases else 0
 
 
-class _Waiting(NamedTuple):
+class _PendingSlots(NamedTuple):
     """Ids that wait for their loss: where their slots are, in which order, and how many are of which round."""
 
     order: Integers | None
@@ -192,7 +192,7 @@ class MemoryStore(Leases):
         Whether a forked child may go on with it: not if it releases in earnest.
     """
 
-    shared, spare = False, CHUNK
+    shared, lease_ahead = False, CHUNK
     fresh: float | None = None
 
     def __init__(self, shape: Shape = _PLAIN, incarnation: int = 0, *, forks: bool = False) -> None:
@@ -214,7 +214,7 @@ class MemoryStore(Leases):
         self._counts: dict[int, int] = {}  # how many rounds of each stream are closed
         self._intent: tuple[Integers, Any] | None = None  # what one call puts into slots: in, once it is here
         self._settings: tuple[int | None, float | None] = None, None
-        self._generation = self._ready = _fork.generation()
+        self._fork_count = self._ready = _fork.fork_count()
 
     def check(self) -> None:
         """Refuse a forked child, unless it may go on; finish what a call has left that was cut short."""
@@ -263,7 +263,7 @@ class MemoryStore(Leases):
         self._ready = _BUSY
         self._moves = pieces  # now all of it is handed out
         self._move()
-        self._ready = self._generation
+        self._ready = self._fork_count
 
     def _move(self) -> None:
         leases = self.leases
@@ -297,7 +297,7 @@ class MemoryStore(Leases):
         self.hold(stream, Lease(newest.round, start, drawn, newest.before + start))  # now they are leased
         newest.reserved = start + count
         newest.left += int(np.count_nonzero(_leading(slots) == PENDING))
-        self._ready = self._generation
+        self._ready = self._fork_count
         return count
 
     def _begin(self, line: _Stream, stream: int, begin: Begin) -> _Open:
@@ -363,11 +363,11 @@ class MemoryStore(Leases):
         found = self._found(ids)
         return None if found is None else self._fill(found, integers if found.order is None else integers[found.order])
 
-    def _found(self, ids: Integers) -> _Waiting | None:
+    def _found(self, ids: Integers) -> _PendingSlots | None:
         """Return where ids are, if all of them were handed out and wait for their loss, and none of them twice."""
         order = None
         if not len(ids):
-            return _Waiting(order, ids, [])
+            return _PendingSlots(order, ids, [])
         if not (ids[1:] > ids[:-1]).all():
             order = np.argsort(ids, kind="stable")
             ids = ids[order]
@@ -382,14 +382,14 @@ class MemoryStore(Leases):
         limits = [0 if lease is None else lease.first + lease.at for lease in leases]
         if not (ids[np.subtract(ends, 1)] < limits).all():
             return None
-        return _Waiting(order, places, list(zip(rounds, np.subtract(ends, starts).tolist(), strict=True)))
+        return _PendingSlots(order, places, list(zip(rounds, np.subtract(ends, starts).tolist(), strict=True)))
 
     def _handed_out(self, opened: _Open) -> int:
         """The id below which those of a round are handed out."""
         lease = self.leases.get(opened.stream)
         return 0 if lease is None else min(opened.round.end, lease.first + lease.at)
 
-    def _fill(self, found: _Waiting, values: Any) -> set[int]:
+    def _fill(self, found: _PendingSlots, values: Any) -> set[int]:
         """Put what one call brings into slots that wait for it; return the streams whose round may be complete."""
         self._ready = _BUSY
         self._intent = found.places, values  # now all of it is in
@@ -400,7 +400,7 @@ class MemoryStore(Leases):
             opened.left -= count
             if opened.left <= 0:
                 filled.add(opened.stream)
-        self._ready = self._generation
+        self._ready = self._fork_count
         return filled
 
     def forget(self, ids: Integers) -> tuple[int, set[int]]:
@@ -440,7 +440,7 @@ class MemoryStore(Leases):
         now = self.clock if full else 0
         for opened in full:
             opened.full_at = now
-        self._ready = self._generation
+        self._ready = self._fork_count
 
     # ------------------------------------------------------------------ releasing
 
@@ -478,7 +478,7 @@ class MemoryStore(Leases):
             slots[:] = UNUSED
         self._ready = _BUSY
         self._finish(line, oldest)
-        self._ready = self._generation
+        self._ready = self._fork_count
         return len(line.open)
 
     def _finish(self, line: _Stream, oldest: _Open) -> None:
@@ -633,7 +633,7 @@ class MemoryStore(Leases):
         self._ready = _BUSY
         self._begin(line, stream, begin)
         self._streams[stream] = line  # now it is there
-        self._ready = self._generation
+        self._ready = self._fork_count
         return stream
 
     def round_of(self, stream: int) -> Round:
@@ -668,7 +668,7 @@ class MemoryStore(Leases):
         newest.round = newest.round._replace(size=asked)  # now nobody else gets a slot of it
         newest.reserved = asked
         self._count(newest)
-        self._ready = self._generation
+        self._ready = self._fork_count
         self.forget(self._waiting_of(newest))
 
     def drop(self, stream: int) -> None:
@@ -681,7 +681,7 @@ class MemoryStore(Leases):
         dropped = Release(oldest.round._replace(size=asked), None, np.arange(asked), asked, dropped=True)
         oldest.release = dropped  # now it is
         self._finish(line, oldest)
-        self._ready = self._generation
+        self._ready = self._fork_count
 
     def retire(self, stream: int) -> None:
         """Let go of what only a stream with an open round needs; its events go on to count."""
@@ -722,7 +722,7 @@ class MemoryStore(Leases):
         """See to what is unusual: a process that has forked, or a call before this one that was cut short."""
         if self._ready == _fork.current:
             return
-        if self._generation != _fork.current:
+        if self._fork_count != _fork.current:
             self._after_fork()
         self._move()
         self._pages.look()
@@ -743,11 +743,11 @@ class MemoryStore(Leases):
                     continue
                 opened.reserved = max(0, min(opened.round.size, leased - opened.before))
                 self._count(opened)
-        self._ready = self._generation
+        self._ready = self._fork_count
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
         self._ready = _BUSY
 
     def _after_fork(self) -> None:
@@ -756,7 +756,7 @@ class MemoryStore(Leases):
                 "this was created in another process: parent and child would release the same losses under two noises. "
                 "Create it after the fork, in one process only"
             )
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
 
 
 def _states(slots: Integers) -> NDArray[np.int8]:

@@ -13,8 +13,8 @@ from sottovoce.errors import HorizonReached
 from sottovoce.evaluations import PrivateEvaluations
 from sottovoce.evaluations.evaluation import Evaluation
 from sottovoce.service.endpoints import models
+from sottovoce.service.endpoints._parsing import carried_out, guarantee_in
 from sottovoce.service.endpoints._route import IdempotencyKey, Name, Route, context_of, declared, key_of
-from sottovoce.service.endpoints._wishes import carried_out, guarantee_in
 from sottovoce.service.endpoints.studies import TELL_PROBLEMS, check_block, counted
 from sottovoce.service.problem_documents import Problem
 from sottovoce.service.settings import Settings

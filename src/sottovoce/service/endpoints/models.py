@@ -277,10 +277,10 @@ class Channel(BaseModel):
     epsilon: float
 
 
-class Misfit(BaseModel):
+class FitCheck(BaseModel):
     """How well what was released fits the model of the losses; null without one."""
 
-    misfit: dict[str, Any] | None
+    fit_check: dict[str, Any] | None
 
 
 class Definition(BaseModel):

@@ -13,8 +13,8 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from sottovoce._parsing import labelled, written_domain
 from sottovoce._records import pack
-from sottovoce._wishes import labelled, written_domain
 from sottovoce.domains import Domain
 from sottovoce.domains.naming import as_plain
 from sottovoce.domains.specification import build, specify
@@ -25,6 +25,7 @@ from sottovoce.plans.options import DecisionFacts
 from sottovoce.rehearsal import plan
 from sottovoce.service.context import Context
 from sottovoce.service.endpoints import models
+from sottovoce.service.endpoints._parsing import carried_out, guarantee_in, parsed
 from sottovoce.service.endpoints._route import (
     AT_ONCE,
     STREAM,
@@ -36,7 +37,6 @@ from sottovoce.service.endpoints._route import (
     key_of,
     streamed,
 )
-from sottovoce.service.endpoints._wishes import carried_out, guarantee_in, parsed
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.settings import Settings
 from sottovoce.service.study_workers import AskOrder
@@ -343,13 +343,13 @@ def _posterior(study: Study, segment: Any) -> dict[str, Any]:
         "deviations": None if known.deviations is None else known.deviations.tolist(),
         "level": float(known.level),
         "curvature": float(known.curvature),
-        "misfit": known.misfit.to_dict(),
+        "fit_check": known.fit_check.to_dict(),
     }
 
 
-def _misfit(study: Study, segment: Any) -> dict[str, Any]:
-    found = study.misfit(segment=segment)
-    return {"misfit": None if found is None else found.to_dict()}
+def _fit_check(study: Study, segment: Any) -> dict[str, Any]:
+    found = study.fit_check(segment=segment)
+    return {"fit_check": None if found is None else found.to_dict()}
 
 
 def _definition(study: Study) -> dict[str, Any]:
@@ -398,7 +398,7 @@ _look_by_segment("posterior", "What is believed of the losses, with its uncertai
 _look_by_segment(
     "saved-posterior", "All that is believed: a prior for another study.", models.SavedPosterior, _saved_posterior
 )
-_look_by_segment("misfit", "How well what was released fits the model of the losses.", models.Misfit, _misfit)
+_look_by_segment("fit_check", "How well what was released fits the model of the losses.", models.FitCheck, _fit_check)
 
 
 @study_routes.get(

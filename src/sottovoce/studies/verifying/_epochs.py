@@ -11,7 +11,7 @@ from sottovoce._records import Record, part
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.learning.bandit.estimates import ReleasedRound
 from sottovoce.learning.bandit.policy import coins_of
-from sottovoce.models.history import History, Numbers
+from sottovoce.models.measurements import Measurements, Numbers
 from sottovoce.plans.explorer import Exploration, Explorer, Itemised, Weighted
 from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
@@ -21,13 +21,13 @@ from sottovoce.rounds.stores.sql.verify import CheckedBook, RoundRow
 from sottovoce.studies.verifying._noise_signs import NoiseSigns
 from sottovoce.studies.verifying._points import Points
 
-__all__ = ["EpochReplay", "Setting", "is_close"]
+__all__ = ["EpochReplay", "ReplaySetting", "is_close"]
 
 _ROUNDING = 1e-9  # relative: sums are added up in the same order, but linear algebra may differ between machines
 _GRID = 8  # units of a grid by which sums of directions may differ between machines
 
 
-class Setting(NamedTuple):
+class ReplaySetting(NamedTuple):
     """What a study was made with, as far as its rounds depend on it."""
 
     problem: Problem
@@ -58,7 +58,7 @@ class EpochReplay:
     """
 
     book: CheckedBook
-    setting: Setting
+    setting: ReplaySetting
     plan: Plan
     before: int
     rounds: list[RoundRow]
@@ -73,9 +73,9 @@ class EpochReplay:
         self._due: dict[int, int] = {}  # events that rounds should have
         self._inherited = 0.0  # how far the point that it began at may be from where it began
         self._epoch = self._begun(self.previous, self.book.public[self.rounds[0].key]["after"])
-        self._courses, self._known = [self._epoch.learner.course], [self._epoch.explorer.knowledge()]
+        self._iterates, self._known = [self._epoch.learner.iterate], [self._epoch.explorer.knowledge()]
         self._learn()
-        self._points = Points(self._epoch, self._courses, self._known, self._inherited)
+        self._points = Points(self._epoch, self._iterates, self._known, self._inherited)
 
     @property
     def tolerance(self) -> float:
@@ -88,7 +88,7 @@ class EpochReplay:
         """Begin with what the epoch before this one had learned by then; no noise is drawn."""
         plan, center, like = self.plan, None, self.setting.like
         problem = replace(self.setting.problem, horizon=plan.horizon)
-        possible = after == 0 if previous is None else 0 <= after < len(previous._courses)
+        possible = after == 0 if previous is None else 0 <= after < len(previous._iterates)
         words = f"the epoch of event {self.before} begins after {after} rounds of the one before it"
         if not self.book.expect(possible, f"{words}, which cannot be"):
             after = 0
@@ -135,7 +135,7 @@ class EpochReplay:
                 self.released += 1
         if self._alone:
             self._epoch.take_in(released, public["point"])
-            self._courses.append(self._epoch.learner.course)
+            self._iterates.append(self._epoch.learner.iterate)
             self._known.append(self._epoch.explorer.knowledge())
             return
         belief: Any = self._epoch.explorer.belief
@@ -144,11 +144,11 @@ class EpochReplay:
             learner: Any = self._epoch.learner
             released.exploration.learn(*learner.gradient.sums(released))
         self._told.append(belief.told)
-        self._courses.append(self._courses[-1])
+        self._iterates.append(self._iterates[-1])
 
     def _note(self) -> None:
         """Keep what is compared with what is stored, if this is the moment of that."""
-        if len(self._courses) - 1 == self.stored and self._alone:
+        if len(self._iterates) - 1 == self.stored and self._alone:
             self.state = self._epoch.state()
 
     def _exploration(self, one: RoundRow) -> Exploration:
@@ -178,7 +178,7 @@ class EpochReplay:
         expect(near, f"{what} begins at a point that nothing stored leads to")
         index = stored.get("learner.solved", -1)
         fits = index == -1 or (
-            0 <= index < len(self._courses) and self._points.distance(stored["learner.point"], index)[1]
+            0 <= index < len(self._iterates) and self._points.distance(stored["learner.point"], index)[1]
         )
         expect(fits, f"{what}: learner.point does not follow from the released rounds")
 
@@ -187,13 +187,13 @@ class EpochReplay:
         belief, since = self._epoch.explorer.belief, stored["explorer.since"]
         assert belief is not None
         told = [*self._carried, *(one for one in self._told[: self.stored] if one is not None)]
-        history = belief.history
+        measurements = belief.measurements
         for one in told:
             if one.end > since:
-                history = history.add(replace(one, means=one.means - belief.settings.middle))
-        for name, value in history.record().items():
-            same = is_close(value, stored[f"explorer.history.{name}"])
-            self.book.expect(same, f"{what}: explorer.history.{name} does not follow from the released rounds")
+                measurements = measurements.add(replace(one, means=one.means - belief.settings.middle))
+        for name, value in measurements.record().items():
+            same = is_close(value, stored[f"explorer.measurements.{name}"])
+            self.book.expect(same, f"{what}: explorer.measurements.{name} does not follow from the released rounds")
 
     # ------------------------------------------------------------------ rounds
 
@@ -212,7 +212,7 @@ class EpochReplay:
             expect(fits, f"{what} is not number {place} of its epoch")
             learned = public["learned"]
             words = f"{what} says that it began after {learned} rounds of its epoch were learned from"
-            known = expect(least <= learned <= min(place, len(self._courses) - 1), f"{words}, which cannot be")
+            known = expect(least <= learned <= min(place, len(self._iterates) - 1), f"{words}, which cannot be")
             least = learned = learned if known else least
             exploration = self._exploration(one)
             self._check_beginning(what, one, exploration, learned)
@@ -250,7 +250,7 @@ class EpochReplay:
         if not self.book.expect(bool(np.isfinite(point).all()), f"the point of {what} is not finite"):
             return
         if not self._alone:  # its point follows from what other segments said as well
-            inside = self.setting.problem.domain.contains(self._epoch.stage.original(point), 1e-6)
+            inside = self.setting.problem.domain.contains(self._epoch.placement.original(point), 1e-6)
             self.book.expect(inside, f"the point of {what} is not of the set")
             return
         distance, fits = self._points.distance(point, self._points.index(learned, place))
@@ -316,7 +316,7 @@ class _Collector:
 
     def __init__(self, belief: Any) -> None:
         self.settings, self.told = belief.settings, None
-        self.history = History.empty(belief.dimension, many=getattr(belief, "many", False))
+        self.measurements = Measurements.empty(belief.dimension, many=getattr(belief, "many", False))
 
     def learn(self, numbers: Numbers) -> None:
         """Note what a round has released."""

@@ -20,7 +20,7 @@ class Points:
     ----------
     epoch
         That has learned again.
-    courses
+    iterates
         What its points follow from after 0, 1, 2, ... rounds: dual vectors, or the points themselves.
     known
         What its explorer knew then.
@@ -28,15 +28,15 @@ class Points:
         How far the point that it began at may be from where it began.
     """
 
-    def __init__(self, epoch: Epoch, courses: list[Floats], known: list[Any], inherited: float) -> None:
+    def __init__(self, epoch: Epoch, iterates: list[Floats], known: list[Any], inherited: float) -> None:
         self._explorer, self._known, self._inherited = epoch.explorer, known, inherited
         self._map, self._delay = epoch.learner.point_map, epoch.learner.delay
-        self._courses, self._found = courses, dict[int, tuple[Floats, float]]()
+        self._iterates, self._found = iterates, dict[int, tuple[Floats, float]]()
         if isinstance(self._map, MirrorStep):
-            self._rounding = _ROUNDING * epoch.stage.working.diameter
+            self._rounding = _ROUNDING * epoch.placement.working.diameter
             self._exact = self._map.method == "auto" and self._map.domain.nearest(self._map.center) is not None
         else:
-            self._rounding = _ROUNDING * max(1.0, *(float(np.linalg.norm(course)) for course in courses))
+            self._rounding = _ROUNDING * max(1.0, *(float(np.linalg.norm(iterate)) for iterate in iterates))
         self.tolerance = self._rounding  # the largest that was granted so far
 
     def index(self, learned: int, before: int) -> int:
@@ -63,9 +63,9 @@ class Points:
     def after(self, index: int) -> tuple[Floats, float]:
         """Return point number `index`, and how far it may be from the one that was played."""
         if not isinstance(self._map, MirrorStep):
-            return self._courses[index], self._rounding
+            return self._iterates[index], self._rounding
         if index not in self._found:
-            point = self._map(self._courses[index])
+            point = self._map(self._iterates[index])
             # By formula up to rounding; otherwise either point is within sqrt(gap) of the exact one, which minimises a
             # strongly convex function. One that ran out of oracle calls has a larger gap, and so had the other.
             error = 0.0 if self._exact else max(self._map.gap, self._map.reached_gap)

@@ -13,13 +13,13 @@ from sottovoce.plans.checking import check_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import MECHANISMS
 from sottovoce.rounds.stores.sql.verify import MALFORMED, CheckedBook, StreamRow
-from sottovoce.studies.verifying._epochs import EpochReplay, Setting
+from sottovoce.studies.verifying._epochs import EpochReplay, ReplaySetting
 
 __all__ = ["StreamReplay", "check_design"]
 
 _POSITIONS = ("plain", "rounded")
 _FACTS = ("passed", "begun", "learned", "finished_calls", "stretches", "played", "point", "planned")
-_OF_SEGMENTS = ("likeness", "likeness_learned")
+_OF_SEGMENTS = ("variance_shares", "variance_shares_learned")
 
 
 def check_design(book: CheckedBook, made: Record, plan: Plan) -> None:
@@ -58,7 +58,7 @@ class StreamReplay:
     """
 
     book: CheckedBook
-    setting: Setting
+    setting: ReplaySetting
     row: StreamRow
     record: Record | None
     epochs: list[EpochReplay] = field(default_factory=list)
@@ -112,7 +112,7 @@ class StreamReplay:
     def _check_record(self, record: Record) -> None:
         """Check what is stored with a belief: how many rounds had begun, and were learned from, and their events."""
         row, expect, newest = self.row, self.book.expect, self._rounds[-1]
-        own = {name for name in record if not name.startswith(("stretch", "lean.")) or name == "stretches"}
+        own = {name for name in record if not name.startswith(("stretch", "prior.")) or name == "stretches"}
         expected = {*_FACTS, *(() if self.setting.problem.segments is None else _OF_SEGMENTS)}
         expect(own == expected, "what is believed is incomplete")
         expect(

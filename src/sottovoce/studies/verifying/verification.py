@@ -18,7 +18,7 @@ from sottovoce.rounds.stored import book_name, refuse_kind
 from sottovoce.rounds.stores.sql.database import Database, open_database
 from sottovoce.rounds.stores.sql.verify import MALFORMED, BookRows, CheckedBook, read_book
 from sottovoce.studies.opening import found_study
-from sottovoce.studies.verifying._epochs import Setting
+from sottovoce.studies.verifying._epochs import ReplaySetting
 from sottovoce.studies.verifying._replay import StreamReplay, check_design
 
 __all__ = ["Verification", "verify_in", "verify_rows", "verify_stored"]
@@ -39,8 +39,8 @@ class Verification:
     ----------
     name
         Of the study.
-    rounds, released, epochs, cells
-        What was looked at; `released` are the rounds that were learned from again, `cells` hold losses.
+    rounds, released, epochs, chunks
+        What was looked at; `released` are the rounds that were learned from again, `chunks` hold losses.
     point_distance, point_tolerance
         How far the stored point of any round is from the one that is computed again, and how far it may be: the
         certified error of two projections.
@@ -53,7 +53,7 @@ class Verification:
     --------
     >>> print(Verification("spring", 12, 11, 1, 0, 0.0, 1e-6, (), ()))
     Study 'spring': ok
-      checked  12 rounds (11 released), 1 epoch, 0 cells of losses
+      checked  12 rounds (11 released), 1 epoch, 0 chunks of losses
       points   follow from the released rounds (distance 0, at most 1e-06)
     """
 
@@ -61,7 +61,7 @@ class Verification:
     rounds: int
     released: int
     epochs: int
-    cells: int
+    chunks: int
     point_distance: float
     point_tolerance: float
     faults: tuple[str, ...]
@@ -79,7 +79,7 @@ class Verification:
     def __str__(self) -> str:
         checked = (
             f"{_several(self.rounds, 'round')} ({self.released:,} released), {_several(self.epochs, 'epoch')}, "
-            f"{_several(self.cells, 'cell')} of losses"
+            f"{_several(self.chunks, 'chunk')} of losses"
         )
         verdict = "ok" if self.ok else f"{_several(len(self.faults), 'fault')} found"
         lines = [f"Study {self.name!r}: {verdict}", f"  checked  {checked}"]
@@ -125,7 +125,7 @@ def verify_in(base: Database, name: str, domain: Domain | None) -> Verification:
     if rows is None:
         found_study(base, name)  # which says that there is none
     assert rows is not None
-    refuse_kind(rows.head.kind, "study", name)
+    refuse_kind(rows.counters.kind, "study", name)
     return verify_rows(rows, name, domain, faults=faults, notes=_notes(base, rows))
 
 
@@ -156,7 +156,7 @@ def verify_rows(
         len(rows.rounds),
         sum(one.released for one in epochs),
         len(epochs),
-        len(rows.cells),
+        len(rows.chunks),
         max((one.distance for one in epochs), default=0.0),
         max((one.tolerance for one in epochs), default=0.0),
         tuple(book.faults),
@@ -164,15 +164,17 @@ def verify_rows(
     )
 
 
-def _setting(book: CheckedBook, domain: Domain | None) -> Setting | None:
+def _setting(book: CheckedBook, domain: Domain | None) -> ReplaySetting | None:
     """Return what the study was made with, if it can be read; the oracle must answer as it did then."""
     made, rows, expect = book.made, book.rows, book.expect
     if made is None:
         return None
-    expect(rows.head.kind == "study" and len(str(made.get("identity"))) == _IDENTITY, "it is not a study")
+    expect(rows.counters.kind == "study" and len(str(made.get("identity"))) == _IDENTITY, "it is not a study")
     try:
         configuration = BanditConfiguration.from_record({"patience": "auto", **part(made, "configuration")}, domain)
-        setting = Setting(configuration.problem(), configuration.horizon, made["entropy"], bool(made["simulated"]), {})
+        setting = ReplaySetting(
+            configuration.problem(), configuration.horizon, made["entropy"], bool(made["simulated"]), {}
+        )
         expect(made["seed"] in (None, setting.entropy), "the public coins do not follow from the seed")
         adopt(setting.problem.domain, made)
     except ConfigurationMismatch as mismatch:
@@ -182,12 +184,12 @@ def _setting(book: CheckedBook, domain: Domain | None) -> Setting | None:
         book.faults.append(f"the configuration cannot be read: {type(malformed).__name__}")
         return None
     horizon, words = configuration.horizon, "the study was made with"
-    expect(rows.head.horizon == horizon, f"horizon={rows.head.horizon}, and {words} horizon={horizon}")
+    expect(rows.counters.horizon == horizon, f"horizon={rows.counters.horizon}, and {words} horizon={horizon}")
     _check_streams(book, setting)
     return setting
 
 
-def _check_streams(book: CheckedBook, setting: Setting) -> None:
+def _check_streams(book: CheckedBook, setting: ReplaySetting) -> None:
     """Check that there is one stream, or one for each segment."""
     segments, rows = setting.problem.segments, book.rows.streams
     if segments is None:
@@ -201,7 +203,7 @@ def _check_streams(book: CheckedBook, setting: Setting) -> None:
             book.faults.append(f"segment {row.stream} is none of those that the study was made with")
 
 
-def _look_at_plans(book: CheckedBook, setting: Setting, believed: Record | None) -> None:
+def _look_at_plans(book: CheckedBook, setting: ReplaySetting, believed: Record | None) -> None:
     """Let losses be judged by the grid of the first plan, and coordinates by what it needs."""
     try:
         if believed is not None and book.made is not None:
@@ -213,7 +215,7 @@ def _look_at_plans(book: CheckedBook, setting: Setting, believed: Record | None)
 
 
 def _notes(base: Database, rows: BookRows) -> list[str]:
-    notes, pending = [], sum(row.closed for row in rows.streams) - rows.head.erased
+    notes, pending = [], sum(row.closed for row in rows.streams) - rows.counters.erased
     if pending > 0:
         notes.append(f"losses of {_several(pending, 'round')} may linger in the log: erasure is tried with every call")
     if base.path is not None and base.path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):

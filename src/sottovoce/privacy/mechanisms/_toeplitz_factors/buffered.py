@@ -105,10 +105,10 @@ def fit_buffers(length: int) -> Buffered:
         weights, residual = scipy.optimize.nnls(np.exp(-np.outer(lags - 1, logs)) / target[:, None], np.ones(len(lags)))
         return np.asarray(weights), float(residual), logs
 
-    def misfit(ends: Any, *_: Any, **__: Any) -> float:
+    def distance(ends: Any, *_: Any, **__: Any) -> float:
         return weights_for(ends)[1]
 
-    best = scipy.optimize.minimize(misfit, [math.log(0.3 / length), math.log(1.5)], method="Nelder-Mead")
+    best = scipy.optimize.minimize(distance, [math.log(0.3 / length), math.log(1.5)], method="Nelder-Mead")
     weights, _, logs = weights_for(best.x)
     kept = weights > 0
     return Buffered(-np.expm1(-logs[kept]), weights[kept])

@@ -1,14 +1,14 @@
-"""What all parts of the store share: the book's head, what this process has seen of it, and incarnations.
+"""What all parts of the store share: the book's counters, what this process has seen of them, and incarnations.
 
 **A database that went back** (a backup that was restored, a replica that was behind) is noticed by whoever has seen
-more: the head is older than it was, or has gone another way; the cell that this process told last has less in it than
-it had; an id lies beyond what was handed out. Whoever notices begins a new incarnation, in the same transaction, so
-that two who notice do not begin two: open rounds are dropped, and ids of before are refused. All others go on in the
-new one.
+more: the counters are older than they were, or have gone another way; the chunk that this process told last has less in
+it than it had; an id lies beyond what was handed out. Whoever notices begins a new incarnation, in the same
+transaction, so that two who notice do not begin two: open rounds are dropped, and ids of before are refused. All others
+go on in the new one.
 
-**Writers.** The head keeps, for each of the latest writers, the version that it wrote last. What a process has seen of
-this must be in whatever it sees later: a writer's number never falls. After a rollback it has fallen, at least for one
-writer, however far others have moved the counters on since: whoever is alive notices it by its own number, and the
+**Writers.** The counters keep, for each of the latest writers, the version that it wrote last. What a process has seen
+of this must be in whatever it sees later: a writer's number never falls. After a rollback it has fallen, at least for
+one writer, however far others have moved the counters on since: whoever is alive notices it by its own number, and the
 numbers of the dead are noticed by all that have seen them.
 """
 
@@ -28,7 +28,7 @@ from sottovoce.errors import StorageError, StudyBehind, StudyDamaged
 from sottovoce.rounds.lease import Lease, Leases
 from sottovoce.rounds.round import PLACES, Round, Shape
 from sottovoce.rounds.store import CONSEQUENCES
-from sottovoce.rounds.stores.sql.cells import PLACE, Slots
+from sottovoce.rounds.stores.sql.chunks import PLACE, Slots
 from sottovoce.rounds.stores.sql.database import Database, Values
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
@@ -37,14 +37,14 @@ __all__ = [
     "CLOSED",
     "MOST",
     "NONE",
+    "BookCounters",
     "BookRows",
-    "Head",
+    "LastTold",
     "Steps",
-    "Told",
     "Writers",
     "chain_of",
-    "read_head",
-    "save_head",
+    "read_counters",
+    "save_counters",
 ]
 
 
@@ -110,7 +110,7 @@ _values = attrgetter(*_COLUMNS)
 
 
 @dataclass(slots=True)
-class Head:
+class BookCounters:
     """What changes as slots are leased and rounds are released. All of it is public.
 
     Attributes
@@ -140,7 +140,7 @@ class Head:
         """Return a checksum of everything."""
         return checksum(repr([self.book, *_values(self)]).encode())
 
-    def is_older_than(self, seen: "Head") -> bool:
+    def is_older_than(self, seen: "BookCounters") -> bool:
         """Say whether a storage with this has gone back in time, or another way, since that was seen."""
         if self.incarnation != seen.incarnation:  # a new one has begun since: nothing of the old one goes on
             return self.incarnation < seen.incarnation
@@ -153,23 +153,25 @@ _READ = f"SELECT {', '.join(_COLUMNS)}, seal"
 _SAVE = f"UPDATE sottovoce_books SET {', '.join(f'{name} = ?' for name in (*_COLUMNS, 'seal'))} WHERE book = ?"
 
 
-def read_head(base: Database, book: int, more: str = "", *values: Any, lock: bool = False) -> tuple[Head, list[Any]]:
-    """Return the head of a book, and the values of more expressions; if it is asked for, hold its lock."""
+def read_counters(
+    base: Database, book: int, more: str = "", *values: Any, lock: bool = False
+) -> tuple[BookCounters, list[Any]]:
+    """Return the counters of a book, and the values of more expressions; if it is asked for, hold its lock."""
     statement = f"{_READ}{more} FROM sottovoce_books b WHERE book = ?{base.lock if lock else ''}"
     rows = base.run(statement, *values, book)
     if not rows:
         raise StudyDamaged(f"the book with number {book} is gone from the storage")
     found = dict(zip((*_COLUMNS, "seal"), rows[0], strict=False))
     seal = found.pop("seal")
-    head = Head(book, **found)
-    if bytes(seal) != head.seal():
+    counters = BookCounters(book, **found)
+    if bytes(seal) != counters.seal():
         raise StudyDamaged("the counters of the study fail their checksum: restore a backup, with restored=True")
-    return head, list(rows[0][len(_COLUMNS) + 1 :])
+    return counters, list(rows[0][len(_COLUMNS) + 1 :])
 
 
-def save_head(head: Head) -> tuple[str, Any]:
-    """Return the statement that stores a head, and its values."""
-    return _SAVE, (*_values(head), head.seal(), head.book)
+def save_counters(counters: BookCounters) -> tuple[str, Any]:
+    """Return the statement that stores the counters, and its values."""
+    return _SAVE, (*_values(counters), counters.seal(), counters.book)
 
 
 NONE: Integers = np.empty(0, dtype=np.int64)
@@ -188,15 +190,15 @@ CLOSED = "(SELECT CAST(coalesce(sum(closed), 0) AS bigint) FROM sottovoce_stream
 """How many rounds of a book are closed."""
 
 _LAST = (
-    ", (SELECT closed FROM sottovoce_cells WHERE book = b.book AND cell = ?)"
+    ", (SELECT closed FROM sottovoce_chunks WHERE book = b.book AND chunk = ?)"
     ", (SELECT open FROM sottovoce_rounds WHERE book = b.book AND stream = ? AND number = ?)"
 )
 
 
-class Told(NamedTuple):
-    """The cell that this process told last, and how many slots of it were closed then: there are never less."""
+class LastTold(NamedTuple):
+    """The chunk that this process told last, and how many slots of it were closed then: there are never less."""
 
-    cell: int = -1
+    chunk: int = -1
     closed: int = 0
     stream: int = -1
     round: int = -1
@@ -224,86 +226,90 @@ class BookRows(Leases):
         super().__init__()
         self._base, self._book, self._slots = database, book, Slots(shape)
         self._writer = secrets.token_bytes(8)
-        self._last = Told()
+        self._last = LastTold()
         # Called within the transaction that begins an incarnation, with what undone attempts at it have noted.
-        self.present: Callable[[dict[Any, Any]], None] = lambda heard: None
-        self._heard: dict[Any, Any] = {}
+        self.present: Callable[[dict[Any, Any]], None] = lambda presented: None
+        self._presented: dict[Any, Any] = {}
         self._newest: dict[int, Round] = {}  # of streams, as this process has met them
         self._rounds: dict[tuple[int, int], tuple[bytes, Record]] = {}  # records of rounds, and as they are stored
         self._erased = 0  # releases whose losses are gone from the log, as far as this process has seen to it
         self._lingering = True  # whether more may be left to erase
-        self._seen, _ = read_head(database, book)
+        self._seen, _ = read_counters(database, book)
         self.incarnation = self._seen.incarnation
 
-    # ------------------------------------------------------------------ the head
+    # ------------------------------------------------------------------ the counters
 
-    def _look_at_head(self, more: str = "", *values: Any) -> list[Any]:
+    def _look_at_counters(self, more: str = "", *values: Any) -> list[Any]:
         """See how far the book has come, without a lock; return the values of more expressions."""
-        head, found = read_head(self._base, self._book, more, *values)
-        if head.is_older_than(self._seen):
+        counters, found = read_counters(self._base, self._book, more, *values)
+        if counters.is_older_than(self._seen):
             # Whoever has the lock can tell for certain, and begin anew.
-            self._locked(lambda head, steps: None, writes=False)
+            self._locked(lambda counters, steps: None, writes=False)
         else:
-            self._follow(head)
+            self._follow(counters)
         return found
 
     def _locked(
-        self, work: Callable[[Head, Steps], _Found], *, first: Callable[[], bool] | None = None, writes: bool = True
+        self,
+        work: Callable[[BookCounters, Steps], _Found],
+        *,
+        first: Callable[[], bool] | None = None,
+        writes: bool = True,
     ) -> _Found | None:
-        """Carry out `work` under the lock of the book; it may change the head, and add steps that are taken at the end.
+        """Carry out `work` under the lock of the book; it may change counters, and add steps that are taken at the end.
 
-        What is done `first` has no lock yet; if it says no, nothing is done. Where `writes` is false, the head is
+        What is done `first` has no lock yet; if it says no, nothing is done. Where `writes` is false, the counters are
         not stored.
         """
         noticed: list[StudyBehind] = []
-        self._heard = {}
+        self._presented = {}
 
-        def within() -> tuple[Head | None, _Found | None]:
+        def within() -> tuple[BookCounters | None, _Found | None]:
             noticed.clear()
             if first is not None and not first():
                 return None, None
             last = self._last
-            head, self._of_last = read_head(
-                self._base, self._book, _LAST, last.cell, last.stream, last.round, lock=True
+            counters, self._of_last = read_counters(
+                self._base, self._book, _LAST, last.chunk, last.stream, last.round, lock=True
             )
             found, steps = None, Steps()
-            if head.is_older_than(self._seen) or self._has_lost(head):
+            if counters.is_older_than(self._seen) or self._has_lost(counters):
                 noticed.append(StudyBehind(_WENT_BACK))
-                self._drop_all(head, self._seen.incarnation)
+                self._drop_all(counters, self._seen.incarnation)
             else:
-                found = work(head, steps)
+                found = work(counters, steps)
             if noticed or writes:
-                self._save(head, steps)
+                self._save(counters, steps)
             self._base.batch(steps)
-            return head, found
+            return counters, found
 
-        head, found = self._base.transaction(within)
-        if head is not None:
-            self._follow(head)
+        counters, found = self._base.transaction(within)
+        if counters is not None:
+            self._follow(counters)
         if noticed:
             self.erase()
             raise noticed[0]
         return found
 
-    def _has_lost(self, head: Head) -> bool:
+    def _has_lost(self, counters: BookCounters) -> bool:
         """Whether the storage has lost what this process told it last."""
         closed, still_open = self._of_last
-        if self._last.cell < 0 or head.incarnation != self.incarnation or still_open == 0:
+        if self._last.chunk < 0 or counters.incarnation != self.incarnation or still_open == 0:
             return False
         return closed is None or closed < self._last.closed
 
-    def _save(self, head: Head, steps: Steps) -> None:
-        head.version += 1
-        head.writers = Writers(head.writers).wrote(self._writer, head.version).packed
-        head.erased = max(head.erased, self._erased)
-        steps.append(save_head(head))
+    def _save(self, counters: BookCounters, steps: Steps) -> None:
+        counters.version += 1
+        counters.writers = Writers(counters.writers).wrote(self._writer, counters.version).packed
+        counters.erased = max(counters.erased, self._erased)
+        steps.append(save_counters(counters))
 
-    def _follow(self, head: Head) -> None:
+    def _follow(self, counters: BookCounters) -> None:
         """Note how far the book has come; what was leased in an earlier incarnation is worth nothing in this one."""
-        if head.incarnation != self.incarnation:
-            self.leases, self._waiting, self._newest, self._last, self._erased = {}, {}, {}, Told(), 0
-            self.incarnation = head.incarnation
-        self._seen = head
+        if counters.incarnation != self.incarnation:
+            self.leases, self._waiting, self._newest, self._last, self._erased = {}, {}, {}, LastTold(), 0
+            self.incarnation = counters.incarnation
+        self._seen = counters
 
     # ------------------------------------------------------------------ incarnations
 
@@ -316,35 +322,35 @@ class BookRows(Leases):
         """Begin a new incarnation, above all that were met, `newest` among them; unless another has begun meanwhile."""
         present = self.incarnation
 
-        def begin(head: Head, steps: Steps) -> bool:
-            if head.incarnation != present:
+        def begin(counters: BookCounters, steps: Steps) -> bool:
+            if counters.incarnation != present:
                 return False
-            self._drop_all(head, newest)
-            self._save(head, steps)
+            self._drop_all(counters, newest)
+            self._save(counters, steps)
             return True
 
         done = self._locked(begin, writes=False)
         self.erase()
         return bool(done)
 
-    def _drop_all(self, head: Head, newest: int) -> None:
+    def _drop_all(self, counters: BookCounters, newest: int) -> None:
         """Close all open rounds without a release, within a transaction; they end with what was asked of them."""
         base, steps = self._base, Steps()
         self._erased = 0  # a storage that went back may hold losses again that were gone
-        self.present(self._heard)
-        head.incarnation = max(head.incarnation, newest) + 1 + secrets.randbelow(_STEP)
+        self.present(self._presented)
+        counters.incarnation = max(counters.incarnation, newest) + 1 + secrets.randbelow(_STEP)
         rounds = base.run(
             "SELECT r.stream, r.number, r.first, r.reserved, r.position, r.public, "
             "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint) "
-            "FROM sottovoce_rounds r LEFT JOIN sottovoce_cells c "
+            "FROM sottovoce_rounds r LEFT JOIN sottovoce_chunks c "
             "ON c.book = r.book AND c.stream = r.stream AND c.round = r.number WHERE r.book = ? AND r.open = 1 "
             "GROUP BY r.book, r.stream, r.number, r.first, r.reserved, r.position, r.public "
             "ORDER BY r.stream, r.number",
             self._book,
         )
         steps += [
-            ("DELETE FROM sottovoce_spares WHERE book = ?", (self._book,)),
-            ("DELETE FROM sottovoce_cells WHERE book = ?", (self._book,)),
+            ("DELETE FROM sottovoce_returned WHERE book = ?", (self._book,)),
+            ("DELETE FROM sottovoce_chunks WHERE book = ?", (self._book,)),
             ("UPDATE sottovoce_rounds SET open = 0, size = reserved WHERE book = ? AND open = 1", (self._book,)),
         ]
         chains: dict[int, bytes] = dict(
@@ -387,7 +393,7 @@ class BookRows(Leases):
         if closed > done and self._base.erase():
             self._erased = done = closed
         elif self._erased > self._seen.erased:
-            self._locked(lambda head, steps: None)
+            self._locked(lambda counters, steps: None)
         self._lingering = closed > done
         return max(0, int(closed) - done)
 

@@ -181,8 +181,8 @@ class Log:
     """What was last seen of a log (`-wal`), watched for cuts that SQLite itself does not notice.
 
     A log that an outsider has cut short loses commits: those in it, and those that are written after the hole. What
-    SQLite itself does to a log looks different. Written anew from its start, it has another head (with other salts);
-    emptied, it has none; otherwise it grows at its end, and every frame carries the salts of the head. No lock of
+    SQLite itself does to a log looks different. Written anew from its start, it has another header (with other salts);
+    emptied, it has none; otherwise it grows at its end, and every frame carries the salts of the header. No lock of
     SQLite's is on this file, so that it may be opened and closed beside it. The first look finds nothing wrong with it.
     (The format: https://sqlite.org/walformat.html.)
 
@@ -201,7 +201,7 @@ class Log:
         self.path = path
         self._head = b""
         self.size: int | None = None
-        self._whole = 0  # frames that are known to be of this head
+        self._whole = 0  # frames that are known to be of this header
 
     def is_cut(self) -> bool:
         """Look at the log; return whether somebody has cut it short since the last look."""
@@ -211,7 +211,7 @@ class Log:
     def _is_surely_cut(self, log: FileIO) -> bool:
         """Whether looks agree between which nothing was written: others write to it, and empty it, meanwhile.
 
-        Size and head are read one after the other. They are believed, and remembered, only if they are the same when
+        Size and header are read one after the other. They are believed, and remembered, only if they are the same when
         they are read again: else they may be those of two logs.
         """
         agreed, last = 0, None
@@ -229,21 +229,21 @@ class Log:
             time.sleep(_BETWEEN)
         return False  # it is written to all the time: the next look may tell
 
-    def _looks_cut(self, log: FileIO, size: int, head: bytes) -> bool:
+    def _looks_cut(self, log: FileIO, size: int, header: bytes) -> bool:
         before = self.size
-        if head == self._head and head:
+        if header == self._head and header:
             if before is not None and (size < before or not self._grew_at_its_end(log, size)):
                 return True
             self.size = size
             return False
-        is_head = _is_head(head)
+        is_head = _is_head(header)
         if not is_head and before is not None and size and (self._head or size > before):
-            return True  # something was written, and not after a head
-        self._head, self.size, self._whole = head if is_head else b"", size, 0
+            return True  # something was written, and not after a header
+        self._head, self.size, self._whole = header if is_head else b"", size, 0
         return False
 
     def _grew_at_its_end(self, log: FileIO, size: int) -> bool:
-        """Whether all frames are of this head: a hole is not."""
+        """Whether all frames are of this header: a hole is not."""
         salts, frame = self._head[16:24], _FRAME_HEAD + int.from_bytes(self._head[8:12], "big")
         count = (size - _HEAD) // frame
         for number in range(self._whole, count):
@@ -260,19 +260,19 @@ def _seen(log: FileIO) -> tuple[int, bytes]:
     return size, log.read(_HEAD)
 
 
-def _is_head(head: bytes) -> bool:
-    """Whether these bytes are the head of a log: its checksum is that of its first 24."""
-    if len(head) < _HEAD:
+def _is_head(header: bytes) -> bool:
+    """Whether these bytes are the header of a log: its checksum is that of its first 24."""
+    if len(header) < _HEAD:
         return False
-    (magic,) = struct.unpack_from(">I", head)
+    (magic,) = struct.unpack_from(">I", header)
     if magic not in _MAGIC:
         return False
     first = second = 0
-    words = struct.unpack_from(_MAGIC[magic], head)
+    words = struct.unpack_from(_MAGIC[magic], header)
     for one, other in zip(words[::2], words[1::2], strict=True):
         first = first + one + second & 0xFFFFFFFF
         second = second + other + first & 0xFFFFFFFF
-    return struct.pack(">2I", first, second) == head[24:]
+    return struct.pack(">2I", first, second) == header[24:]
 
 
 _A_WHILE = 0.2  # seconds: a signal that comes just before a wait begins is met when it ends

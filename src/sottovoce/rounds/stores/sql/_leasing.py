@@ -19,8 +19,8 @@ from sottovoce.errors import HorizonReached, StudyBehind
 from sottovoce.rounds.lease import Lease
 from sottovoce.rounds.round import PENDING, UNUSED, UNWANTED, Round
 from sottovoce.rounds.store import CONSEQUENCES, Begin, Drawing, Orders
-from sottovoce.rounds.stores.sql._book_rows import NONE, BookRows, Head, Steps
-from sottovoce.rounds.stores.sql.cells import PLACE, Piece, leading
+from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, BookRows, Steps
+from sottovoce.rounds.stores.sql.chunks import PLACE, Piece, leading
 from sottovoce.rounds.stores.sql.database import Values
 
 __all__ = ["Leasing"]
@@ -30,21 +30,21 @@ _NEWEST = (
     "SELECT s.begun, r.first, r.size, r.position, r.reserved FROM sottovoce_streams s LEFT JOIN sottovoce_rounds r "
     "ON r.book = s.book AND r.stream = s.stream AND r.number = s.begun - 1 WHERE s.book = ? AND s.stream = ?"
 )
-_INSERT_CELL = "INSERT INTO sottovoce_cells VALUES (?, ?, ?, ?, 1, ?, 0, 0, 0, ?)"
+_INSERT_CHUNK = "INSERT INTO sottovoce_chunks VALUES (?, ?, ?, ?, 1, ?, 0, 0, 0, ?)"
 _INSERT_ROUND = "INSERT INTO sottovoce_rounds VALUES (?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?)"
 _UPDATE_ROUND = (
     "UPDATE sottovoce_rounds SET reserved = ?, full_at = ?, full_time = ? WHERE book = ? AND stream = ? AND number = ?"
 )
-_NOTE_SPARED = (
+_NOTE_RETURNED = (
     "UPDATE sottovoce_rounds SET full_at = ?, full_time = ? "
     "WHERE book = ? AND stream = ? AND number = ? AND full_at IS NOT NULL"
 )
-_SPARES = "SELECT stream, start, stop, round FROM sottovoce_spares WHERE book = ? ORDER BY start"
+_RETURNED = "SELECT stream, start, stop, round FROM sottovoce_returned WHERE book = ? ORDER BY start"
 _BELIEVE = (
     "UPDATE sottovoce_streams SET learned = ?, believed = ? "
     "WHERE book = ? AND stream = ? AND (learned < ? OR believed IS NULL)"
 )
-_INSERT_SPARE = "INSERT INTO sottovoce_spares VALUES (?, ?, ?, ?, ?, 1)"
+_INSERT_RETURNED = "INSERT INTO sottovoce_returned VALUES (?, ?, ?, ?, ?, 1)"
 
 
 @dataclass(slots=True)
@@ -63,16 +63,18 @@ class _Order:
 class _Call:
     """What one call leases, until it is stored."""
 
-    head: Head
+    counters: BookCounters
     begin: Begin
     draw: Drawing
     ahead: int
     asked: int  # events that were handed out before, as far as this process knows
     handed: int  # those that it hands out
     rounds: dict[tuple[int, int], tuple[Round, int, bool]] = field(default_factory=dict)  # reserved, and whether new
-    spared: set[tuple[int, int]] = field(default_factory=set)  # rounds of which slots were taken that were given back
-    cells: Steps = field(default_factory=list)
-    spares: Steps = field(default_factory=list)
+    given_back: set[tuple[int, int]] = field(
+        default_factory=set
+    )  # rounds of which slots were taken that were given back
+    chunks: Steps = field(default_factory=list)
+    returned: Steps = field(default_factory=list)
 
 
 class Leasing(BookRows):
@@ -84,10 +86,10 @@ class Leasing(BookRows):
         self._full_at: int | None = None  # when the first of the open rounds was full, as this process has seen it
         self._due: int | None = None  # events that may be asked before a round is to be closed
         self._beliefs: dict[int, tuple[int, Record]] = {}  # of streams, to be stored with the rounds that begin
-        self._leased: dict[int, int] = {}  # cells of which slots are leased here, and their stream
+        self._leased: dict[int, int] = {}  # chunks of which slots are leased here, and their stream
         self._change = (
-            f"UPDATE sottovoce_cells SET wanted = wanted - :unwanted, slots = {self._base.overlay} "
-            "WHERE book = :book AND cell = :cell"
+            f"UPDATE sottovoce_chunks SET wanted = wanted - :unwanted, slots = {self._base.overlay} "
+            "WHERE book = :book AND chunk = :chunk"
         )
 
     @property
@@ -134,14 +136,14 @@ class Leasing(BookRows):
         held = sum(lease.left for lease in self._own())
         incarnation = self.incarnation
 
-        def take(head: Head, steps: Steps) -> list[_Order]:
-            if head.incarnation != incarnation:
-                self._follow(head)
+        def take(counters: BookCounters, steps: Steps) -> list[_Order]:
+            if counters.incarnation != incarnation:
+                self._follow(counters)
                 if held or not callable(orders):  # streams may have other numbers now
                     raise StudyBehind(f"the storage was restored since this process last looked. {CONSEQUENCES}")
             wanted = orders() if callable(orders) else orders
             now = sum(wanted.values()) if handed is None else handed
-            return self._take(_Call(head, begin, draw, ahead, head.clock - held, now), steps, wanted)
+            return self._take(_Call(counters, begin, draw, ahead, counters.clock - held, now), steps, wanted)
 
         taken = self._locked(take)
         assert taken is not None
@@ -149,33 +151,35 @@ class Leasing(BookRows):
             for lease, following in pairwise(one.leases):
                 lease.next = following
             self._newest[one.stream] = one.leases[-1].round
-            self._leased.update((piece.cell, one.stream) for lease in one.leases for piece in self._pieces(lease))
+            self._leased.update((piece.chunk, one.stream) for lease in one.leases for piece in self._pieces(lease))
             self.hold(one.stream, one.leases[0])
         if len(self._leased) > _MOST:
-            self._leased = {piece.cell: one.round.stream for one in self._own() for piece in self._pieces(one)}
+            self._leased = {piece.chunk: one.round.stream for one in self._own() for piece in self._pieces(one)}
 
     def _pieces(self, lease: Lease) -> Iterator[Piece]:
         return self._slots.pieces(lease.round.first & PLACE, lease.start, lease.start + lease.size)
 
     def _take(self, call: _Call, steps: Steps, wanted: Mapping[int, int]) -> list[_Order]:
         """Lease slots that were given back, then fresh ones; add the steps that store it."""
-        head, self._beliefs = call.head, {}
-        if head.horizon is not None and sum(wanted.values()) > head.horizon - head.clock:
+        counters, self._beliefs = call.counters, {}
+        if counters.horizon is not None and sum(wanted.values()) > counters.horizon - counters.clock:
             raise HorizonReached(
-                f"size={sum(wanted.values())} actions were asked for, and {head.horizon - head.clock} of "
-                f"horizon={head.horizon} are left; plan with a longer horizon, or with horizon=None if it is unknown"
+                f"size={sum(wanted.values())} actions were asked for, and {counters.horizon - counters.clock} of "
+                f"horizon={counters.horizon} are left; plan with a longer horizon, or horizon=None if it is unknown"
             )
-        *rows, spares = self._base.batch([*((_NEWEST, (self._book, one)) for one in wanted), (_SPARES, (self._book,))])
+        *rows, returned = self._base.batch(
+            [*((_NEWEST, (self._book, one)) for one in wanted), (_RETURNED, (self._book,))]
+        )
         orders = [
             self._order(stream, want, *found[0]) for (stream, want), found in zip(wanted.items(), rows, strict=True)
         ]
         for one in orders:
-            for _, start, stop, number in [spare for spare in spares if spare[0] == one.stream]:
+            for _, start, stop, number in [row for row in returned if row[0] == one.stream]:
                 if one.want > 0:
-                    self._take_spare(call, one, start, stop, number)
+                    self._take_returned(call, one, start, stop, number)
             while one.want > 0:
                 self._take_fresh(call, one)
-        steps += [*self._round_steps(call, orders), *call.cells, *call.spares]
+        steps += [*self._round_steps(call, orders), *call.chunks, *call.returned]
         steps += [
             (_BELIEVE, (learned, pack(record), self._book, stream, learned))
             for stream, (learned, record) in self._beliefs.items()
@@ -199,17 +203,17 @@ class Leasing(BookRows):
 
     def _take_fresh(self, call: _Call, one: _Order) -> None:
         """Take the next slots of the newest round, or of one that is begun."""
-        head, new = call.head, False
+        counters, new = call.counters, False
         if one.newest is None or one.reserved == one.newest.size:
             before = 0 if one.newest is None else one.newest.position + one.newest.size
-            draft, place, new = call.begin(one.stream, one.begun, before), head.next_place, True
+            draft, place, new = call.begin(one.stream, one.begun, before), counters.next_place, True
             one.newest = Round(one.stream, one.begun, self._id(place), draft.size, draft.public, before)
-            head.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
+            counters.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
             one.begun, one.reserved = one.begun + 1, 0
         round, start = one.newest, one.reserved
         count = min(one.want, round.size - start)
         if count == one.want:
-            count += max(0, min(call.ahead, round.size - start - count - 1, _left(head) - count))
+            count += max(0, min(call.ahead, round.size - start - count - 1, _left(counters) - count))
         lease = self._lease(call, one, round, start, count)
         one.reserved = start + count
         key = round.stream, round.number
@@ -219,38 +223,38 @@ class Leasing(BookRows):
             mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
             useless = 0 if unwanted is None else _between(unwanted, piece.start - start, piece.stop - start)
             if piece.slot:
-                call.cells.append(self._changed(piece.cell, piece.slot, mine, useless))
+                call.chunks.append(self._changed(piece.chunk, piece.slot, mine, useless))
                 continue
-            size = self._slots.cell_size(round, piece.cell)
+            size = self._slots.chunk_size(round, piece.chunk)
             mine += self._slots.unused * (size - piece.stop + piece.start)
-            row = self._book, piece.cell, round.stream, round.number, size - useless, mine
-            call.cells.append((_INSERT_CELL, row))
+            row = self._book, piece.chunk, round.stream, round.number, size - useless, mine
+            call.chunks.append((_INSERT_CHUNK, row))
 
-    def _take_spare(self, call: _Call, one: _Order, start: int, stop: int, number: int) -> None:
+    def _take_returned(self, call: _Call, one: _Order, start: int, stop: int, number: int) -> None:
         """Take slots that were given back."""
         round = self._round(one.stream, number)
-        call.spares.append(("DELETE FROM sottovoce_spares WHERE book = ? AND start = ?", (self._book, start)))
-        count = min(stop - start, one.want + call.ahead, _left(call.head))
+        call.returned.append(("DELETE FROM sottovoce_returned WHERE book = ? AND start = ?", (self._book, start)))
+        count = min(stop - start, one.want + call.ahead, _left(call.counters))
         if start + count < stop:
-            call.spares.append((_INSERT_SPARE, (self._book, start + count, stop, one.stream, number)))
+            call.returned.append((_INSERT_RETURNED, (self._book, start + count, stop, one.stream, number)))
         first = start - (round.first & PLACE)
         lease = self._lease(call, one, round, first, count)
-        call.spared.add((one.stream, number))
+        call.given_back.add((one.stream, number))
         data, _ = self._slots.fresh(lease.draw, count)
         for piece in self._slots.pieces(round.first & PLACE, first, first + count):
             mine = data[(piece.start - first) * self._slots.bytes : (piece.stop - first) * self._slots.bytes]
-            call.cells.append(self._changed(piece.cell, piece.slot, mine, 0))
+            call.chunks.append(self._changed(piece.chunk, piece.slot, mine, 0))
 
     def _lease(self, call: _Call, one: _Order, round: Round, start: int, count: int) -> Lease:
         lease = Lease(round, start, call.draw(round, start, count), round.position + start)
         one.leases.append(lease)
         one.want -= count
-        call.head.clock += count
+        call.counters.clock += count
         return lease
 
     def _round_steps(self, call: _Call, orders: list[_Order]) -> Steps:
         """Store rounds: that are full now as of the end of the call, none of whose events counts against them."""
-        full = any(reserved == round.size for round, reserved, _ in call.rounds.values()) or call.spared
+        full = any(reserved == round.size for round, reserved, _ in call.rounds.values()) or call.given_back
         moment = (call.asked + call.handed, self._base.now()) if full else (None, None)
         steps: Steps = []
         for round, reserved, new in call.rounds.values():
@@ -261,7 +265,7 @@ class Leasing(BookRows):
                 steps.append((_INSERT_ROUND, row))
             else:
                 steps.append((_UPDATE_ROUND, (reserved, *noted, *key)))
-        steps += [(_NOTE_SPARED, (*moment, self._book, *key)) for key in call.spared]
+        steps += [(_NOTE_RETURNED, (*moment, self._book, *key)) for key in call.given_back]
         begun = {round.stream for round, _, new in call.rounds.values() if new}
         steps += [
             (
@@ -273,9 +277,9 @@ class Leasing(BookRows):
         ]
         return steps
 
-    def _changed(self, cell: int, slot: int, data: bytes, unwanted: int) -> tuple[str, Values]:
-        """Return what puts marks into slots of a cell; so many of them take no loss."""
-        values = {"unwanted": unwanted, "at": slot * self._slots.bytes, "new": data, "book": self._book, "cell": cell}
+    def _changed(self, chunk: int, slot: int, data: bytes, unwanted: int) -> tuple[str, Values]:
+        """Return what puts marks into slots of a chunk; so many of them take no loss."""
+        values = {"unwanted": unwanted, "at": slot * self._slots.bytes, "new": data, "book": self._book, "chunk": chunk}
         return self._change, values
 
     # ------------------------------------------------------------------ giving back
@@ -286,13 +290,13 @@ class Leasing(BookRows):
         count = sum(lease.left for lease in own)
         self.leases, self._waiting = {}, {}  # first: nobody may hand out what another one has taken
         if own or self._erased > self._seen.erased:
-            self._locked(lambda head, steps: self._give_back(head, steps, own))
+            self._locked(lambda counters, steps: self._give_back(counters, steps, own))
         return count
 
-    def _give_back(self, head: Head, steps: Steps, own: list[Lease]) -> None:
-        if head.incarnation != self.incarnation:
+    def _give_back(self, counters: BookCounters, steps: Steps, own: list[Lease]) -> None:
+        if counters.incarnation != self.incarnation:
             return
-        moment = head.clock - sum(lease.left for lease in own), self._base.now()
+        moment = counters.clock - sum(lease.left for lease in own), self._base.now()
         for lease in own:
             one, start, stop = lease.round, lease.start + lease.at, lease.start + lease.size
             first = one.first & PLACE
@@ -304,18 +308,18 @@ class Leasing(BookRows):
             data = self._slots.packed(np.repeat(slots[:, None], self._slots.width, axis=1))
             for piece in pieces:
                 mine = data[(piece.start - start) * self._slots.bytes : (piece.stop - start) * self._slots.bytes]
-                steps.append(self._changed(piece.cell, piece.slot, mine, 0))
-            steps.append((_INSERT_SPARE, (self._book, first + start, first + stop, one.stream, one.number)))
-            steps.append((_NOTE_SPARED, (*moment, self._book, one.stream, one.number)))
-            head.clock -= stop - start
+                steps.append(self._changed(piece.chunk, piece.slot, mine, 0))
+            steps.append((_INSERT_RETURNED, (self._book, first + start, first + stop, one.stream, one.number)))
+            steps.append((_NOTE_RETURNED, (*moment, self._book, one.stream, one.number)))
+            counters.clock -= stop - start
 
     def _marks(self, pieces: list[Piece]) -> Integers:
-        """Return the leading integers of slots, as far as their cells are there; within a transaction, and locked."""
+        """Return the leading integers of slots, as far as their chunks are there; within a transaction, and locked."""
         rows = self._base.batch(
             [
                 (
-                    f"SELECT slots FROM sottovoce_cells WHERE book = ? AND cell = ?{self._base.lock}",
-                    (self._book, one.cell),
+                    f"SELECT slots FROM sottovoce_chunks WHERE book = ? AND chunk = ?{self._base.lock}",
+                    (self._book, one.chunk),
                 )
                 for one in pieces
             ]
@@ -328,9 +332,9 @@ class Leasing(BookRows):
         return np.concatenate([NONE, *found])
 
 
-def _left(head: Head) -> int:
+def _left(counters: BookCounters) -> int:
     """How many events the horizon leaves."""
-    return 2**62 if head.horizon is None else head.horizon - head.clock
+    return 2**62 if counters.horizon is None else counters.horizon - counters.clock
 
 
 def _between(sorted_places: Integers, start: int, stop: int) -> int:

@@ -1,11 +1,11 @@
 """What becomes of losses: telling, closing without them, releasing.
 
-**Telling** changes the row of the cell that the slots are in, and no other: one statement, one commit. Its WHERE finds
+**Telling** changes the row of the chunk that the slots are in, and no other: one statement, one commit. Its WHERE finds
 the marks of slots that wait, after it has the row's lock: so a loss counts once, and none comes after its slot is
-closed, whoever tells it. Whatever locks several cells locks them in ascending order, so that nobody waits in a circle.
+closed, whoever tells it. Whatever locks several chunks locks them in ascending order, so that nobody waits in a circle.
 
 **Releasing** is one transaction: sums, noise, erasure and the release. It needs no lock against those who tell: a round
-all of whose cells have their losses takes no more. Whoever releases holds the lock of the round from the first loss
+all of whose chunks have their losses takes no more. Whoever releases holds the lock of the round from the first loss
 that it reads to the commit; another who finds it locked leaves it alone.
 """
 
@@ -21,9 +21,9 @@ from sottovoce._records import Record, pack
 from sottovoce.errors import StudyDamaged
 from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Release, Round
 from sottovoce.rounds.store import Compute
-from sottovoce.rounds.stores.sql._book_rows import CLOSED, Steps, Told
+from sottovoce.rounds.stores.sql._book_rows import CLOSED, LastTold, Steps
 from sottovoce.rounds.stores.sql._leasing import Leasing
-from sottovoce.rounds.stores.sql.cells import FIRST, GOLDEN, PLACE, SECOND, leading, seal_of, signed
+from sottovoce.rounds.stores.sql.chunks import FIRST, GOLDEN, PLACE, SECOND, leading, seal_of, signed
 from sottovoce.rounds.stores.sql.database import Row
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
@@ -35,20 +35,20 @@ _MASK = 2**64 - 1
 _OVERDUE = (
     "SELECT r.stream, r.number, r.first, r.size FROM sottovoce_rounds r JOIN sottovoce_books b ON b.book = r.book "
     "WHERE r.book = ? AND r.open = 1 AND (r.full_at <= ? OR r.full_time <= ?) AND EXISTS (SELECT 1 "
-    "FROM sottovoce_cells c WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number "
+    "FROM sottovoce_chunks c WHERE c.book = r.book AND c.stream = r.stream AND c.round = r.number "
     "AND c.closed < c.wanted) ORDER BY r.first"
 )
-_UPDATE_CELL = (
-    "UPDATE sottovoce_cells SET closed = closed + ?, missing = missing + ?, seal = ?, slots = ? "
-    "WHERE book = ? AND cell = ?"
+_UPDATE_CHUNK = (
+    "UPDATE sottovoce_chunks SET closed = closed + ?, missing = missing + ?, seal = ?, slots = ? "
+    "WHERE book = ? AND chunk = ?"
 )
 _READY = (
     "FROM sottovoce_rounds r WHERE r.book = ? AND r.open = 1 AND r.reserved = r.size AND NOT EXISTS "
     "(SELECT 1 FROM sottovoce_rounds o WHERE o.book = r.book AND o.stream = r.stream AND o.open = 1 "
-    "AND o.number < r.number) AND NOT EXISTS (SELECT 1 FROM sottovoce_cells c WHERE c.book = r.book "
+    "AND o.number < r.number) AND NOT EXISTS (SELECT 1 FROM sottovoce_chunks c WHERE c.book = r.book "
     "AND c.stream = r.stream AND c.round = r.number AND c.closed < c.wanted)"
 )
-_Changed = tuple[int, int, Row]  # a cell, how many slots of it were changed, and what `Losses._tell` returns
+_Changed = tuple[int, int, Row]  # a chunk, how many slots of it were changed, and what `Losses._tell` returns
 
 
 class _Drawn(NamedTuple):
@@ -68,10 +68,10 @@ class Losses(Leasing):
         super().__init__(*arguments)
         self._stream = 0
         self._tell = (
-            f"UPDATE sottovoce_cells SET closed = closed + :count, slots = {self._base.overlay}, "
-            f"seal = {self._base.exclusive_or} WHERE book = :book AND cell = :cell AND {self._base.part} = :marks "
+            f"UPDATE sottovoce_chunks SET closed = closed + :count, slots = {self._base.overlay}, "
+            f"seal = {self._base.exclusive_or} WHERE book = :book AND chunk = :chunk AND {self._base.part} = :marks "
             "RETURNING stream, round, wanted - closed, closed, "
-            "(SELECT closed FROM sottovoce_cells WHERE book = :book AND cell = :last)"
+            "(SELECT closed FROM sottovoce_chunks WHERE book = :book AND chunk = :last)"
         )
         self._take_ready = (
             f"SELECT r.number, r.first, r.size, r.position, r.public {_READY} AND r.stream = ?{self._base.skip_locked}"
@@ -82,16 +82,16 @@ class Losses(Leasing):
         )
 
     def record_one(self, one: int, integer: int) -> int | None:
-        """Take one loss; return how many its cell waits for, or None: it does not wait for this one."""
+        """Take one loss; return how many its chunk waits for, or None: it does not wait for this one."""
         place = one & PLACE
-        cell = place >> self._slots.bits
-        if one >> PLACES != self.incarnation or (cell in self._leased and self._is_leased(one, cell)):
+        chunk = place >> self._slots.bits
+        if one >> PLACES != self.incarnation or (chunk in self._leased and self._is_leased(one, chunk)):
             return None
         data = integer.to_bytes(self._slots.integer_bytes, "big", signed=True)
         found = self._base.at_once(self._tell, self._told(place, data, 1, seal_of_one(place, integer)))
         if not found:
             return None
-        self._note([(cell, 1, found[0])])
+        self._note([(chunk, 1, found[0])])
         return int(found[0][2])
 
     def stream_of(self, one: int) -> int:
@@ -100,45 +100,45 @@ class Losses(Leasing):
 
     def round_with(self, one: int) -> Round | None:
         """Return the round of an id that waits for its loss; None if it was released meanwhile."""
-        query = "SELECT stream, round FROM sottovoce_cells WHERE book = ? AND cell = ?"
+        query = "SELECT stream, round FROM sottovoce_chunks WHERE book = ? AND chunk = ?"
         found = self._base.run(query, self._book, (one & PLACE) >> self._slots.bits)
         return self._round(*found[0]) if found else None
 
     def _told(self, place: int, data: bytes, count: int, seal: int) -> dict[str, Any]:
-        """Return the values of a tell of slots that follow one another in their cell."""
-        slot, cell = place & self._slots.per_cell - 1, place >> self._slots.bits
+        """Return the values of a tell of slots that follow one another in their chunk."""
+        slot, chunk = place & self._slots.per_chunk - 1, place >> self._slots.bits
         return {
             "count": count,
             "at": slot * self._slots.bytes,
             "new": data,
             "seal": seal,
             "book": self._book,
-            "cell": cell,
+            "chunk": chunk,
             "marks": self._slots.pending * count,
-            "last": self._last.cell,
+            "last": self._last.chunk,
         }
 
     def _note(self, told: list[_Changed]) -> set[int]:
-        """Note how much of cells is closed; look closer, if less was of the last one; return streams as `record`."""
+        """Note how much of chunks is closed; look closer, if less was of the last one; return streams as `record`."""
         last = self._last
-        for cell, count, (_, _, _, closed, before) in told:
-            if cell == last.cell:
+        for chunk, count, (_, _, _, closed, before) in told:
+            if chunk == last.chunk:
                 before = closed - count  # it may have been read before the change, or after it
             if before is not None and before < last.closed:
-                self._last = last if cell != last.cell else last._replace(closed=last.closed + count)
-                self._locked(lambda head, steps: None, writes=False)  # begins anew, and says so
+                self._last = last if chunk != last.chunk else last._replace(closed=last.closed + count)
+                self._locked(lambda counters, steps: None, writes=False)  # begins anew, and says so
         filled = set()
-        for cell, _, (stream, number, left, closed, _) in told:
-            self._stream, self._last = stream, Told(cell, closed, stream, number)
+        for chunk, _, (stream, number, left, closed, _) in told:
+            self._stream, self._last = stream, LastTold(chunk, closed, stream, number)
             if left <= 0:
                 filled.add(stream)
         if self._lingering:
             self._try_to_erase()
         return filled
 
-    def _is_leased(self, one: int, cell: int) -> bool:
+    def _is_leased(self, one: int, chunk: int) -> bool:
         """Whether an id is leased here, and not handed out."""
-        stream = self._leased[cell]
+        stream = self._leased[chunk]
         lease = self.leases.get(stream) or self._waiting.get(stream)
         while lease is not None:
             if lease.first + lease.at <= one < lease.first + lease.size:
@@ -146,10 +146,10 @@ class Losses(Leasing):
             lease = lease.next
         return False
 
-    def _are_leased(self, places: Integers, cell: int) -> NDArray[np.bool_]:
-        """Which of these places in a cell are leased here, and not handed out."""
+    def _are_leased(self, places: Integers, chunk: int) -> NDArray[np.bool_]:
+        """Which of these places in a chunk are leased here, and not handed out."""
         found = np.zeros(len(places), dtype=bool)
-        for lease in self.held(self._leased[cell]):
+        for lease in self.held(self._leased[chunk]):
             first = lease.first & PLACE
             found |= (first + lease.at <= places) & (places < first + lease.size)
         return found
@@ -163,21 +163,21 @@ class Losses(Leasing):
             ids, integers = ids[order], integers[order]
         if (ids >> PLACES != self.incarnation).any() or (ids[1:] == ids[:-1]).any():
             return None
-        cells = self._by_cell(ids & PLACE)
-        if any(cell in self._leased and self._are_leased(places, cell).any() for cell, _, places in cells):
+        chunks = self._by_chunk(ids & PLACE)
+        if any(chunk in self._leased and self._are_leased(places, chunk).any() for chunk, _, places in chunks):
             return None
-        if all(places[-1] - places[0] == len(places) - 1 for _, _, places in cells):
-            return self._record_runs(cells, integers)
+        if all(places[-1] - places[0] == len(places) - 1 for _, _, places in chunks):
+            return self._record_runs(chunks, integers)
         try:
-            told = self._base.transaction(lambda: self._put(cells, integers, (PENDING,), must_wait=True))
+            told = self._base.transaction(lambda: self._put(chunks, integers, (PENDING,), must_wait=True))
         except _NotWaiting:
             return None
         return self._note(told)
 
-    def _record_runs(self, cells: list[tuple[int, slice, Integers]], integers: Integers) -> set[int] | None:
-        """Take losses of slots that follow one another in each cell: one statement for each."""
+    def _record_runs(self, chunks: list[tuple[int, slice, Integers]], integers: Integers) -> set[int] | None:
+        """Take losses of slots that follow one another in each chunk: one statement for each."""
         steps = []
-        for _, mine, places in cells:
+        for _, mine, places in chunks:
             data, seal = self._slots.packed(integers[mine]), seal_of(places, integers[mine])
             steps.append((self._tell, self._told(int(places[0]), data, len(places), seal)))
         try:
@@ -189,35 +189,35 @@ class Losses(Leasing):
             return None
         if not rows[0]:
             return None
-        return self._note([(cell, len(places), row[0]) for (cell, _, places), row in zip(cells, rows, strict=True)])
+        return self._note([(chunk, len(places), row[0]) for (chunk, _, places), row in zip(chunks, rows, strict=True)])
 
-    def _by_cell(self, places: Integers) -> list[tuple[int, slice, Integers]]:
-        """Sort places that ascend by their cells: the cell, which of them are in it, and these."""
-        cells, starts = np.unique(places >> self._slots.bits, return_index=True)
+    def _by_chunk(self, places: Integers) -> list[tuple[int, slice, Integers]]:
+        """Sort places that ascend by their chunks: the chunk, which of them are in it, and these."""
+        chunks, starts = np.unique(places >> self._slots.bits, return_index=True)
         ends = [*starts.tolist()[1:], len(places)]
         return [
-            (cell, slice(start, end), places[start:end])
-            for cell, start, end in zip(cells.tolist(), starts.tolist(), ends, strict=True)
+            (chunk, slice(start, end), places[start:end])
+            for chunk, start, end in zip(chunks.tolist(), starts.tolist(), ends, strict=True)
         ]
 
     def _put(
-        self, cells: list[tuple[int, slice, Integers]], values: Any, marks: tuple[int, ...], *, must_wait: bool
+        self, chunks: list[tuple[int, slice, Integers]], values: Any, marks: tuple[int, ...], *, must_wait: bool
     ) -> list[_Changed]:
-        """Put values into slots that have such a mark, cell by cell in ascending order, within a transaction."""
+        """Put values into slots that have such a mark, chunk by chunk in ascending order, within a transaction."""
         base, told, steps = self._base, list[_Changed](), []
         select = (
-            "SELECT stream, round, wanted, closed, seal, slots FROM sottovoce_cells "
-            f"WHERE book = ? AND cell = ?{base.lock}"
+            "SELECT stream, round, wanted, closed, seal, slots FROM sottovoce_chunks "
+            f"WHERE book = ? AND chunk = ?{base.lock}"
         )
-        numbers = [*(cell for cell, _, _ in cells), self._last.cell]
-        *found, last = base.batch([(select, (self._book, cell)) for cell in numbers])
+        numbers = [*(chunk for chunk, _, _ in chunks), self._last.chunk]
+        *found, last = base.batch([(select, (self._book, chunk)) for chunk in numbers])
         before = last[0][3] if last else None
-        for (cell, mine, places), rows in zip(cells, found, strict=True):
+        for (chunk, mine, places), rows in zip(chunks, found, strict=True):
             if not rows and must_wait:
                 raise _NotWaiting
             for stream, number, wanted, closed, seal, data in rows:
                 slots = self._slots.unpacked(bytes(data))
-                which = places & self._slots.per_cell - 1
+                which = places & self._slots.per_chunk - 1
                 waits = which < len(slots)
                 waits[waits] = np.isin(leading(slots)[which[waits]], marks)
                 if must_wait and not waits.all():
@@ -226,9 +226,9 @@ class Losses(Leasing):
                 slots[which] = values[mine][waits] if isinstance(values, np.ndarray) else values
                 changed, missing = signed(seal ^ seal_of(places[waits], slots[which])), 0 if must_wait else count
                 if count:
-                    row = count, missing, changed, self._slots.packed(slots), self._book, cell
-                    steps.append((_UPDATE_CELL, row))
-                    told.append((cell, count, (stream, number, wanted - closed - count, closed + count, before)))
+                    row = count, missing, changed, self._slots.packed(slots), self._book, chunk
+                    steps.append((_UPDATE_CHUNK, row))
+                    told.append((chunk, count, (stream, number, wanted - closed - count, closed + count, before)))
         base.batch(steps)
         return told
 
@@ -237,8 +237,8 @@ class Losses(Leasing):
         mine = np.unique(ids[ids >> PLACES == self.incarnation]) & PLACE
         if not len(mine):
             return 0, set()
-        cells = self._by_cell(mine)
-        told = self._base.transaction(lambda: self._put(cells, MISSING, (PENDING,), must_wait=False))
+        chunks = self._by_chunk(mine)
+        told = self._base.transaction(lambda: self._put(chunks, MISSING, (PENDING,), must_wait=False))
         return sum(count for _, count, _ in told), self._note(told)
 
     def close_overdue(self, patience: int | None, deadline: float | None = None) -> set[int]:
@@ -259,8 +259,8 @@ class Losses(Leasing):
         closed = set()
         for stream, number, first, size in self._base.run(_OVERDUE, *overdue):
             mine = self._book, stream, number
-            self._base.run("DELETE FROM sottovoce_spares WHERE book = ? AND stream = ? AND round = ?", *mine)
-            self._put(self._by_cell(np.arange(first, first + size)), MISSING, (PENDING, UNUSED), must_wait=False)
+            self._base.run("DELETE FROM sottovoce_returned WHERE book = ? AND stream = ? AND round = ?", *mine)
+            self._put(self._by_chunk(np.arange(first, first + size)), MISSING, (PENDING, UNUSED), must_wait=False)
             closed.add(stream)
         return closed
 
@@ -301,7 +301,7 @@ class Losses(Leasing):
                     drawn.append(self._drawn(one, compute, bytes(public)))
             return bool(drawn)
 
-        stored = self._locked(lambda head, steps: self._store(steps, drawn), first=draw)
+        stored = self._locked(lambda counters, steps: self._store(steps, drawn), first=draw)
         if stored is None:
             return set()
         closed, following = stored
@@ -327,7 +327,7 @@ class Losses(Leasing):
             mine = self._book, one.stream, one.number
             ((closed, later, chain),) = self._base.run(self._lock_stream, self._book, self._book, one.stream)
             steps += [
-                ("DELETE FROM sottovoce_cells WHERE book = ? AND stream = ? AND round = ?", mine),
+                ("DELETE FROM sottovoce_chunks WHERE book = ? AND stream = ? AND round = ?", mine),
                 ("UPDATE sottovoce_rounds SET open = 0 WHERE book = ? AND stream = ? AND number = ?", mine),
             ]
             told = one.size - len(unwanted) - len(missing)
@@ -340,8 +340,8 @@ class Losses(Leasing):
     def _gathered(self, one: Round) -> Integers:
         """Return the slots of a round, if they are as they were told."""
         rows = self._base.run(
-            "SELECT cell, seal, slots FROM sottovoce_cells WHERE book = ? AND stream = ? AND round = ? "
-            f"ORDER BY cell{self._base.lock}",
+            "SELECT chunk, seal, slots FROM sottovoce_chunks WHERE book = ? AND stream = ? AND round = ? "
+            f"ORDER BY chunk{self._base.lock}",
             self._book,
             one.stream,
             one.number,
@@ -349,11 +349,11 @@ class Losses(Leasing):
         slots = self._slots.unpacked(b"".join([data for _, _, data in rows]))
         if len(slots) != one.size:
             raise StudyDamaged(f"round {one.number} has {len(slots)} slots, not {one.size}: restore a backup")
-        for index, (cell, seal, _) in enumerate(rows):
+        for index, (chunk, seal, _) in enumerate(rows):
             mine = slots[index << self._slots.bits : (index + 1) << self._slots.bits]
             marks = leading(mine)
             filled = (marks != PENDING) & (marks != UNWANTED)
-            if seal_of((cell << self._slots.bits) + np.flatnonzero(filled), mine[filled]) != seal:
+            if seal_of((chunk << self._slots.bits) + np.flatnonzero(filled), mine[filled]) != seal:
                 raise StudyDamaged(f"losses of round {one.number} fail their checksum: restore a backup, restored=True")
         return slots
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from sottovoce._records import Record, checksum, pack
 from sottovoce.errors import StorageError, StudyDamaged
 from sottovoce.rounds.round import Shape
-from sottovoce.rounds.stores.sql._book_rows import Head, save_head
+from sottovoce.rounds.stores.sql._book_rows import BookCounters, save_counters
 from sottovoce.rounds.stores.sql.database import Conflict, Database
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED, PREFIX, RELEASED, SCHEMA, TABLES, VERSION
@@ -79,7 +79,7 @@ def create_book(
             b"",
             b"",
         )
-        statement, values = save_head(Head(book, horizon=horizon, **(waiting or {})))
+        statement, values = save_counters(BookCounters(book, horizon=horizon, **(waiting or {})))
         base.run(statement, *values)
         if charge is not None:
             charge(base, book)
@@ -180,7 +180,7 @@ def counts_of(base: Database, book: int) -> BookCounts:
 def counts_of_all(base: Database, book: int | None = None) -> dict[int, BookCounts]:
     """Count for all books of a database, or for one."""
     one, values = ("", ()) if book is None else (" WHERE b.book = ?", (book,))
-    heads = base.run(
+    counters = base.run(
         f"SELECT b.book, b.incarnation, b.clock, b.erased, b.slot_bytes FROM sottovoce_books b{one}", *values
     )
     rounds = base.run(
@@ -196,19 +196,19 @@ def counts_of_all(base: Database, book: int | None = None) -> dict[int, BookCoun
         f"FROM sottovoce_releases b{one} GROUP BY b.book",
         *values,
     )
-    cells = base.run(
+    chunks = base.run(
         "SELECT b.book, CAST(sum(b.closed - b.missing) AS bigint), CAST(sum(b.missing) AS bigint), "
         "CAST(sum(b.wanted - b.closed) AS bigint), CAST(sum(length(b.slots)) AS bigint) "
-        f"FROM sottovoce_cells b{one} GROUP BY b.book",
+        f"FROM sottovoce_chunks b{one} GROUP BY b.book",
         *values,
     )
-    spares = base.run(
-        f"SELECT b.book, CAST(sum(b.stop - b.start) AS bigint) FROM sottovoce_spares b{one} GROUP BY b.book", *values
+    returned = base.run(
+        f"SELECT b.book, CAST(sum(b.stop - b.start) AS bigint) FROM sottovoce_returned b{one} GROUP BY b.book", *values
     )
-    opened, closed, losses = ({number: counts for number, *counts in rows} for rows in (rounds, released, cells))
-    given_back: dict[int, int] = dict(spares)
+    opened, closed, losses = ({number: counts for number, *counts in rows} for rows in (rounds, released, chunks))
+    given_back: dict[int, int] = dict(returned)
     found = {}
-    for number, incarnation, clock, erased, slot_bytes in heads:
+    for number, incarnation, clock, erased, slot_bytes in counters:
         count, with_numbers, dropped, told, missing = closed.get(number, (0, 0, 0, 0, 0))
         now_told, now_missing, left, slots = losses.get(number, (0, 0, 0, 0))
         open_rounds, overdue, reserved = opened.get(number, (0, 0, 0))

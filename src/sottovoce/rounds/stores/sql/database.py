@@ -85,7 +85,7 @@ class Database(ABC):
         self.name, self.what = name, f"this connection to {name}"
         self._guard, self._inside = threading.RLock(), False
         self._sent = False  # whether all of a transaction was sent: it may be on record, then
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
         _living.add(self)
 
     def transaction(self, work: Callable[[], _Found]) -> _Found:
@@ -94,20 +94,20 @@ class Database(ABC):
         Where transactions have waited for one another in a circle, it is carried out again. Within another one, it is a
         part of that.
         """
-        if self._generation != _fork.current or self.closed:
+        if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
         with self._guard: return work() if self._inside else self._attempts(work, True)  # noqa: E701  # fmt: skip
 
     def at_once(self, statement: str, values: Values) -> list[Row]:
         """Run one statement often met, which commits by itself."""
-        if self._generation != _fork.current or self.closed:
+        if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
         work = partial(self._execute, statement, values)
         with self._guard: return work() if self._inside else self._once(work)  # noqa: E701  # fmt: skip
 
     def run(self, statement: str, *values: Any) -> list[Row]:
         """Run one statement within a transaction; or outside of one, if it changes nothing."""
-        if self._generation != _fork.current or self.closed:
+        if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
         with self._guard: return self._execute(statement, values) if self._inside else self._read(statement, values)  # noqa: E701  # fmt: skip
 
@@ -117,7 +117,7 @@ class Database(ABC):
 
     def close(self) -> None:
         """Close the connection, once nobody uses it; in a forked child it is the parent's, and stays as it is."""
-        if self._generation == _fork.current:
+        if self._fork_count == _fork.current:
             with self._guard: self._end()  # noqa: E701  # fmt: skip
 
     def _end(self) -> None:
@@ -126,7 +126,7 @@ class Database(ABC):
 
     def refuse_fork(self) -> None:
         """Refuse to work in a child of the process that opened this; or once it is closed."""
-        if self._generation != _fork.current:
+        if self._fork_count != _fork.current:
             raise ForkRefused(self._inherited())
         if self.closed:
             raise StorageError(f"{self.what} is closed: open it again")

@@ -1,10 +1,10 @@
 """The tables. What a database can guarantee is a constraint here, whatever program writes to it.
 
-- A cell is of an open round, and a release of a closed one: both foreign keys go by `open`. So a round cannot be closed
-  while a loss of it is stored, none can be added later, and none outlives its release.
+- A chunk is of an open round, and a release of a closed one: both foreign keys go by `open`. So a round cannot be
+  closed while a loss of it is stored, none can be added later, and none outlives its release.
 - A round has one release: its primary key. Each carries a checksum over itself and all before it, so that none can be
   changed later without all others.
-- Cells do not overlap: they are places on a fixed grid, and their number is their primary key.
+- Chunks do not overlap: they are places on a fixed grid, and their number is their primary key.
 - The horizon holds, whoever asks for whichever stream.
 """
 
@@ -37,7 +37,7 @@ CREATE TABLE sottovoce_books (
   CHECK (horizon IS NULL OR clock <= horizon)
 );
 
-CREATE TABLE sottovoce_rights (
+CREATE TABLE sottovoce_ledger_tokens (
   book BIGINT PRIMARY KEY REFERENCES sottovoce_books,
   entry TEXT NOT NULL,
   token TEXT,
@@ -81,9 +81,9 @@ CREATE INDEX sottovoce_rounds_open ON sottovoce_rounds (book, stream, number) WH
 
 CREATE INDEX sottovoce_rounds_full ON sottovoce_rounds (book, full_at) WHERE open = 1;
 
-CREATE TABLE sottovoce_cells (
+CREATE TABLE sottovoce_chunks (
   book BIGINT NOT NULL,
-  cell BIGINT NOT NULL,
+  chunk BIGINT NOT NULL,
   stream BIGINT NOT NULL,
   round BIGINT NOT NULL,
   open SMALLINT NOT NULL CHECK (open = 1),
@@ -92,11 +92,11 @@ CREATE TABLE sottovoce_cells (
   missing INTEGER NOT NULL CHECK (missing <= closed),
   seal BIGINT NOT NULL,
   slots {bytes} NOT NULL,
-  PRIMARY KEY (book, cell),
+  PRIMARY KEY (book, chunk),
   FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
 ) {small_pages};
 
-CREATE INDEX sottovoce_cells_of ON sottovoce_cells (book, stream, round);
+CREATE INDEX sottovoce_chunks_of ON sottovoce_chunks (book, stream, round);
 
 CREATE TABLE sottovoce_releases (
   book BIGINT NOT NULL,
@@ -112,7 +112,7 @@ CREATE TABLE sottovoce_releases (
   FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
 );
 
-CREATE TABLE sottovoce_spares (
+CREATE TABLE sottovoce_returned (
   book BIGINT NOT NULL,
   start BIGINT NOT NULL,
   stop BIGINT NOT NULL,
@@ -123,13 +123,13 @@ CREATE TABLE sottovoce_spares (
   FOREIGN KEY (book, stream, round, open) REFERENCES sottovoce_rounds (book, stream, number, open)
 );
 """
-"""`sottovoce_cells.slots` is PRIVATE; everything else is public, or released.
+"""`sottovoce_chunks.slots` is PRIVATE; everything else is public, or released.
 
-Of a cell, `wanted` counts the slots that take a loss, those that nobody has yet among them; `closed` those of them that
+Of a chunk, `wanted` counts the slots that take a loss, those that nobody has yet among them; `closed` those that
 have it, or were closed without it, and `missing` the latter. `seal` is a checksum of what they hold. A stream's `chain`
 is that of its newest release. `state` says of a closed round whether it was released, had nothing to release, or was
 dropped by a restoration."""
 
 UNRELEASED, RELEASED, DROPPED = range(3)
 
-TABLES = ("schema", "books", "rights", "streams", "rounds", "cells", "releases", "spares")
+TABLES = ("schema", "books", "ledger_tokens", "streams", "rounds", "chunks", "releases", "returned")

@@ -171,7 +171,7 @@ class SqliteFile(Database):
 
     def erase(self) -> bool:
         """Empty the write-ahead log, where deleted losses would linger: it cannot while another process reads."""
-        if self._generation != _fork.current or self.closed:
+        if self._fork_count != _fork.current or self.closed:
             self.refuse_fork()
         with self._guard: return self._emptied()  # noqa: E701  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Open rounds in a database that processes share.
 
 - **Asking** (`_leasing.py`) hands out leased slots from memory. A new lease is one transaction, under its book's lock.
-- **Telling** (`_losses.py`) changes the row of the cell that the slots are in: one statement, one commit.
+- **Telling** (`_losses.py`) changes the row of the chunk that the slots are in: one statement, one commit.
 - **Releasing** (there, too) reads, draws, erases and stores in one transaction.
 - **Streams of one round**, evaluations, are opened and ended under the lock of the book.
 - **A database that went back** is noticed, and a new incarnation begun (`_book_rows.py`).
@@ -22,10 +22,10 @@ from sottovoce._records import Record, pack
 from sottovoce.errors import StudyDamaged
 from sottovoce.rounds.round import MISSING, PENDING, PLACES, UNUSED, UNWANTED, Round
 from sottovoce.rounds.store import BEHIND, EARLIER, LATE, TOLD, UNASKED, UNWANTED_LOSS, WAITING, Begin, OpenRound
-from sottovoce.rounds.stores.sql._book_rows import NONE, Head, Steps
+from sottovoce.rounds.stores.sql._book_rows import NONE, BookCounters, Steps
 from sottovoce.rounds.stores.sql._losses import Losses
 from sottovoce.rounds.stores.sql.books import add_stream, streams_of
-from sottovoce.rounds.stores.sql.cells import PLACE, leading, seal_of, signed
+from sottovoce.rounds.stores.sql.chunks import PLACE, leading, seal_of, signed
 from sottovoce.rounds.stores.sql.errors import unpacked
 from sottovoce.rounds.stores.sql.schema import DROPPED
 
@@ -66,7 +66,7 @@ class SqlStore(Losses):
 
     def check(self) -> None:
         """See how far the book has come, and what others have made of slots that are leased here."""
-        (self._full_at,) = self._look_at_head(_FULL)
+        (self._full_at,) = self._look_at_counters(_FULL)
         if self._own() and time.monotonic() - self._looked > (self.fresh or 0.0):
             self._renew()
         self._try_to_erase()
@@ -86,7 +86,7 @@ class SqlStore(Losses):
         """How many events of a stream were asked: those that other processes have leased among them."""
         rows = self._base.run(
             "SELECT r.position + r.reserved, (SELECT CAST(coalesce(sum(stop - start), 0) AS bigint) "
-            "FROM sottovoce_spares s WHERE s.book = r.book AND s.stream = r.stream) FROM sottovoce_rounds r "
+            "FROM sottovoce_returned s WHERE s.book = r.book AND s.stream = r.stream) FROM sottovoce_rounds r "
             "WHERE r.book = ? AND r.stream = ? ORDER BY r.number DESC LIMIT 1",
             self._book,
             stream,
@@ -102,8 +102,8 @@ class SqlStore(Losses):
     def set_patience(self, patience: int | None, deadline: float | None) -> None:
         """Change both, for all processes."""
 
-        def change(head: Head, steps: Steps) -> None:
-            head.patience, head.deadline = patience, None if deadline is None else float(deadline)
+        def change(counters: BookCounters, steps: Steps) -> None:
+            counters.patience, counters.deadline = patience, None if deadline is None else float(deadline)
 
         self._locked(change)
 
@@ -115,32 +115,32 @@ class SqlStore(Losses):
         states: NDArray[np.int8] = np.full(len(ids), EARLIER, dtype=np.int8)
         states[ids >> PLACES > self.incarnation] = BEHIND
         here = np.flatnonzero(ids >> PLACES == self.incarnation)
-        for cell in np.unique((ids[here] & PLACE) >> self._slots.bits).tolist():
-            mine = here[(ids[here] & PLACE) >> self._slots.bits == cell]
-            states[mine] = self._states(cell, ids[mine] & PLACE)
+        for chunk in np.unique((ids[here] & PLACE) >> self._slots.bits).tolist():
+            mine = here[(ids[here] & PLACE) >> self._slots.bits == chunk]
+            states[mine] = self._states(chunk, ids[mine] & PLACE)
         if (states == BEHIND).any() and not self._begin_anew(int(ids.max()) >> PLACES):
             return self.look(ids)  # somebody else has
         return states
 
-    def _states(self, cell: int, places: Integers) -> NDArray[np.int8]:
-        """Say what became of slots of one cell."""
+    def _states(self, chunk: int, places: Integers) -> NDArray[np.int8]:
+        """Say what became of slots of one chunk."""
         states = np.full(len(places), BEHIND, dtype=np.int8)  # ids are signed: it was handed out, and is not known
-        rounds = self._base.run(_ROUND_OF, self._book, cell << self._slots.bits)
+        rounds = self._base.run(_ROUND_OF, self._book, chunk << self._slots.bits)
         if not rounds:
             return states
         ((stream, number, first, reserved),) = rounds
         known = places < first + reserved
         if not known.any():
             return states
-        cells = self._base.run("SELECT slots FROM sottovoce_cells WHERE book = ? AND cell = ?", self._book, cell)
-        if cells:
-            slots = leading(self._slots.unpacked(bytes(cells[0][0])))
-            marks = slots[np.minimum(places & self._slots.per_cell - 1, len(slots) - 1)]
+        chunks = self._base.run("SELECT slots FROM sottovoce_chunks WHERE book = ? AND chunk = ?", self._book, chunk)
+        if chunks:
+            slots = leading(self._slots.unpacked(bytes(chunks[0][0])))
+            marks = slots[np.minimum(places & self._slots.per_chunk - 1, len(slots) - 1)]
             found = np.full(len(places), TOLD, dtype=np.int8)
             for mark, state in ((PENDING, WAITING), (MISSING, LATE), (UNWANTED, UNWANTED_LOSS), (UNUSED, UNASKED)):
                 found[marks == mark] = state
-            if cell in self._leased:
-                found[self._are_leased(places, cell)] = UNASKED
+            if chunk in self._leased:
+                found[self._are_leased(places, chunk)] = UNASKED
         else:
             state, record = self._released(stream, number)
             late = np.isin(places - first, record["missing"]) | (state == DROPPED)
@@ -164,10 +164,10 @@ class SqlStore(Losses):
         """Return the rounds that are not released, in the order in which they began."""
         rows = self._base.run(
             "SELECT r.stream, r.number, r.first, r.size, r.position, r.public, r.reserved, r.full_at, r.full_time, "
-            "(SELECT CAST(coalesce(sum(stop - start), 0) AS bigint) FROM sottovoce_spares s WHERE s.book = r.book "
+            "(SELECT CAST(coalesce(sum(stop - start), 0) AS bigint) FROM sottovoce_returned s WHERE s.book = r.book "
             "AND s.stream = r.stream AND s.round = r.number), CAST(coalesce(sum(c.wanted), 0) AS bigint), "
-            "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint), count(c.cell) "
-            "FROM sottovoce_rounds r LEFT JOIN sottovoce_cells c ON c.book = r.book AND c.stream = r.stream "
+            "CAST(coalesce(sum(c.closed), 0) AS bigint), CAST(coalesce(sum(c.missing), 0) AS bigint), count(c.chunk) "
+            "FROM sottovoce_rounds r LEFT JOIN sottovoce_chunks c ON c.book = r.book AND c.stream = r.stream "
             "AND c.round = r.number WHERE r.book = ? AND r.open = 1 GROUP BY r.book, r.stream, r.number, r.first, "
             "r.size, r.position, r.public, r.reserved, r.full_at, r.full_time ORDER BY r.first",
             self._book,
@@ -177,9 +177,9 @@ class SqlStore(Losses):
     def _described(
         self, stream: int, number: int, first: int, size: int, position: int, public: Any, *facts: Any
     ) -> OpenRound:
-        reserved, full_at, full_time, spare, wanted, closed, missing, cells = facts
+        reserved, full_at, full_time, returned, wanted, closed, missing, chunks = facts
         one = self._read_round(stream, number, first, size, position, public)
-        unused = min(size, cells << self._slots.bits) - reserved + spare  # in cells, and nobody's
+        unused = min(size, chunks << self._slots.bits) - reserved + returned  # in chunks, and nobody's
         own = [lease for lease in self._own() if (lease.round.stream, lease.round.number) == (stream, number)]
         left = sum(lease.left for lease in own)
         useless = sum(
@@ -188,16 +188,16 @@ class SqlStore(Losses):
             if lease.draw.wanted is not None
         )
         waiting = wanted - closed - unused - (left - useless)
-        return OpenRound(one, reserved - spare - left, waiting, full_at, full_time, closed - missing, missing)
+        return OpenRound(one, reserved - returned - left, waiting, full_at, full_time, closed - missing, missing)
 
     def waiting(self, limit: int | None = None) -> Integers:
         """Return the ids that were handed out and wait for their loss, the oldest first."""
         rows = self._base.run(
-            "SELECT cell, slots FROM sottovoce_cells WHERE book = ? AND closed < wanted ORDER BY cell", self._book
+            "SELECT chunk, slots FROM sottovoce_chunks WHERE book = ? AND closed < wanted ORDER BY chunk", self._book
         )
         found = [
-            (cell << self._slots.bits) + np.flatnonzero(leading(self._slots.unpacked(bytes(data))) == PENDING)
-            for cell, data in rows
+            (chunk << self._slots.bits) + np.flatnonzero(leading(self._slots.unpacked(bytes(data))) == PENDING)
+            for chunk, data in rows
         ]
         places = np.concatenate([NONE, *found])
         for lease in self._own():
@@ -230,10 +230,10 @@ class SqlStore(Losses):
     def open_stream(self, begin: Begin) -> int:
         """Add a stream, and begin its round; return its number."""
 
-        def add(head: Head, steps: Steps) -> int:
+        def add(counters: BookCounters, steps: Steps) -> int:
             stream = self.opened
-            draft, place = begin(stream, 0, head.clock), head.next_place
-            head.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
+            draft, place = begin(stream, 0, counters.clock), counters.next_place
+            counters.next_place = place - (-draft.size >> self._slots.bits << self._slots.bits)
             row = self._book, stream, str(stream), pack({}), b""
             steps.append(("INSERT INTO sottovoce_streams VALUES (?, ?, ?, ?, 1, 0, 0, NULL, ?)", row))
             one = self._book, stream, place, draft.size, pack(draft.public)
@@ -252,7 +252,7 @@ class SqlStore(Losses):
     def room(self) -> dict[int, int]:
         """Return how many slots this process can hand out of the newest round of each stream; of open rounds only."""
         rows = self._base.run(
-            "SELECT stream, CAST(size - reserved + coalesce((SELECT sum(stop - start) FROM sottovoce_spares s WHERE "
+            "SELECT stream, CAST(size - reserved + coalesce((SELECT sum(stop - start) FROM sottovoce_returned s WHERE "
             "s.book = r.book AND s.stream = r.stream AND s.round = r.number), 0) AS bigint) FROM sottovoce_rounds r "
             "WHERE book = ? AND open = 1 ORDER BY stream, number",
             self._book,
@@ -263,7 +263,7 @@ class SqlStore(Losses):
         """Return streams with a round that has been full for as many events as its size is patient for."""
         rows = self._base.run(
             "SELECT stream, size, full_at FROM sottovoce_rounds r WHERE book = ? AND open = 1 AND full_at IS NOT NULL "
-            "AND NOT EXISTS (SELECT 1 FROM sottovoce_spares s WHERE s.book = r.book AND s.stream = r.stream "
+            "AND NOT EXISTS (SELECT 1 FROM sottovoce_returned s WHERE s.book = r.book AND s.stream = r.stream "
             "AND s.round = r.number) ORDER BY stream",
             self._book,
         )
@@ -277,49 +277,49 @@ class SqlStore(Losses):
 
         What was given back, and what this process has not handed out, takes no loss.
         """
-        self._locked(lambda head, steps: self._end(head, steps, stream))
+        self._locked(lambda counters, steps: self._end(counters, steps, stream))
         self.retire(stream)
 
-    def _end(self, head: Head, steps: Steps, stream: int) -> None:
+    def _end(self, counters: BookCounters, steps: Steps, stream: int) -> None:
         found = self._newest_open(stream)
         if found is None:
             return
         one, size, _ = found
         mine, first = (self._book, stream, one.number), one.first & PLACE
         nobody = np.zeros(size, dtype=bool)
-        for start, stop in self._base.run(f"SELECT start, stop FROM sottovoce_spares WHERE {_OF_ROUND}", *mine):
+        for start, stop in self._base.run(f"SELECT start, stop FROM sottovoce_returned WHERE {_OF_ROUND}", *mine):
             nobody[start - first : stop - first] = True
-            head.clock += stop - start  # they count as asked, as all that takes no loss
+            counters.clock += stop - start  # they count as asked, as all that takes no loss
         for lease in self.held(stream):
             nobody[lease.start + lease.at : lease.start + lease.size] = True
-        select = f"SELECT cell, seal, slots FROM sottovoce_cells WHERE {_OF_ROUND} ORDER BY cell{self._base.lock}"
-        for cell, seal, data in self._base.run(select, *mine):
-            start = (cell << self._slots.bits) - first
+        select = f"SELECT chunk, seal, slots FROM sottovoce_chunks WHERE {_OF_ROUND} ORDER BY chunk{self._base.lock}"
+        for chunk, seal, data in self._base.run(select, *mine):
+            start = (chunk << self._slots.bits) - first
             slots = self._slots.unpacked(bytes(data))[: size - start]
-            steps.append(self._closed_cell(cell, seal, slots, nobody[start : start + len(slots)]))
-        steps.append((f"DELETE FROM sottovoce_spares WHERE {_OF_ROUND}", mine))
+            steps.append(self._closed_chunk(chunk, seal, slots, nobody[start : start + len(slots)]))
+        steps.append((f"DELETE FROM sottovoce_returned WHERE {_OF_ROUND}", mine))
         cut = (
             "UPDATE sottovoce_rounds SET size = reserved, full_at = coalesce(full_at, ?), "
             "full_time = coalesce(full_time, ?) WHERE book = ? AND stream = ? AND number = ?"
         )
-        steps.append((cut, (head.clock, self._base.now(), *mine)))
+        steps.append((cut, (counters.clock, self._base.now(), *mine)))
 
-    def _closed_cell(self, cell: int, seal: int, slots: Integers, nobody: Integers) -> tuple[str, tuple[object, ...]]:
-        """Return what closes a cell: slots that nobody has take no loss, those that wait will have none."""
+    def _closed_chunk(self, chunk: int, seal: int, slots: Integers, nobody: Integers) -> tuple[str, tuple[object, ...]]:
+        """Return what closes a chunk: slots that nobody has take no loss, those that wait will have none."""
         waits = np.isin(leading(slots), (PENDING, UNUSED))
         slots[waits & nobody], slots[waits & ~nobody] = UNWANTED, MISSING
-        places = (cell << self._slots.bits) + np.flatnonzero(waits & ~nobody)
+        places = (chunk << self._slots.bits) + np.flatnonzero(waits & ~nobody)
         wanted, missing = (
             int(np.count_nonzero(one)) for one in (leading(slots) != UNWANTED, leading(slots) == MISSING)
         )
         sealed = signed(seal ^ seal_of(places, slots[waits & ~nobody]))
-        row = wanted, wanted, missing, sealed, self._slots.packed(slots), self._book, cell
-        update = "SET wanted = ?, closed = ?, missing = ?, seal = ?, slots = ? WHERE book = ? AND cell = ?"
-        return f"UPDATE sottovoce_cells {update}", row
+        row = wanted, wanted, missing, sealed, self._slots.packed(slots), self._book, chunk
+        update = "SET wanted = ?, closed = ?, missing = ?, seal = ?, slots = ? WHERE book = ? AND chunk = ?"
+        return f"UPDATE sottovoce_chunks {update}", row
 
     def drop(self, stream: int) -> None:
         """Close the open round of a stream without a release; erase its losses."""
-        self._locked(lambda head, steps: self._drop(steps, stream))
+        self._locked(lambda counters, steps: self._drop(steps, stream))
         self.retire(stream)
         self.erase()
 
@@ -331,12 +331,12 @@ class SqlStore(Losses):
         mine = self._book, stream, one.number
         ((closed, missing),) = self._base.run(
             "SELECT CAST(coalesce(sum(closed), 0) AS bigint), CAST(coalesce(sum(missing), 0) AS bigint) "
-            f"FROM sottovoce_cells WHERE {_OF_ROUND}",
+            f"FROM sottovoce_chunks WHERE {_OF_ROUND}",
             *mine,
         )
         chain = self._base.run("SELECT chain FROM sottovoce_streams WHERE book = ? AND stream = ?", *mine[:2])[0][0]
         ended = "SET open = 0, size = reserved WHERE book = ? AND stream = ? AND number = ?"
-        steps += [(f"DELETE FROM sottovoce_{table} WHERE {_OF_ROUND}", mine) for table in ("spares", "cells")]
+        steps += [(f"DELETE FROM sottovoce_{table} WHERE {_OF_ROUND}", mine) for table in ("returned", "chunks")]
         steps.append((f"UPDATE sottovoce_rounds {ended}", mine))
         record, counts = pack({"missing": NONE, "unwanted": NONE}), (closed - missing, missing, DROPPED)
         self._add_release(steps, one._replace(size=size), public, counts, record, chain)

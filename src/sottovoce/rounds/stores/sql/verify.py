@@ -15,9 +15,9 @@ import numpy as np
 from sottovoce._arrays import Integers
 from sottovoce._records import DamagedRecord, Record, checksum, unpack
 from sottovoce.rounds.round import MISSING, PENDING, UNUSED, UNWANTED, Shape
-from sottovoce.rounds.stores.sql._book_rows import Head, chain_of
+from sottovoce.rounds.stores.sql._book_rows import BookCounters, chain_of
 from sottovoce.rounds.stores.sql.books import shape_of
-from sottovoce.rounds.stores.sql.cells import Slots, leading, seal_of
+from sottovoce.rounds.stores.sql.chunks import Slots, leading, seal_of
 from sottovoce.rounds.stores.sql.database import Database
 from sottovoce.rounds.stores.sql.schema import DROPPED, RELEASED, UNRELEASED
 
@@ -36,9 +36,9 @@ BookRow = namedtuple(
     "writers seal",
 )
 StreamRow = namedtuple("StreamRow", "stream name begun closed learned believed chain")
-CellRow = namedtuple("CellRow", "cell stream round wanted closed missing seal slots")
+ChunkRow = namedtuple("ChunkRow", "chunk stream round wanted closed missing seal slots")
 ReleaseRow = namedtuple("ReleaseRow", "stream round told missing state released chain")
-SpareRow = namedtuple("SpareRow", "start stop stream round")
+ReturnedRow = namedtuple("ReturnedRow", "start stop stream round")
 
 
 class RoundRow(namedtuple("RoundRow", "stream number open first size position reserved full_at full_time public")):
@@ -53,20 +53,20 @@ class RoundRow(namedtuple("RoundRow", "stream number open first size position re
 class BookRows(NamedTuple):
     """All that is stored of a book, in order."""
 
-    head: BookRow
+    counters: BookRow
     streams: list[StreamRow]
     rounds: list[RoundRow]
-    cells: list[CellRow]
+    chunks: list[ChunkRow]
     releases: list[ReleaseRow]
-    spares: list[SpareRow]
+    returned: list[ReturnedRow]
 
 
 _KINDS: tuple[tuple[str, Any, str], ...] = (
     ("streams", StreamRow, "stream"),
     ("rounds", RoundRow, "stream, number"),
-    ("cells", CellRow, "cell"),
+    ("chunks", ChunkRow, "chunk"),
     ("releases", ReleaseRow, "stream, round"),
-    ("spares", SpareRow, "start"),
+    ("returned", ReturnedRow, "start"),
 )
 
 
@@ -78,12 +78,12 @@ def read_book(base: Database, name: str) -> BookRows | None:
         found = base.run(f"SELECT {', '.join(BookRow._fields)} FROM sottovoce_books WHERE name = ?", name)
         if not found:
             return None
-        head = BookRow(*found[0])
+        counters = BookRow(*found[0])
         rows = []
         for table, kind, order in _KINDS:
             select = f"SELECT {', '.join(kind._fields)} FROM sottovoce_{table} WHERE book = ? ORDER BY {order}"
-            rows.append([kind(*row) for row in base.run(select, head.book)])
-        return BookRows(head, *rows)
+            rows.append([kind(*row) for row in base.run(select, counters.book)])
+        return BookRows(counters, *rows)
 
     return base.transaction(read)
 
@@ -114,12 +114,12 @@ class CheckedBook:
     def __init__(self, rows: BookRows) -> None:
         self.rows, self.faults = rows, list[str]()
         self.valid: Callable[[Integers], bool] = lambda integers: True
-        self.made = self.tried("the configuration", rows.head.made)
+        self.made = self.tried("the configuration", rows.counters.made)
         shape = Shape()
         try:
             shape = shape_of(self.made or {})
             whole = self.made is None or len(self.made.get("shape", ())) == len(shape)
-            fits = whole and shape.slot_bytes == rows.head.slot_bytes
+            fits = whole and shape.slot_bytes == rows.counters.slot_bytes
         except (TypeError, ZeroDivisionError):
             fits = False
         self.expect(fits, "slots are not as large as the book was made with")
@@ -152,11 +152,11 @@ class CheckedBook:
     @property
     def _may_end_early(self) -> bool:
         """Whether rounds may have ended, or been dropped, before all of their slots were asked."""
-        return bool(self.rows.head.incarnation > 1 or self.rows.head.kind == "evaluations")
+        return bool(self.rows.counters.incarnation > 1 or self.rows.counters.kind == "evaluations")
 
     def check(self) -> None:
         """Check all of it; what cannot be read is a fault, and the rest is checked all the same."""
-        steps = {"rounds": self._rounds, "releases": self._releases, "losses": self._cells, "spares": self._spares}
+        steps = {"rounds": self._rounds, "releases": self._releases, "losses": self._chunks, "returned": self._returned}
         for what, step in (steps | {"streams": self._streams, "counters": self._head}).items():
             try:
                 step()
@@ -164,26 +164,29 @@ class CheckedBook:
                 self.faults.append(f"the {what} cannot be read: {type(problem).__name__}")
 
     def _head(self) -> None:
-        head, rows = self.rows.head, self.rows
+        counters, rows = self.rows.counters, self.rows
         try:
-            sealed = bytes(head.seal) == Head(**{one.name: getattr(head, one.name) for one in fields(Head)}).seal()
+            sealed = (
+                bytes(counters.seal)
+                == BookCounters(**{one.name: getattr(counters, one.name) for one in fields(BookCounters)}).seal()
+            )
         except TypeError:
             sealed = False
         self.expect(sealed, "the counters fail their checksum")
         if self.made is not None:
-            known = self.made.get("secret_check") == checksum(bytes(head.secret)).hex()
+            known = self.made.get("secret_check") == checksum(bytes(counters.secret)).hex()
             self.expect(known, "the key of ids is not the one that the book was made with")
         closed = sum(row.closed for row in rows.streams)
-        self.expect(0 <= head.erased <= closed, f"{head.erased} rounds are erased, of {closed} that are closed")
-        fits = head.horizon is None or head.clock <= head.horizon
-        self.expect(fits, f"{head.clock} events are asked, and horizon={head.horizon}")
-        self.expect(head.incarnation >= 1, "its life is none")
+        self.expect(0 <= counters.erased <= closed, f"{counters.erased} rounds are erased, of {closed} that are closed")
+        fits = counters.horizon is None or counters.clock <= counters.horizon
+        self.expect(fits, f"{counters.clock} events are asked, and horizon={counters.horizon}")
+        self.expect(counters.incarnation >= 1, "its incarnation is none")
         # What was given back, and then given up by patience or dropped, is on record as missing, or not at all.
-        asked = sum(row.reserved for row in rows.rounds) - sum(row.stop - row.start for row in rows.spares)
-        missing = sum(row.missing for row in rows.cells) + sum(row.missing for row in rows.releases)
+        asked = sum(row.reserved for row in rows.rounds) - sum(row.stop - row.start for row in rows.returned)
+        missing = sum(row.missing for row in rows.chunks) + sum(row.missing for row in rows.releases)
         gone = sum(self.rounds[row.stream, row.round].size - row.told for row in rows.releases if row.state == DROPPED)
-        possible = max(0, asked - missing - gone) <= head.clock <= asked
-        self.expect(possible, f"{head.clock} events are asked, and {asked} are reserved")
+        possible = max(0, asked - missing - gone) <= counters.clock <= asked
+        self.expect(possible, f"{counters.clock} events are asked, and {asked} are reserved")
 
     # ------------------------------------------------------------------ streams and rounds
 
@@ -207,15 +210,15 @@ class CheckedBook:
     def _rounds(self) -> None:
         for _, mine in groupby(self.rows.rounds, lambda row: row.stream):
             self._sequence(list(mine))
-        places, per_cell = sorted(self.rows.rounds, key=lambda row: row.first), self._slots.per_cell
-        ends = [row.first - (-row.size // per_cell * per_cell) for row in places]
+        places, per_chunk = sorted(self.rows.rounds, key=lambda row: row.first), self._slots.per_chunk
+        ends = [row.first - (-row.size // per_chunk * per_chunk) for row in places]
         for row, end in zip(places, [0, *ends], strict=False):
             # A gap is left by rounds that were cut short.
-            fits = row.first % per_cell == 0 and row.first >= end
+            fits = row.first % per_chunk == 0 and row.first >= end
             self.expect(fits, f"{self.what(*row.key)} begins at place {row.first}, which is not its own")
-        last = self.rows.head.next_place
+        last = self.rows.counters.next_place
         self.expect(
-            last % per_cell == 0 and last >= max(ends, default=0), f"the next round would begin at place {last}"
+            last % per_chunk == 0 and last >= max(ends, default=0), f"the next round would begin at place {last}"
         )
         if not self._may_end_early:  # nothing was cut short
             whole = [0, *ends] == [*(row.first for row in places), last]
@@ -291,10 +294,10 @@ class CheckedBook:
 
     # ------------------------------------------------------------------ losses
 
-    def _cells(self) -> None:
-        """Check that open rounds have all of their cells, in their places, and closed ones none."""
-        found: dict[Key, list[CellRow]] = {}
-        for row in self.rows.cells:
+    def _chunks(self) -> None:
+        """Check that open rounds have all of their chunks, in their places, and closed ones none."""
+        found: dict[Key, list[ChunkRow]] = {}
+        for row in self.rows.chunks:
             one = self.rounds.get((row.stream, row.round))
             state = "gone" if one is None else "open" if one.open else "closed"
             what = self.what(row.stream, row.round)
@@ -304,51 +307,51 @@ class CheckedBook:
             if one.open:
                 self._of_round(one, found.get(one.key, []))
 
-    def _of_round(self, one: RoundRow, mine: list[CellRow]) -> None:
-        what, first, per_cell = self.what(*one.key), one.first >> self._slots.bits, self._slots.per_cell
-        count = -(-one.reserved // per_cell)
+    def _of_round(self, one: RoundRow, mine: list[ChunkRow]) -> None:
+        what, first, per_chunk = self.what(*one.key), one.first >> self._slots.bits, self._slots.per_chunk
+        count = -(-one.reserved // per_chunk)
         if not self.expect(
-            [row.cell for row in mine] == list(range(first, first + count)), f"cells of {what} are gone, or too many"
+            [row.chunk for row in mine] == list(range(first, first + count)), f"chunks of {what} are gone, or too many"
         ):
             return
         pieces = []
         for place, row in enumerate(mine):
-            size = min(per_cell, one.size - place * per_cell)
-            if not self.expect(len(row.slots) == size * self._slots.bytes, f"a cell of {what} has another length"):
+            size = min(per_chunk, one.size - place * per_chunk)
+            if not self.expect(len(row.slots) == size * self._slots.bytes, f"a chunk of {what} has another length"):
                 return
             pieces.append(self._slots.unpacked(bytes(row.slots)))
-            self._cell(what, row, pieces[-1])
+            self._chunk(what, row, pieces[-1])
         self.slots[one.key] = leading(np.concatenate(pieces)) if pieces else np.empty(0, dtype=np.int64)
         beyond = self.slots[one.key][one.reserved :]
         self.expect(bool((beyond == UNUSED).all()), f"{what} has losses for actions that were not asked")
 
-    def _cell(self, what: str, row: CellRow, slots: Integers) -> None:
-        """Check that a cell holds what it says that it was told."""
+    def _chunk(self, what: str, row: ChunkRow, slots: Integers) -> None:
+        """Check that a chunk holds what it says that it was told."""
         marks = leading(slots)
         missing, told = marks == MISSING, ~np.isin(marks, (MISSING, PENDING, UNUSED, UNWANTED))
         filled = missing | told
-        places = (row.cell << self._slots.bits) + np.flatnonzero(filled)
+        places = (row.chunk << self._slots.bits) + np.flatnonzero(filled)
         self.expect(seal_of(places, slots[filled]) == row.seal, f"losses of {what} fail their checksum")
         counts = int((marks != UNWANTED).sum()), int(filled.sum()), int(missing.sum())
         self.expect(
-            (row.wanted, row.closed, row.missing) == counts, f"{what} has a cell that does not say what it was told"
+            (row.wanted, row.closed, row.missing) == counts, f"{what} has a chunk that does not say what it was told"
         )
         self.expect(self.valid(slots[told]), f"{what} has losses outside their range")
 
-    def _spares(self) -> None:
+    def _returned(self) -> None:
         """Check that what was given back is of open rounds, waits for nobody, and is all that does."""
-        for before, after in pairwise(self.rows.spares):
+        for before, after in pairwise(self.rows.returned):
             self.expect(before.stop <= after.start, "what was given back was given back twice")
-        spared = dict[Key, list[Integers]]()
-        for row in self.rows.spares:
+        given_back = dict[Key, list[Integers]]()
+        for row in self.rows.returned:
             one, what = self.rounds.get((row.stream, row.round)), self.what(row.stream, row.round)
             inside = (
                 one is not None and bool(one.open) and one.first <= row.start < row.stop <= one.first + one.reserved
             )
             if self.expect(inside, f"actions of {what} were given back that it does not have") and one is not None:
-                spared.setdefault(one.key, []).append(np.arange(row.start, row.stop) - one.first)
+                given_back.setdefault(one.key, []).append(np.arange(row.start, row.stop) - one.first)
         for key, marks in self.slots.items():
-            given = np.concatenate([np.empty(0, dtype=np.int64), *spared.get(key, [])])
+            given = np.concatenate([np.empty(0, dtype=np.int64), *given_back.get(key, [])])
             free = np.flatnonzero(marks[: self.rounds[key].reserved] == UNUSED)
             fits = bool(np.isin(free, given).all() and np.isin(marks[given], (UNUSED, UNWANTED)).all())
             self.expect(fits, f"{self.what(*key)} has actions that nobody has, or was told losses of those")

@@ -26,8 +26,8 @@ from sottovoce.report.html.parts import (
 )
 from sottovoce.service.dashboard.views.overview import Mark
 from sottovoce.service.dashboard.views.planned import Planned, planned_of
-from sottovoce.studies import Course, Study
-from sottovoce.studies.course import NO_COURSE
+from sottovoce.studies import History, Study
+from sottovoce.studies.history import NO_HISTORY
 
 __all__ = ["Learned", "look_learned"]
 
@@ -38,7 +38,7 @@ _NOTHING = 1e-9  # a loss that is none
 _POINTS = 240  # of a line
 _ROWS = 200  # of a table
 
-_EACH_ITS_OWN = replace(NO_COURSE, why="Each segment has rounds of its own: study.course(segment=...).")
+_EACH_ITS_OWN = replace(NO_HISTORY, why="Each segment has rounds of its own: study.history(segment=...).")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Learned:
         The same means in numbers.
     planned
         The plan, and what became of it.
-    course
+    history
         To go on from, next time.
     segments
         Of a study with segments: the decision of each, what it gains by it, and whether that pays.
@@ -86,31 +86,31 @@ class Learned:
     no_rounds: str
     table: Table | None
     planned: Planned
-    course: Course
+    history: History
     segments: ShownSegments | None = None
 
 
-def look_learned(study: Study, earlier: Course | None = None) -> Learned:
-    """Return what a study has learned; `earlier` is what its course was when it was last looked at."""
-    found, course = study.recommend(), _EACH_ITS_OWN if study.segments is not None else study.course(earlier)
+def look_learned(study: Study, earlier: History | None = None) -> Learned:
+    """Return what a study has learned; `earlier` is what its history was when it was last looked at."""
+    found, history = study.recommend(), _EACH_ITS_OWN if study.segments is not None else study.history(earlier)
     belief = _belief_of(study)
     plan = study.plan
     low, high = study.loss_range
     shown = None if belief is None else show_belief(belief, found.x, who="this study")
-    chart = _rounds_chart(course, found, low, high) if len(course.means) > 1 else None
+    chart = _rounds_chart(history, found, low, high) if len(history.means) > 1 else None
     return Learned(
         drawing=draw_decision(study.domain, found.x, belief),
         sure=tuple(_sure(found)),
         known=bool(found.rounds),
         caution=found.caution,
-        alarms=tuple(_alarms(found, course)),
+        alarms=tuple(_alarms(found, history)),
         belief=shown,
         no_belief="" if shown else _no_belief(study, bool(found.rounds)),
         rounds=chart,
-        no_rounds="" if chart else course.why or "Fewer than two rounds were released so far.",
-        table=_rounds_table(course) if len(course.means) else None,
-        planned=planned_of(plan, belief, found, course),
-        course=course,
+        no_rounds="" if chart else history.why or "Fewer than two rounds were released so far.",
+        table=_rounds_table(history) if len(history.means) else None,
+        planned=planned_of(plan, belief, found, history),
+        history=history,
         segments=_segments(study, found),
     )
 
@@ -164,60 +164,60 @@ def _shortfall(mean: float, most: float) -> str:
     return f"{significant(mean, 2)} per event on average, by less than {significant(most, 2)} with a probability of 95%"
 
 
-def _alarms(found: Recommendation, course: Course) -> Any:
+def _alarms(found: Recommendation, history: History) -> Any:
     if found.caution:
         yield Mark("bad", "The model does not fit", f"{found.caution[0].upper()}{found.caution[1:]}.")
-    elif found.misfit is not None and found.rounds:
-        words = f"{str(found.misfit)[0].upper()}{str(found.misfit)[1:]}."
-        if found.misfit.probability < _DOUBTFUL:
+    elif found.fit_check is not None and found.rounds:
+        words = f"{str(found.fit_check)[0].upper()}{str(found.fit_check)[1:]}."
+        if found.fit_check.probability < _DOUBTFUL:
             yield Mark("note", "The model may not fit", f"{words} Watch whether that stays so.")
         else:
             yield Mark("good", "The model fits", words)
-    if course.changes and course.changed_at is not None:
-        often = "once" if course.changes == 1 else f"{course.changes} times"
-        why = f"All that was known was forgotten {often}, last after {course.changed_at:,} events."
+    if history.changes and history.changed_at is not None:
+        often = "once" if history.changes == 1 else f"{history.changes} times"
+        why = f"All that was known was forgotten {often}, last after {history.changed_at:,} events."
         yield Mark("bad", "The world changed", f"{why} What is shown was learned since.")
-    elif found.rounds and not course.why:
+    elif found.rounds and not history.why:
         yield Mark("good", "No change was noticed", "No round surprised by far more than is usual.")
 
 
-def _rounds_chart(course: Course, found: Recommendation, low: float, high: float) -> Chart:
+def _rounds_chart(history: History, found: Recommendation, low: float, high: float) -> Chart:
     """Draw released means over events, with the noise that is in them."""
     room = _BEYOND * (high - low)
     bottom, top = low - room, high + room
-    kept = np.unique(np.linspace(0, len(course.means) - 1, _POINTS).astype(int))
-    ends, means = course.ends[kept].astype(np.float64), np.clip(course.means[kept], bottom, top)
-    bands = np.minimum(_TWO_SIDES * course.deviations[kept], np.minimum(means - bottom, top - means))
+    kept = np.unique(np.linspace(0, len(history.means) - 1, _POINTS).astype(int))
+    ends, means = history.ends[kept].astype(np.float64), np.clip(history.means[kept], bottom, top)
+    bands = np.minimum(_TWO_SIDES * history.deviations[kept], np.minimum(means - bottom, top - means))
     curves = [Curve("mean of a round", ends, means, np.maximum(bands, 0.0), 0)]
     if found.loss is not None:
         curves.append(Curve("expected of the recommendation", ends[[0, -1]], np.full(2, found.loss), colour=2))
-    if course.changed_at is not None:
-        at = np.full(2, float(course.changed_at))
+    if history.changed_at is not None:
+        at = np.full(2, float(history.changed_at))
         curves.append(Curve("the world changed", at, np.array([means.min(), means.max()]), colour=-1))
     title = "Released mean losses of rounds"
-    cut = bool((course.means[kept] != means).any() or (bands < _TWO_SIDES * course.deviations[kept] - 1e-12).any())
+    cut = bool((history.means[kept] != means).any() or (bands < _TWO_SIDES * history.deviations[kept] - 1e-12).any())
     caption = (
         "Each point is the mean loss of a round as it was released, noise included; the band is what that noise alone "
         "does, 95 times of 100."
         + (" Band and means are cut off where they leave the range of losses by far." if cut else "")
         + (" In green: what is expected of the recommendation." if found.loss is not None else "")
-        + (" Grey: where the world was seen to change." if course.changed_at is not None else "")
+        + (" Grey: where the world was seen to change." if history.changed_at is not None else "")
     )
     drawn = line_chart(curves, Axis("events"), Axis("mean loss", zero=False), title)
     return Chart(title, drawn, caption)
 
 
-def _rounds_table(course: Course) -> Table:
-    newest = range(len(course.means) - 1, max(-1, len(course.means) - 1 - _ROWS), -1)
+def _rounds_table(history: History) -> Table:
+    newest = range(len(history.means) - 1, max(-1, len(history.means) - 1 - _ROWS), -1)
     rows = tuple(
         (
-            number(int(course.rounds[i])),
-            number(int(course.ends[i])),
-            number(float(course.means[i])),
-            number(float(_TWO_SIDES * course.deviations[i])),
+            number(int(history.rounds[i])),
+            number(int(history.ends[i])),
+            number(float(history.means[i])),
+            number(float(_TWO_SIDES * history.deviations[i])),
         )
         for i in newest
     )
-    left_out = "" if len(rows) == course.seen else f" The newest {len(rows):,} of {course.seen:,}."
+    left_out = "" if len(rows) == history.seen else f" The newest {len(rows):,} of {history.seen:,}."
     words = heads(["round", "up to event", "released mean loss", "noise, 95%"], 0)
     return Table("rounds-table", f"Released rounds, the newest first.{left_out}", words, rows)

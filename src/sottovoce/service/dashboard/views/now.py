@@ -59,7 +59,7 @@ def now_of(status: Status, horizon: int | None, domain: str, *, simulated: bool,
     return Now(
         name=status.name,
         domain=domain,
-        version=f"{status.generation}-{status.round}",
+        version=f"{status.incarnation}-{status.round}",
         tiles=tuple(_tiles(status, horizon, percent, private)),
         percent=percent,
         waiting=_waiting(status),
@@ -103,11 +103,11 @@ def _banner(simulated: bool, private: bool) -> str:
 
 
 def _marks(status: Status, horizon: int | None) -> Iterable[Mark]:
-    if status.misfit is not None and status.misfit.caution:
-        yield Mark("bad", "model misfit", status.misfit.caution)
+    if status.fit_check is not None and status.fit_check.caution:
+        yield Mark("bad", "model does not fit", status.fit_check.caution)
     if status.erasure_pending:
         yield Mark("note", "erasure pending", f"for {status.erasure_pending:,} rounds: retried with every call")
-    if status.generation != 1:
+    if status.incarnation != 1:
         yield Mark("note", "restored", "it goes on from a backup, or a copy: people may have been asked before")
     if horizon is not None and status.asked >= horizon:
         yield Mark("good", "finished", "all of its events are asked: take its recommendation")

@@ -104,7 +104,7 @@ def _marks(one: StudyEntry) -> Iterable[Mark]:
     if one.erasure_pending >= _ERASED_LATE:
         rounds = _count(one.erasure_pending, "closed round", "closed rounds")
         yield Mark("note", "erasure pending", f"losses of {rounds} may linger in the database's log")
-    if one.generation != 1:
+    if one.incarnation != 1:
         yield Mark("note", "restored", "it goes on from a backup, or a copy")
     if one.horizon is not None and one.asked >= one.horizon:
         yield Mark("good", "finished", "all of its events are asked: take its recommendation")

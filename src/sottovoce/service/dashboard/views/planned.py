@@ -9,7 +9,7 @@ from sottovoce.learning import Plan
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.models import Posterior
 from sottovoce.report.html.parts import Table, TableCell, heads, significant, text
-from sottovoce.studies import Course
+from sottovoce.studies import History
 
 __all__ = ["Planned", "planned_of"]
 
@@ -36,9 +36,9 @@ class Planned:
     rows: tuple[tuple[str, str], ...]
 
 
-def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, course: Course) -> Planned:
+def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, history: History) -> Planned:
     """Compare a plan with what happened."""
-    rows = tuple(_compared(plan, belief, found, course))
+    rows = tuple(_compared(plan, belief, found, history))
     words = (
         "What happened is estimated from released values alone; true losses are not kept."
         if plan.forecast is not None
@@ -52,12 +52,12 @@ def planned_of(plan: Plan, belief: Posterior | None, found: Recommendation, cour
 
 
 def _compared(
-    plan: Plan, belief: Posterior | None, found: Recommendation, course: Course
+    plan: Plan, belief: Posterior | None, found: Recommendation, history: History
 ) -> "list[tuple[TableCell, ...]]":
-    if not len(course.means):
+    if not len(history.means):
         return []
-    rows = [_row("events", f"{plan.horizon:,}", f"{int(course.ends[-1]):,} in released rounds")]
-    mean, deviation = _mean_so_far(course)
+    rows = [_row("events", f"{plan.horizon:,}", f"{int(history.ends[-1]):,} in released rounds")]
+    mean, deviation = _mean_so_far(history)
     rows.append(_row("mean loss per event", "", _give_or_take(mean, deviation)))
     if belief is None or found.loss is None:
         return rows
@@ -78,12 +78,13 @@ def _row(name: str, planned: str, happened: str) -> tuple[TableCell, ...]:
     return text(name), text(planned), text(happened)
 
 
-def _mean_so_far(course: Course) -> tuple[float, float]:
+def _mean_so_far(history: History) -> tuple[float, float]:
     """Return the mean loss of all events in released rounds, and the deviation of the noise in that."""
-    sizes = np.diff(np.append(0, course.ends)).astype(np.float64)
-    sizes[0] = sizes[0] if course.rounds[0] == 0 else np.median(sizes)  # the first that is at hand may not be the first
+    sizes = np.diff(np.append(0, history.ends)).astype(np.float64)
+    # The first that is at hand may not be the first.
+    sizes[0] = sizes[0] if history.rounds[0] == 0 else np.median(sizes)
     shares = sizes / sizes.sum()
-    return float(shares @ course.means), float(np.sqrt(((shares * course.deviations) ** 2).sum()))
+    return float(shares @ history.means), float(np.sqrt(((shares * history.deviations) ** 2).sum()))
 
 
 def _give_or_take(value: float, deviation: float) -> str:

@@ -7,11 +7,11 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains import Domain, Rounded
 
-__all__ = ["Stage"]
+__all__ = ["Placement"]
 
 
 @dataclass(frozen=True)
-class Stage:
+class Placement:
     """Where the play takes place.
 
     Parameters
@@ -29,9 +29,9 @@ class Stage:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> stage = Stage(sv.domains.Hypersimplex(4, 2), integral=True)
+    >>> placement = Placement(sv.domains.Hypersimplex(4, 2), integral=True)
     >>> coins = np.random.default_rng(0)
-    >>> stage.play(np.full((1, 4), 0.5), np.zeros(3, dtype=np.int64), coins).sum(axis=1)
+    >>> placement.play(np.full((1, 4), 0.5), np.zeros(3, dtype=np.int64), coins).sum(axis=1)
     array([2., 2., 2.])
     """
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Waiting", "watched"]
+__all__ = ["WaitNotice", "watched"]
 
 _SOON = 1.0  # seconds in which nobody needs to be told
 _AGAIN = 0.2  # seconds until a line is written again
@@ -50,7 +50,7 @@ def watched(what: str, how_far: Callable[[], str] = lambda: "") -> Iterator[None
     own["on"], own["told"] = True, 0
 
     def look() -> None:
-        begin, line = time.monotonic(), Waiting(what)
+        begin, line = time.monotonic(), WaitNotice(what)
         pause = _SOON
         while not done.wait(pause) and not own["told"]:  # the work has words of its own, which say more
             spent, far = time.monotonic() - begin, how_far()
@@ -68,7 +68,7 @@ def watched(what: str, how_far: Callable[[], str] = lambda: "") -> Iterator[None
         watcher.join()
 
 
-class Waiting:
+class WaitNotice:
     """Something that may take long: after a second, one line on the terminal says what it is and how far it has come.
 
     Where standard error is no terminal, nothing is written.
@@ -80,7 +80,7 @@ class Waiting:
 
     Examples
     --------
-    >>> waiting = Waiting("a search")
+    >>> waiting = WaitNotice("a search")
     >>> waiting.say("step 1 of 3")  # too soon to say anything
     >>> waiting.over()
     """

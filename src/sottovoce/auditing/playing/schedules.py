@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sottovoce.auditing.playing.public_views import listening, without
-from sottovoce.auditing.playing.transcripts import Seat, Transcript
+from sottovoce.auditing.playing.transcripts import Harness, Transcript
 from sottovoce.auditing.playing.worlds import PAIRS, Neighbours
 
 __all__ = ["play"]
@@ -28,12 +28,12 @@ class _Answer(NamedTuple):
 class _Run:
     """One run under way, and whether all that is public is looked at on the way."""
 
-    def __init__(self, seat: Seat, worlds: Neighbours, world: int, watched: bool) -> None:
-        self.seat, self._worlds, self._world, self._watched = seat, worlds, world, watched
+    def __init__(self, harness: Harness, worlds: Neighbours, world: int, watched: bool) -> None:
+        self.harness, self._worlds, self._world, self._watched = harness, worlds, world, watched
         self._gaps = None in PAIRS[worlds.pair]
         self.transcript = Transcript()
         self._ids: dict[Any, str] = {}  # where they are another in every run, with their numbers
-        self.total = _MOST_EVENTS if seat.remaining is None else seat.remaining
+        self.total = _MOST_EVENTS if harness.remaining is None else harness.remaining
 
     @property
     def asked(self) -> int:
@@ -45,7 +45,7 @@ class _Run:
 
     def ask(self, size: int | None) -> list[_Answer]:
         """Ask, and return ids with the losses that they have in this world."""
-        actions, seen, first = self.seat.ask(size), self.transcript, self.asked
+        actions, seen, first = self.harness.ask(size), self.transcript, self.asked
         call = seen.rounds[-1] + 1 if seen.rounds else 0
         seen.actions.extend(actions.x)
         seen.wanted.extend(actions.wants_loss.tolist())
@@ -54,7 +54,7 @@ class _Run:
             drawn = [(event, one) for event, one in enumerate(actions.ids.tolist(), first) if _is_drawn(one)]
             self._ids |= {one: f"<id {event}>" for event, one in drawn}
         return [
-            _Answer(one, self._worlds.loss(self._world, event, self.seat.loss_range), event in self._worlds.events)
+            _Answer(one, self._worlds.loss(self._world, event, self.harness.loss_range), event in self._worlds.events)
             for event, one in enumerate(actions.ids.tolist(), first)
         ]
 
@@ -64,39 +64,39 @@ class _Run:
         Which segment's round is released first follows from when losses come, and that is public. So where a world has
         losses that do not come, both are told segment by segment, for the same order.
         """
-        parts = self.seat.parts([answer.id for answer in answers]) if self._gaps else [list(range(len(answers)))]
+        parts = self.harness.parts([answer.id for answer in answers]) if self._gaps else [list(range(len(answers)))]
         for part in parts:
             told = [answers[i] for i in part if answers[i].loss is not None]
             gone = [answers[i].id for i in part if answers[i].loss is None]
             if told:
-                self.seat.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
+                self.harness.tell(np.array([answer.id for answer in told]), np.array([answer.loss for answer in told]))
             if gone:
-                self.seat.forget(np.array(gone))
+                self.harness.forget(np.array(gone))
         self.note(answers)
 
     def hand_in_one(self, answer: _Answer) -> None:
         """Tell one loss, in the way that is for single losses."""
         if answer.loss is None:
-            self.seat.forget([answer.id])
+            self.harness.forget([answer.id])
         else:
-            self.seat.tell(answer.id, answer.loss)
+            self.harness.tell(answer.id, answer.loss)
 
     def note(self, answers: Sequence[_Answer] = ()) -> None:
         """Write down how many rounds are closed; and look, if it is time, or if these answers are the person's."""
         counters = self.transcript.counters
-        counters.append(self.seat.closed)
+        counters.append(self.harness.closed)
         if self._watched:
             theirs = next((answer for answer in answers if answer.of_person), None)
             if theirs is not None or len(counters) % max(1, self.total // _LOOKS) == 0:
                 self.transcript.views.append(self._look() | self._refused(theirs or next(iter(answers), None)))
 
     def _look(self) -> dict[str, Any]:
-        seen: dict[str, Any] = self.same(self.seat.look())
+        seen: dict[str, Any] = self.same(self.harness.look())
         return seen
 
     def same(self, seen: Any) -> Any:
         """Return what was seen, in words that do not depend on which run it is."""
-        return without(seen, self.seat.own | self._ids)
+        return without(seen, self.harness.own | self._ids)
 
     def _refused(self, answer: _Answer | None) -> dict[str, Any]:
         """Return what is said to calls that are to be refused: a second loss for an id, and no number."""
@@ -113,7 +113,7 @@ class _Run:
 
     def _refusal(self, one: Any, loss: float) -> str:
         try:
-            self.seat.tell(one, loss)
+            self.harness.tell(one, loss)
         except Exception as refused:  # whatever it is, somebody sees it
             return str(self.same(f"{type(refused).__name__}: {refused}"))
         return "none"
@@ -122,22 +122,22 @@ class _Run:
         """Look twice: what is the same number must be the same, however often it is read."""
         if self._watched:
             first, second = self._look(), self._look()
-            settled = [name for name in first if name not in self.seat.unsettled]
+            settled = [name for name in first if name not in self.harness.unsettled]
             self.transcript.views.append(first)
             self.transcript.changed = [name for name in settled if first[name] != second.get(name)]
 
 
 def _is_drawn(one: Any) -> bool:
-    """Whether an id has something random in it: numbers do from the second life on."""
+    """Whether an id has something random in it: numbers do from the second incarnation on."""
     return isinstance(one, str) or one >= 2**32
 
 
-def play(seat: Seat, worlds: Neighbours, world: int, *, watched: bool = False) -> Transcript:
+def play(harness: Harness, worlds: Neighbours, world: int, *, watched: bool = False) -> Transcript:
     """Play a run from its first ask to its last tell, in world 0 or 1.
 
     Parameters
     ----------
-    seat
+    harness
         What is played on.
     worlds
         The pair of worlds.
@@ -146,15 +146,15 @@ def play(seat: Seat, worlds: Neighbours, world: int, *, watched: bool = False) -
     watched
         Whether all that is public is written down as well, on the way and in the end.
     """
-    run = _Run(seat, worlds, world, watched)
+    run = _Run(harness, worlds, world, watched)
     with listening(run.transcript.said) if watched else nullcontext():
         try:
-            _TELLINGS[worlds.telling](run)
+            _SCHEDULES[worlds.schedule](run)
             run.end()
         finally:
-            seat.close()
+            harness.close()
     run.transcript.said = run.same(run.transcript.said)
-    run.transcript.released = seat.released
+    run.transcript.released = harness.released
     return run.transcript
 
 
@@ -214,8 +214,8 @@ def _with_gaps(run: _Run) -> None:
     missing: list[Any] = []
     while run.goes_on:
         answers = run.ask(None)
-        if missing and run.seat.patient:
-            run.seat.forget(np.array(missing))
+        if missing and run.harness.patient:
+            run.harness.forget(np.array(missing))
             run.note()
         absent = next((i for i, answer in enumerate(answers) if not answer.of_person), None)
         missing = [] if absent is None else [answers.pop(absent).id]
@@ -228,14 +228,14 @@ def _renewed(run: _Run, how: str = "renewed") -> None:
         run.hand_in_one(answers[0])
         run.note(answers)
         if run.asked == run.total // 2:
-            run.seat.renew(how)
+            run.harness.renew(how)
 
 
 def _restored(run: _Run) -> None:
     _renewed(run, "restored")
 
 
-_TELLINGS: dict[str, Callable[[_Run], None]] = {
+_SCHEDULES: dict[str, Callable[[_Run], None]] = {
     "block": _in_blocks,
     "single": _one_at_a_time,
     "shuffled": _shuffled,

@@ -8,16 +8,16 @@ from sottovoce._arrays import Floats
 from sottovoce.learning.bandit.estimates import FreshGradient, ReleasedRound
 from sottovoce.plans.explorer import Explorer, Record
 
-__all__ = ["Believer", "Seen"]
+__all__ = ["PosteriorLearner", "RoundsLearned"]
 
 
-class Seen(NamedTuple):
+class RoundsLearned(NamedTuple):
     """How many rounds were learned from, or passed over: a value of its own, as other learners have."""
 
     observed: int
 
 
-class Believer:
+class PosteriorLearner:
     """Hands released numbers to an explorer that believes; its point is the best decision as far as is known.
 
     Parameters
@@ -43,7 +43,7 @@ class Believer:
         return self.explorer.belief.leader
 
     @property
-    def course(self) -> Floats:
+    def iterate(self) -> Floats:
         """What the point after all that was observed follows from: itself."""
         return self.point()
 
@@ -59,9 +59,9 @@ class Believer:
         """Pass over a round whose losses are lost."""
         self.observed += 1
 
-    def knowledge(self) -> Seen:
+    def knowledge(self) -> RoundsLearned:
         """Return how much was learned from; the belief keeps its own."""
-        return Seen(self.observed)
+        return RoundsLearned(self.observed)
 
     def go_back(self, knowledge: Any) -> None:
         """Know no more than what `knowledge` returned."""

@@ -13,16 +13,16 @@ from typing import NamedTuple
 
 from sottovoce import _fork
 from sottovoce._losses import raw_loss_refused
+from sottovoce.client._channel_info import ChannelInfo
 from sottovoce.client._delivering import delivering
 from sottovoce.client._problems import refused_for_good
 from sottovoce.client._service import Service
-from sottovoce.client._wants import Wants
 from sottovoce.client._wire import Tell
 from sottovoce.client.retries import BRIEFLY, Retries
 from sottovoce.client.tell_queue import Destination, TellQueue
 from sottovoce.errors import ServiceError, SottovoceError, StorageError
 
-__all__ = ["Courier", "Told", "send"]
+__all__ = ["Sender", "Told", "send"]
 
 _log = logging.getLogger("sottovoce.client")
 
@@ -58,14 +58,14 @@ def send(service: Service, where: str, tell: Tell, retries: Retries) -> Told:
     return Told(*counts)
 
 
-class Courier:
+class Sender:
     """Delivers the tells of one study, by way of a queue.
 
     Parameters
     ----------
     service, where, to
         Where to: the address, and what the queue has it under.
-    wants
+    channel_info
         What the study wants: no raw loss is sent unless the service itself has said that it does.
     queue
         Where tells wait.
@@ -74,14 +74,20 @@ class Courier:
     """
 
     def __init__(
-        self, service: Service, where: str, to: Destination, wants: Wants, queue: TellQueue, retries: Retries
+        self,
+        service: Service,
+        where: str,
+        to: Destination,
+        channel_info: ChannelInfo,
+        queue: TellQueue,
+        retries: Retries,
     ) -> None:
         self._service, self._where, self._to = service, where, to
-        self._wants, self.queue, self._retries = wants, queue, retries
+        self._channel_info, self.queue, self._retries = channel_info, queue, retries
         self._begin()
 
     def _begin(self) -> None:
-        self._generation = _fork.generation()
+        self._fork_count = _fork.fork_count()
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -110,9 +116,9 @@ class Courier:
 
     def _send(self, tell: Tell, retries: Retries) -> Told:
         if tell.kind == "loss":
-            if self._wants.channel(confirmed=True) is not None:
+            if self._channel_info.channel(confirmed=True) is not None:
                 raise raw_loss_refused("remote")
-            self._wants.refuse_raw()
+            self._channel_info.refuse_raw()
         return send(self._service, self._where, tell, retries)
 
     def flush(self, seconds: float) -> None:
@@ -130,7 +136,7 @@ class Courier:
                 self._thread.start()
 
     def _refresh(self) -> None:
-        if self._generation != _fork.generation():
+        if self._fork_count != _fork.fork_count():
             self._begin()
 
     def stop(self) -> None:
@@ -139,7 +145,7 @@ class Courier:
 
     def join(self, seconds: float) -> None:
         """Wait until a call in flight is answered, but not for long."""
-        thread = self._thread if self._generation == _fork.generation() else None
+        thread = self._thread if self._fork_count == _fork.fork_count() else None
         if thread is not None and thread is not threading.current_thread():
             thread.join(seconds)
 

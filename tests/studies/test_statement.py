@@ -19,7 +19,7 @@ def test_a_statement_says_what_status_and_verify_say(url, opened):
     study.ask(size=3)
     stated, status = state_stored(url, "spring", verify=True), study.status()
     assert (stated.rounds, stated.open_rounds, stated.told) == (status.round, status.open_rounds, status.told)
-    assert (stated.released, stated.forgotten, stated.generation) == (2, status.forgotten, status.generation)
+    assert (stated.released, stated.forgotten, stated.incarnation) == (2, status.forgotten, status.incarnation)
     assert stated.asked >= status.asked  # a process may have reserved more than it has handed out
     assert stated.privacy == study.privacy
     assert stated.verification.ok

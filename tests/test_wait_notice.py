@@ -6,7 +6,7 @@ import threading
 import pytest
 
 import sottovoce as sv
-from sottovoce import _waiting
+from sottovoce import _wait_notice
 
 
 class Terminal(io.StringIO):
@@ -27,32 +27,32 @@ class Terminal(io.StringIO):
 def sit_down(monkeypatch):
     """Return the terminal that takes the place of standard error; not in a fixture, since pytest puts its own back."""
     terminal = Terminal()
-    monkeypatch.setattr(_waiting.sys, "stderr", terminal)
-    monkeypatch.setattr(_waiting, "_SOON", 0.01)
+    monkeypatch.setattr(_wait_notice.sys, "stderr", terminal)
+    monkeypatch.setattr(_wait_notice, "_SOON", 0.01)
     return terminal
 
 
 def test_work_without_words_is_spoken_for(monkeypatch):
     screen = sit_down(monkeypatch)
-    with _waiting.watched("digging", lambda: "3 holes"):
+    with _wait_notice.watched("digging", lambda: "3 holes"):
         assert screen.written.wait(600)
     assert screen.getvalue().startswith("\rsottovoce: digging (0 s, 3 holes)")
     assert screen.getvalue().endswith("\n")
     before = threading.active_count()
-    with pytest.raises(KeyError), _waiting.watched("failing"):
+    with pytest.raises(KeyError), _wait_notice.watched("failing"):
         raise KeyError
     assert threading.active_count() == before
 
 
 def test_nobody_watches_where_there_is_no_terminal(monkeypatch):
-    monkeypatch.setattr(_waiting.sys, "stderr", io.StringIO())
-    with _waiting.watched("digging"):
+    monkeypatch.setattr(_wait_notice.sys, "stderr", io.StringIO())
+    with _wait_notice.watched("digging"):
         assert not [one for one in threading.enumerate() if "watching" in one.name]
 
 
 def test_what_is_watched_is_watched_once(monkeypatch):
     screen = sit_down(monkeypatch)
-    with _waiting.watched("the whole"), _waiting.watched("a part"):
+    with _wait_notice.watched("the whole"), _wait_notice.watched("a part"):
         assert screen.written.wait(600)
     assert "the whole" in screen.getvalue()
     assert "a part" not in screen.getvalue()

@@ -1,4 +1,4 @@
-"""The course of a study: what its rounds released, one after the other, and how often the world was seen to change.
+"""The history of a study: what its rounds released, one after the other, and how often the world was seen to change.
 
 A round's mean is that of the losses behind its released numbers: low + step * (sum of the numbers)/(sum of the
 weights). The numbers carry their noise, the weights are public, and nothing here reads a loss.
@@ -20,14 +20,14 @@ from sottovoce.privacy import LocalDP, mechanism_named
 from sottovoce.rounds.round import Release
 from sottovoce.rounds.store import Store
 
-__all__ = ["NO_COURSE", "Course", "course_of"]
+__all__ = ["NO_HISTORY", "History", "history_of"]
 
 _SUMS = "this plan releases running sums, not rounds: no round has a mean of its own"
 _SIGNED = "this plan releases differences of losses, not their sums: a round has no mean"
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class History:
     """What the rounds of a study have released, in their order: released values alone.
 
     Attributes
@@ -47,7 +47,7 @@ class Course:
         How often all was forgotten, because the world was seen to change; 0 for plans that do not look.
     changed_at
         The event at which that was last noticed; None if it never was.
-    generation
+    incarnation
         Of the study.
     """
 
@@ -59,23 +59,23 @@ class Course:
     seen: int = 0
     changes: int = 0
     changed_at: int | None = None
-    generation: int = 1
+    incarnation: int = 1
 
     def __repr__(self) -> str:
-        return f"Course({len(self.means)} means of {self.seen} rounds, {self.changes} changes)"
+        return f"History({len(self.means)} means of {self.seen} rounds, {self.changes} changes)"
 
 
-NO_COURSE = Course(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
+NO_HISTORY = History(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0), np.empty(0))
 
 
-def course_of(store: Store, policy: BanditPolicy, stream: int, earlier: Course | None, most: int) -> Course:
-    """Return the course of a study: `earlier` with what was released since, the newest `most` rounds of it."""
+def history_of(store: Store, policy: BanditPolicy, stream: int, earlier: History | None, most: int) -> History:
+    """Return the history of a study: `earlier` with what was released since, the newest `most` rounds of it."""
     incarnation, closed = store.incarnation, store.closed().get(stream, 0)
-    begin = NO_COURSE if earlier is None or earlier.generation != incarnation else earlier
+    begin = NO_HISTORY if earlier is None or earlier.incarnation != incarnation else earlier
     found = store.releases(stream, max(begin.seen, closed - most))
     changes, changed_at = _changes(policy, stream)
     grown = _added(begin, found, policy, most)
-    return replace(grown, seen=closed, changes=changes, changed_at=changed_at, generation=incarnation)
+    return replace(grown, seen=closed, changes=changes, changed_at=changed_at, incarnation=incarnation)
 
 
 def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
@@ -87,8 +87,8 @@ def _changes(policy: BanditPolicy, stream: int) -> tuple[int, int | None]:
     return belief.resets, newest.before + belief.pace.since
 
 
-def _added(before: Course, found: Sequence[Release], policy: BanditPolicy, most: int) -> Course:
-    """Return a course with more rounds; one whose numbers say nothing of a mean is left out, and why is said."""
+def _added(before: History, found: Sequence[Release], policy: BanditPolicy, most: int) -> History:
+    """Return a history with more rounds; one whose numbers say nothing of a mean is left out, and why is said."""
     rows, why = [], before.why
     for release in found:
         if release.numbers is None:
@@ -108,7 +108,7 @@ def _added(before: Course, found: Sequence[Release], policy: BanditPolicy, most:
         np.concatenate([old, new.astype(old.dtype)])[-most:]
         for old, new in zip((before.rounds, before.ends, before.means, before.deviations), columns, strict=True)
     )
-    return Course(numbers, ends, means, deviations, why="" if len(numbers) else why)
+    return History(numbers, ends, means, deviations, why="" if len(numbers) else why)
 
 
 def _mean_of_items(plan: Plan, problem: Problem, release: Release) -> tuple[float, float]:

@@ -41,7 +41,7 @@ def test_a_rolled_back_file_is_noticed_by_the_first_newer_id(opened, sqlite_url)
     with pytest.raises(StudyBehind):
         study.tell(ids[-1], 0.5)
     status = study.status()
-    assert status.generation > 1
+    assert status.incarnation > 1
     assert (status.round, status.open_rounds) == (2, 0)
     assert Look(sqlite_url).tells == []
     fresh = study.ask(40).ids
@@ -63,7 +63,7 @@ def test_two_restorations_of_one_backup_are_two_lives(opened, sqlite_url):
         study = opened(sqlite_url, restored=True)
         lives.append(study.ask(12).ids)
         study.close()
-    with pytest.raises((UnknownAction, StudyBehind)):  # which one depends on whose generation is higher
+    with pytest.raises((UnknownAction, StudyBehind)):  # which one depends on whose incarnation is higher
         opened(sqlite_url).tell(lives[0], losses_of(lives[0]))
     assert opened(sqlite_url).status().told == 0
 
@@ -87,7 +87,7 @@ def test_restored_drops_what_is_not_released_and_goes_on(asked, arguments, opene
     study.close()
     restored = opened(sqlite_url, restored=True)
     status = restored.status()
-    assert status.generation > 1
+    assert status.incarnation > 1
     assert (status.open_rounds, status.outstanding) == (0, 0)
     assert (status.asked, status.told, status.remaining) == (asked, asked - 1, before.remaining)
     assert np.array_equal(status.point, point) or status.round > before.round
@@ -111,15 +111,15 @@ def test_other_processes_notice_that_a_new_life_has_begun(opened, url):
     opened(url, restored=True)
     with pytest.raises(UnknownAction, match="before the storage was restored"):
         study.tell(ids[14], 0.5)
-    assert place(study.ask().id)[0] == study.status().generation > 1
-    assert study.status().generation > 1
+    assert place(study.ask().id)[0] == study.status().incarnation > 1
+    assert study.status().incarnation > 1
 
 
 def test_an_id_that_is_behind_ends_one_life_only(opened, url):
     """Two that notice it, one after the other: what the second life was told meanwhile stays."""
     one, other = opened(url, **sums()), opened(url)
     old = one.ask(5).ids
-    texts = TextIds(bytes(Look(url).head.secret))
+    texts = TextIds(bytes(Look(url).counters.secret))
     future = [texts.text(1 << PLACES | 9000 + i) for i in range(2)]
     with pytest.raises(StudyBehind):
         one.tell(future[0], 0.5)
@@ -129,7 +129,7 @@ def test_an_id_that_is_behind_ends_one_life_only(opened, url):
         other.tell(future[1], 0.5)
     with pytest.raises(UnknownAction):
         other.tell(old[0], 0.5)
-    assert other.status().generation > 1
+    assert other.status().incarnation > 1
     assert len(Look(url).told()) == 3
 
 
@@ -139,5 +139,5 @@ def test_a_copy_of_the_file_works_and_is_the_users_responsibility(opened, sqlite
     progress(opened, sqlite_url, 17)
     other = f"sqlite:///{tmp_path / 'copy.db'}"
     shutil.copy(path_of(sqlite_url), path_of(other))
-    assert opened(other, restored=True).status().generation > 1
-    assert opened(sqlite_url).status().generation == 1
+    assert opened(other, restored=True).status().incarnation > 1
+    assert opened(sqlite_url).status().incarnation == 1

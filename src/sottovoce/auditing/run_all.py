@@ -14,11 +14,11 @@ from sottovoce.auditing.procedure import audit
 from sottovoce.auditing.results.audited import Audit
 from sottovoce.auditing.results.check import Check
 from sottovoce.auditing.results.findings import Findings
+from sottovoce.auditing.subjects.catalogue import label_of, mechanisms_alone, shipped
 from sottovoce.auditing.subjects.evaluated import evaluations_shipped
-from sottovoce.auditing.subjects.surface import label_of, mechanisms_alone, shipped
 from sottovoce.privacy import LocalDP
 
-__all__ = ["Progress", "audit_everything"]
+__all__ = ["Progress", "audit_all"]
 
 Progress = Callable[[float, str], None]
 _ALONE = 10  # runs of a mechanism alone for one of an optimizer: they cost as little
@@ -47,7 +47,7 @@ class _Part:
     work: Callable[..., Any]  # (crew, confidence, progress) -> Audit or Checks
 
 
-def audit_everything(
+def audit_all(
     epsilon: float = 1.0,
     delta: float = 0.0,
     *,

@@ -1,4 +1,4 @@
-"""One optimizer's place in a ledger: charged once, used with its first loss, and handed on with its state.
+"""One optimizer's charge in a ledger: made once, used with its first loss, and handed on with its state.
 
 The rules, and why they hold, stand at the top of privacy/ledger.py.
 """
@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from sottovoce.privacy import Guarantee, Ledger
 from sottovoce.privacy.ledger import new_token
 
-__all__ = ["Life", "begin_life", "resume_life"]
+__all__ = ["HeldCharge", "new_charge", "resumed_charge"]
 
 
 @dataclass(slots=True)
-class Life:
+class HeldCharge:
     """What an optimizer knows of its charge; `ledger` is None if there is none.
 
     Every change is told to the ledger first and remembered here after: an exception in between leaves a token here that
@@ -24,19 +24,19 @@ class Life:
     name: str
     guarantee: Guarantee
     token: str | None = None
-    told: bool = False
+    used: bool = False
     shared: bool = False  # a state holds the same token, and whoever is first will use it up
 
     @property
-    def wants_to_hear(self) -> bool:
+    def unused(self) -> bool:
         """Whether the ledger has to be told of the first loss."""
-        return self.ledger is not None and not self.told
+        return self.ledger is not None and not self.used
 
-    def hear(self) -> None:
+    def mark_used(self) -> None:
         """Tell the ledger that a loss is about to come: from here on it gives nothing back."""
-        if self.ledger is not None and not self.told:
+        if self.ledger is not None and not self.used:
             self.ledger.mark_used(self.name)
-            self.told = True
+            self.used = True
 
     def hand_over(self) -> str | None:
         """Return the token that goes into a state: the right to go on as this life, which this life keeps as well."""
@@ -56,19 +56,21 @@ class Life:
             self.token, self.shared = successor, False
 
 
-def begin_life(ledger: Ledger | None, name: str | None, guarantee: Guarantee, *, simulated: bool) -> Life:
+def new_charge(ledger: Ledger | None, name: str | None, guarantee: Guarantee, *, simulated: bool) -> HeldCharge:
     """Charge an optimizer that is new, under a name that nobody has."""
-    life = Life(ledger, name or f"private-bandit-{uuid.uuid4().hex}", guarantee)
+    held = HeldCharge(ledger, name or f"private-bandit-{uuid.uuid4().hex}", guarantee)
     if ledger is not None:
-        life.token = new_token()
-        ledger.charge(life.name, guarantee, simulated=simulated, resume=False, token=life.token)
-    return life
+        held.token = new_token()
+        ledger.charge(held.name, guarantee, simulated=simulated, resume=False, token=held.token)
+    return held
 
 
-def resume_life(ledger: Ledger | None, name: str, token: str | None, guarantee: Guarantee, *, simulated: bool) -> Life:
+def resumed_charge(
+    ledger: Ledger | None, name: str, token: str | None, guarantee: Guarantee, *, simulated: bool
+) -> HeldCharge:
     """Present the token of a state; be charged anew if it is not that of the present holder."""
-    life = Life(ledger, name, guarantee)
+    held = HeldCharge(ledger, name, guarantee)
     if ledger is not None:
-        life.token, life.told = new_token(), True
-        life.name = ledger.carry_on(name, guarantee, token, life.token, simulated=simulated)
-    return life
+        held.token, held.used = new_token(), True
+        held.name = ledger.carry_on(name, guarantee, token, held.token, simulated=simulated)
+    return held

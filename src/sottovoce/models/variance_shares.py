@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["SHARES", "Likeness"]
+__all__ = ["SHARES", "VarianceShares"]
 
 SHARES = (0.00003, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 """What a part of the coefficients may have of their prior variance."""
@@ -14,7 +14,7 @@ _DECADES = 1.5  # by which a share is expected to differ from the first one: the
 
 
 @dataclass(frozen=True)
-class Likeness:
+class VarianceShares:
     """How alike segments are: places in `SHARES`.
 
     Attributes
@@ -36,7 +36,7 @@ class Likeness:
         return self.residual, self.level, *self.effects
 
     @classmethod
-    def at(cls, places: Sequence[int]) -> "Likeness":
+    def at(cls, places: Sequence[int]) -> "VarianceShares":
         """Return what has these in a row.
 
         Parameters
@@ -54,7 +54,7 @@ class Likeness:
         return own / whole, tuple(one / whole for one in (common, *effects))
 
     @classmethod
-    def first(cls, effects: int) -> "Likeness":
+    def first(cls, effects: int) -> "VarianceShares":
         """Return what is taken for granted before anything is known.
 
         Parameters
@@ -64,16 +64,18 @@ class Likeness:
         """
         return cls(effects=(_FIRST,) * effects)
 
-    def starts(self) -> "list[Likeness]":
+    def starts(self) -> "list[VarianceShares]":
         """Where to look from: here; and from each factor being all there is, which no single step leads to."""
         count = len(self.effects)
         others = [
-            Likeness(_FIRST, self.level, tuple(len(SHARES) - 1 if one == place else _FIRST for one in range(count)))
+            VarianceShares(
+                _FIRST, self.level, tuple(len(SHARES) - 1 if one == place else _FIRST for one in range(count))
+            )
             for place in range(count)
         ]
         return [self, *others]
 
-    def stepped(self, which: int, step: int) -> "Likeness | None":
+    def stepped(self, which: int, step: int) -> "VarianceShares | None":
         """Return the same with one place moved; None if there is no such place.
 
         Parameters
@@ -85,11 +87,11 @@ class Likeness:
         """
         places = list(self.places())
         places[which] += step
-        return Likeness.at(places) if 0 <= places[which] < len(SHARES) else None
+        return VarianceShares.at(places) if 0 <= places[which] < len(SHARES) else None
 
     def log_prior(self) -> float:
         """How far it is from what was taken for granted at first, as a log-density up to a constant."""
         shares = np.array(SHARES)
-        first = Likeness.first(len(self.effects))
+        first = VarianceShares.first(len(self.effects))
         away = np.log10(shares[list(self.places())] / shares[list(first.places())]) / _DECADES
         return -float((away**2).sum()) / 2

@@ -39,7 +39,7 @@ def progress(study, events=24):
 
 def stored_right(url):
     with connected(url) as connection:
-        return next(iter(rows(connection, "SELECT * FROM sottovoce_rights")), None)
+        return next(iter(rows(connection, "SELECT * FROM sottovoce_ledger_tokens")), None)
 
 
 def test_a_study_that_is_resumed_is_charged_once(opened, url, ledger):
@@ -78,19 +78,19 @@ def test_a_life_that_begins_with_a_second_attempt_presents_its_token_once(opened
     progress(opened(url, **MADE, ledger=ledger))
     save, undone = SqlStore._save, []
 
-    def undone_once(self, head, steps):
+    def undone_once(self, counters, steps):
         if not undone:
-            undone.append(head.incarnation)
+            undone.append(counters.incarnation)
             raise Deadlock("in a circle")
-        save(self, head, steps)
+        save(self, counters, steps)
 
     monkeypatch.setattr(SqlStore, "_save", undone_once)
     study = opened(url, ledger=ledger, restored=True)
     assert undone[0] > 1
-    assert study.status().generation > 1
+    assert study.status().incarnation > 1
     assert ledger.spent == 1.0
     study.close()
-    assert opened(url, ledger=ledger).status().generation > 1
+    assert opened(url, ledger=ledger).status().incarnation > 1
     assert ledger.spent == 1.0
 
 
@@ -161,7 +161,7 @@ def test_a_life_that_begins_where_the_ledger_is_at_hand_is_charged_at_once(opene
         source.backup(target)  # of a study that is open: its newest changes are not in the file itself
     opened(f"sqlite:///{copy}", ledger=ledger)
     assert ledger.spent == 1.0
-    future = TextIds(bytes(Look(sqlite_url).head.secret)).text(1 << PLACES | 9000)
+    future = TextIds(bytes(Look(sqlite_url).counters.secret)).text(1 << PLACES | 9000)
     with pytest.raises(StudyBehind if budget > 1 else LedgerExceeded):
         study.tell(future, 0.5)
     assert ledger.spent == min(budget, 2.0)
@@ -169,7 +169,7 @@ def test_a_life_that_begins_where_the_ledger_is_at_hand_is_charged_at_once(opene
         with pytest.raises(UnknownAction):
             study.tell(old[0], 0.5)
     else:
-        assert study.status().generation == 1  # a life that nobody pays for is not begun
+        assert study.status().incarnation == 1  # a life that nobody pays for is not begun
 
 
 @pytest.mark.parametrize("budget", [10.0, 1.0])
@@ -185,7 +185,7 @@ def test_a_rollback_that_a_running_process_notices_is_charged_with_the_new_life(
         with pytest.raises(StudyBehind if budget > 1 else LedgerExceeded):
             study.ask()
     assert ledger.spent == min(budget, 2.0)
-    assert (Look(url).head.incarnation > 1) == (budget > 1)
+    assert (Look(url).counters.incarnation > 1) == (budget > 1)
     if budget > 1:
         progress(study)
         opened(url, ledger=ledger)
@@ -196,8 +196,8 @@ def test_a_new_life_of_a_charged_study_needs_the_ledger(opened, sqlite_url, ledg
     opened(sqlite_url, **MADE, ledger=ledger).close()
     with pytest.raises(LedgerConflict, match="pass ledger="):
         opened(sqlite_url, restored=True)
-    assert opened(sqlite_url).status().generation == 1  # resumed: the same life, in the same storage
-    assert opened(sqlite_url, ledger=ledger, restored=True).status().generation > 1
+    assert opened(sqlite_url).status().incarnation == 1  # resumed: the same life, in the same storage
+    assert opened(sqlite_url, ledger=ledger, restored=True).status().incarnation > 1
     assert ledger.spent == 1.0
 
 

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Kept", "Stream"]
+__all__ = ["MechanismState", "ReleasesRounds"]
 
 
-class Kept(NamedTuple):
+class MechanismState(NamedTuple):
     """How many rounds were taken in, what the last one released, and what the next one needs. Never changed."""
 
     round: int
@@ -21,20 +21,20 @@ class Kept(NamedTuple):
     memory: Any
 
     def __repr__(self) -> str:
-        return f"Kept(round={self.round}, <withheld>)"  # a tree's memory holds un-noised sums
+        return f"MechanismState(round={self.round}, <withheld>)"  # a tree's memory holds un-noised sums
 
 
-class Stream:
+class ReleasesRounds:
     """Base of all that releases rounds: what it keeps is one record."""
 
-    _kept = Kept(0, None, None)
+    _state = MechanismState(0, None, None)
 
     @property
     def round(self) -> int:
         """Rounds that were released."""
-        return self._kept.round
+        return self._state.round
 
     @property
     def last(self) -> NDArray[Any]:
         """What the last of them released."""
-        return np.array(self._kept.last)
+        return np.array(self._state.last)

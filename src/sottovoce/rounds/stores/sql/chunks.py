@@ -1,6 +1,6 @@
-"""Slots as bytes, the cells that they are in, and the seals of these.
+"""Slots as bytes, the chunks that they are in, and the seals of these.
 
-A cell holds integers of four or eight bytes, big-endian; where they have four, marks are the lowest of those. Its seal
+A chunk holds integers of four or eight bytes, big-endian; where they have four, marks are the lowest of those. Its seal
 is a checksum that can be changed without reading what it is of: the exclusive or of one number for each slot that has
 its loss, or was closed without it. A tell changes the slots and the seal in one statement. It finds damage, not malice:
 whoever can write to the database can seal as well.
@@ -24,9 +24,9 @@ _LOW32, _LOW64 = -(2**31), -(2**63)
 
 
 class Piece(NamedTuple):
-    """Slots of one cell that follow one another: the cell, where they begin in it, and which of a round's they are."""
+    """Slots of one chunk that follow one another: the chunk, where they begin in it, and which of a round's slots."""
 
-    cell: int
+    chunk: int
     slot: int
     start: int
     stop: int
@@ -42,8 +42,8 @@ class Slots:
     """
 
     def __init__(self, shape: Shape) -> None:
-        self.width, self.integer_bytes, self.bits = shape.width, shape.integer_bytes, shape.cell_bits
-        self.bytes, self.per_cell = self.width * self.integer_bytes, 1 << self.bits
+        self.width, self.integer_bytes, self.bits = shape.width, shape.integer_bytes, shape.chunk_bits
+        self.bytes, self.per_chunk = self.width * self.integer_bytes, 1 << self.bits
         self._kind = f">i{self.integer_bytes}"
         self.pending, self.unused = (self.packed(np.full(self.width, mark)) for mark in (PENDING, UNUSED))
 
@@ -68,17 +68,17 @@ class Slots:
         return self.packed(slots), np.flatnonzero(leading(slots) == UNWANTED)
 
     def pieces(self, first: int, start: int, stop: int) -> Iterator[Piece]:
-        """Cut slots of a round that begins at some place where cells end."""
+        """Cut slots of a round that begins at some place where chunks end."""
         while start < stop:
             place = first + start
-            slot = place & self.per_cell - 1
-            end = min(stop, start + self.per_cell - slot)
+            slot = place & self.per_chunk - 1
+            end = min(stop, start + self.per_chunk - slot)
             yield Piece(place >> self.bits, slot, start, end)
             start = end
 
-    def cell_size(self, one: Round, cell: int) -> int:
-        """How many slots a cell of a round has."""
-        return min(self.per_cell, (one.first & PLACE) + one.size - (cell << self.bits))
+    def chunk_size(self, one: Round, chunk: int) -> int:
+        """How many slots a chunk of a round has."""
+        return min(self.per_chunk, (one.first & PLACE) + one.size - (chunk << self.bits))
 
 
 def leading(slots: Integers) -> Integers:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sottovoce._arrays import Floats, Integers
 from sottovoce._records import Record
 
-__all__ = ["History", "Numbers", "from_sparse_record", "keys_of", "sparse_record"]
+__all__ = ["Measurements", "Numbers", "from_sparse_record", "keys_of", "sparse_record"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,7 +38,7 @@ class Numbers:
 
 
 @dataclass(frozen=True, eq=False)
-class History:
+class Measurements:
     """Released means, oldest first; a decision that was played more than once is kept once.
 
     Attributes
@@ -52,8 +52,9 @@ class History:
 
     Examples
     --------
-    >>> history = History.empty(3).add(Numbers(np.eye(3)[[0, 1, 0]], np.array([0.5, 0.4, 0.6]), np.full(3, 8.0), 24))
-    >>> history.decisions.shape, history.index.tolist(), len(history)
+    >>> numbers = Numbers(np.eye(3)[[0, 1, 0]], np.array([0.5, 0.4, 0.6]), np.full(3, 8.0), end=24)
+    >>> measurements = Measurements.empty(3).add(numbers)
+    >>> measurements.decisions.shape, measurements.index.tolist(), len(measurements)
     ((2, 3), [0, 1, 0], 3)
     """
 
@@ -67,7 +68,7 @@ class History:
 
     @classmethod
     def empty(cls, dimension: int, *, many: bool = False) -> Self:
-        """Return the history of nothing; `many` coordinates are kept sparse.
+        """Return no measurements; `many` coordinates are kept sparse.
 
         Parameters
         ----------
@@ -88,8 +89,8 @@ class History:
         """How many rounds it is of."""
         return len(np.unique(self.ends))
 
-    def add(self, numbers: Numbers) -> "History":
-        """Return the history with one more round.
+    def add(self, numbers: Numbers) -> "Measurements":
+        """Return the measurements with one more round.
 
         Parameters
         ----------
@@ -104,7 +105,7 @@ class History:
                 places[key] = len(places)
                 fresh.append(row)
             index.append(places[key])
-        return History(
+        return Measurements(
             self._joined(fresh),
             np.append(self.index, np.array(index, dtype=np.int64)),
             np.append(self.means, numbers.means),
@@ -142,8 +143,8 @@ class History:
         )
         return np.asarray(size[group.ravel()], dtype=np.float64)
 
-    def earlier_by(self, events: int) -> "History":
-        """Return the same history, as it is seen from so many events later.
+    def earlier_by(self, events: int) -> "Measurements":
+        """Return the same measurements, as it is seen from so many events later.
 
         Parameters
         ----------
@@ -152,7 +153,7 @@ class History:
         """
         return replace(self, ends=self.ends - events)
 
-    def written(self, *, many: bool) -> "History":
+    def written(self, *, many: bool) -> "Measurements":
         """Return the same with decisions kept sparse if there are many coordinates, and written out if not.
 
         Parameters

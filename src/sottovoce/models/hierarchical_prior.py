@@ -9,7 +9,7 @@ plus its residual. That is exact, and costs the cube of the coefficients, howeve
 Shares are those under which what was released is most likely (the marginal likelihood), one step of a grid at a time.
 All of it is a function of released numbers.
 
-Tests: tests/models/test_kinship.py compares it with the joint Gaussian, written out.
+Tests: tests/models/test_hierarchical_prior.py compares it with the joint Gaussian, written out.
 """
 
 from operator import attrgetter
@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.models.hearsay import Coefficients, Heard, Kin, Prior
-from sottovoce.models.likeness import SHARES, Likeness
 from sottovoce.models.segments import Segments
+from sottovoce.models.sufficient_statistics import Coefficients, HasStatistics, Prior, SegmentStatistics
+from sottovoce.models.variance_shares import SHARES, VarianceShares
 
-__all__ = ["Kinship", "check_room"]
+__all__ = ["HierarchicalPrior", "check_room"]
 
 _MOST_COEFFICIENTS, _MOST_COMMON = 601, 2500  # of a segment, and of all that segments have in common: cubes of these
 _WORTH_A_TRY = 10.0  # nats by which a place may be worse, and is still climbed from
@@ -34,7 +34,7 @@ _KNOWN = attrgetter("known")
 class _Variances(NamedTuple):
     """Prior variances of common parts, and of what a segment has of its own, in units of the prior."""
 
-    likeness: Likeness
+    variance_shares: VarianceShares
     common: Floats
     own: Floats
 
@@ -48,14 +48,14 @@ class _Integrated(NamedTuple):
     inner: Floats  # whose determinant counts
 
 
-class _Family(NamedTuple):
+class _Members(NamedTuple):
     """The segments: what each shares with others, and what it has to say. Replaced as a whole."""
 
     rows: Floats
-    members: tuple[Kin, ...]
+    members: tuple[HasStatistics, ...]
 
 
-class Kinship:
+class HierarchicalPrior:
     """What segments know of each other.
 
     Parameters
@@ -71,13 +71,13 @@ class Kinship:
         self._root, self._mean, self._level = like.prior_root, like.prior_mean, like.level_place
         self._inverse = np.linalg.inv(self._root)
         self._size = len(self._mean)
-        self.likeness = Likeness.first(len(self._groups) - 1)
-        self._family = _Family(np.empty((0, sum(size for _, size in self._groups))), ())
-        self.learned = 0  # numbers that there were when the likeness was learned
-        self._heard = Heard.of(0, self._size)
+        self.variance_shares = VarianceShares.first(len(self._groups) - 1)
+        self._members = _Members(np.empty((0, sum(size for _, size in self._groups))), ())
+        self.learned = 0  # numbers that there were when the shares was learned
+        self._statistics = SegmentStatistics.of(0, self._size)
         self._variances: _Variances | None = None
 
-    def join(self, row: Floats, member: Kin, place: int | None = None) -> None:
+    def join(self, row: Floats, member: HasStatistics, place: int | None = None) -> None:
         """Take in a segment.
 
         Parameters
@@ -87,13 +87,13 @@ class Kinship:
         member
             What it has to say.
         place
-            Of the segment, if a call that was cut short may have seated one there; the next one by default.
+            Of the segment, if a call that was cut short may have put one there; the next one by default.
         """
-        rows, members = self._family
+        rows, members = self._members
         place = len(members) if place is None else place
-        self._family = _Family(np.vstack([rows[:place], row]), (*members[:place], member))
+        self._members = _Members(np.vstack([rows[:place], row]), (*members[:place], member))
 
-    def replace(self, place: int, member: Kin) -> None:
+    def replace(self, place: int, member: HasStatistics) -> None:
         """Let another speak for a segment.
 
         Parameters
@@ -103,17 +103,17 @@ class Kinship:
         member
             What it has to say.
         """
-        rows, members = self._family
-        self._family = _Family(rows, (*members[:place], member, *members[place + 1 :]))
+        rows, members = self._members
+        self._members = _Members(rows, (*members[:place], member, *members[place + 1 :]))
 
     @property
     def count(self) -> int:
         """How many segments there are."""
-        return len(self._family.members)
+        return len(self._members.members)
 
     def shares(self) -> dict[str, float]:
         """Return how alike segments are: what each part of their coefficients has of the prior variance."""
-        own, common = self.likeness.shares()
+        own, common = self.variance_shares.shares()
         names = [name for name, _ in self._groups]
         return {**dict(zip(names, common, strict=True)), "own": own}
 
@@ -129,27 +129,29 @@ class Kinship:
         row
             What it shares with others, if it is not there yet.
         sizes
-            Events of each segment: those of most decide which era it is. Equal ones by default.
+            Events of each segment: those of most decide how many resets count. Equal ones by default.
         """
-        heard = self._listen()
-        self._reduce(heard)
-        most = _era_of_most(heard.eras, np.ones(len(heard.eras)) if sizes is None else sizes)
-        era = max(int(heard.eras[place]), most) if place >= 0 else most
-        others = (heard.eras == era).astype(np.float64)
+        statistics = self._refreshed()
+        self._reduce(statistics)
+        most = _resets_of_most(
+            statistics.reset_counts, np.ones(len(statistics.reset_counts)) if sizes is None else sizes
+        )
+        resets = max(int(statistics.reset_counts[place]), most) if place >= 0 else most
+        others = (statistics.reset_counts == resets).astype(np.float64)
         if place >= 0:
             others[place] = 0.0
-        mean, covariance = self._common(heard, others, self._family.rows[place] if row is None else row)
-        covariance.flat[:: self._size + 1] += self._variances_of(self.likeness).own
+        mean, covariance = self._common(statistics, others, self._members.rows[place] if row is None else row)
+        covariance.flat[:: self._size + 1] += self._variances_of(self.variance_shares).own
         precision = self._inverse.T @ np.linalg.inv(covariance) @ self._inverse
         precision = (precision + precision.T) / 2
-        squares, weight, place_ = (float(one) for one in others @ heard.repeats)
+        squares, weight, place_ = (float(one) for one in others @ statistics.repeats)
         pull = precision @ (self._mean + self._root @ mean)
-        return Prior(precision, pull, squares, weight, place_, era=most, scores=heard.summed_scores(others))
+        return Prior(precision, pull, squares, weight, place_, resets=most, scores=statistics.summed_scores(others))
 
-    def _common(self, heard: Heard, others: Floats, row: Floats) -> tuple[Floats, Floats]:
+    def _common(self, statistics: SegmentStatistics, others: Floats, row: Floats) -> tuple[Floats, Floats]:
         """Return mean and covariance of a segment's common parts, in units of the prior, given some segments."""
-        precision, pull = self._added_up(self._family.rows, heard.informs, heard.says, others)
-        precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.likeness).common
+        precision, pull = self._added_up(self._members.rows, statistics.informs, statistics.says, others)
+        precision.flat[:: len(precision) + 1] += 1 / self._variances_of(self.variance_shares).common
         if len(row) == 1:
             covariance = np.linalg.inv(precision)
             return np.asarray(covariance @ pull), np.asarray(covariance, dtype=np.float64)
@@ -167,45 +169,47 @@ class Kinship:
         summed = (pairs.T @ informs.reshape(len(rows), size * size)).reshape(width, width, size, size)
         return summed.swapaxes(1, 2).reshape(width * size, width * size), (weighed.T @ says).ravel()
 
-    def _variances_of(self, likeness: Likeness) -> "_Variances":
-        """Prior variances under a likeness; those that are in use are kept."""
-        if self._variances is None or self._variances.likeness != likeness:
-            found = _Variances(likeness, self._common_variances(likeness), self._own_shares(likeness))
-            if likeness != self.likeness:
+    def _variances_of(self, variance_shares: VarianceShares) -> "_Variances":
+        """Prior variances under the shares; those that are in use are kept."""
+        if self._variances is None or self._variances.variance_shares != variance_shares:
+            found = _Variances(
+                variance_shares, self._common_variances(variance_shares), self._own_shares(variance_shares)
+            )
+            if variance_shares != self.variance_shares:
                 return found
             self._variances = found
         return self._variances
 
-    def _common_variances(self, likeness: Likeness) -> Floats:
+    def _common_variances(self, variance_shares: VarianceShares) -> Floats:
         """Prior variances of the common parts, in units of the prior; levels have one part in common, and no more."""
-        _, shares = likeness.shares()
+        _, shares = variance_shares.shares()
         parts = []
         for share, (name, columns) in zip(shares, self._groups, strict=True):
             part = np.full(self._size, share)
-            part[self._level] = 1.0 - SHARES[likeness.level] + SHARES[0] if name == "everybody" else SHARES[0]
+            part[self._level] = 1.0 - SHARES[variance_shares.level] + SHARES[0] if name == "everybody" else SHARES[0]
             parts += [part] * columns
         return np.concatenate(parts)
 
-    def _own_shares(self, likeness: Likeness) -> Floats:
-        own, _ = likeness.shares()
+    def _own_shares(self, variance_shares: VarianceShares) -> Floats:
+        own, _ = variance_shares.shares()
         shares = np.full(self._size, own)
-        shares[self._level] = SHARES[likeness.level]
+        shares[self._level] = SHARES[variance_shares.level]
         return shares
 
-    def _reduce(self, heard: Heard) -> None:
+    def _reduce(self, statistics: SegmentStatistics) -> None:
         """See to it that what each segment says of its common parts is up to date."""
-        if heard.likeness != self.likeness:
-            heard.stale[:] = True
-            heard.likeness = self.likeness
-        stale = np.flatnonzero(heard.stale)
+        if statistics.variance_shares != self.variance_shares:
+            statistics.stale[:] = True
+            statistics.variance_shares = self.variance_shares
+        stale = np.flatnonzero(statistics.stale)
         if len(stale):
-            found = self._integrated(heard.precisions[stale], heard.pulls[stale], self.likeness)
-            heard.informs[stale], heard.says[stale] = found.informs, found.says
-            heard.stale[stale] = False
+            found = self._integrated(statistics.precisions[stale], statistics.pulls[stale], self.variance_shares)
+            statistics.informs[stale], statistics.says[stale] = found.informs, found.says
+            statistics.stale[stale] = False
 
-    def _integrated(self, precisions: Floats, pulls: Floats, likeness: Likeness) -> "_Integrated":
+    def _integrated(self, precisions: Floats, pulls: Floats, variance_shares: VarianceShares) -> "_Integrated":
         """What segments say of their common parts, residuals integrated out: (A^-1 + own)^-1, and the pull."""
-        own = np.sqrt(self._variances_of(likeness).own)
+        own = np.sqrt(self._variances_of(variance_shares).own)
         scaled = own[:, None] * precisions
         inner = scaled * own + np.eye(self._size)
         targets = np.concatenate([scaled, (own * pulls)[:, :, None]], axis=2)
@@ -216,21 +220,21 @@ class Kinship:
 
     # ------------------------------------------------------------------ how alike they are
 
-    def log_evidence(self, likeness: Likeness) -> float:
-        """Return the log-likelihood of all that was released, up to what does not depend on the likeness.
+    def log_evidence(self, variance_shares: VarianceShares) -> float:
+        """Return the log-likelihood of all that was released, up to what does not depend on the shares.
 
         Parameters
         ----------
-        likeness
+        variance_shares
             How alike segments are taken to be.
         """
-        heard = self._listen()
-        said = np.flatnonzero(heard.numbers)  # by whom: the others add nothing
-        found = self._integrated(heard.precisions[said], heard.pulls[said], likeness)
+        statistics = self._refreshed()
+        said = np.flatnonzero(statistics.numbers)  # by whom: the others add nothing
+        found = self._integrated(statistics.precisions[said], statistics.pulls[said], variance_shares)
         roots = np.diagonal(np.linalg.cholesky(found.inner), axis1=1, axis2=2)
         own = found.quadratic / 2 - float(np.log(roots).sum())
-        precision, pull = self._added_up(self._family.rows[said], found.informs, found.says, np.ones(len(said)))
-        root = np.sqrt(self._variances_of(likeness).common)
+        precision, pull = self._added_up(self._members.rows[said], found.informs, found.says, np.ones(len(said)))
+        root = np.sqrt(self._variances_of(variance_shares).common)
         inner = root[:, None] * precision * root + np.eye(len(root))
         pull = root * pull
         quadratic = float(pull @ np.linalg.solve(inner, pull))
@@ -238,17 +242,17 @@ class Kinship:
 
     def learn(self) -> None:
         """Take steps of each share to where what was released is more likely; now and then."""
-        numbers = int(self._listen().numbers.sum())
-        if len(self._family.members) < 2 or numbers < max(2.0, _AGAIN * self.learned):
+        numbers = int(self._refreshed().numbers.sum())
+        if len(self._members.members) < 2 or numbers < max(2.0, _AGAIN * self.learned):
             return
-        here, *elsewhere = self.likeness.starts()
+        here, *elsewhere = self.variance_shares.starts()
         ends = [self._climbed(here)]
         if numbers >= _SOME * self.count:
             least = ends[0][1] - _WORTH_A_TRY
             ends += [self._climbed(start) for start in elsewhere if self._posterior_of(start) > least]
-        self.likeness, self.learned = max(ends, key=lambda end: end[1])[0], numbers
+        self.variance_shares, self.learned = max(ends, key=lambda end: end[1])[0], numbers
 
-    def _climbed(self, start: Likeness) -> tuple[Likeness, float]:
+    def _climbed(self, start: VarianceShares) -> tuple[VarianceShares, float]:
         """Take steps of one share at a time, as long as they make what was released more likely."""
         best, value = start, self._posterior_of(start)
         for which in range(len(best.places())):
@@ -257,40 +261,47 @@ class Kinship:
                     best, value = other, found
         return best, value
 
-    def _posterior_of(self, likeness: Likeness) -> float:
-        return self.log_evidence(likeness) + likeness.log_prior()
+    def _posterior_of(self, variance_shares: VarianceShares) -> float:
+        return self.log_evidence(variance_shares) + variance_shares.log_prior()
 
     # ------------------------------------------------------------------ in units of the prior
 
-    def _listen(self) -> Heard:
-        """Return what all segments have to say; of those alone that have learned something is it asked again."""
-        known = list(map(_KNOWN, self._family.members))
-        heard = self._heard
-        if len(heard.known) != len(known):
-            heard = self._heard = heard.of_length(len(known))
-        if heard.known == known:  # the same objects
-            return heard
-        for place, (before, now) in enumerate(zip(heard.known, known, strict=True)):
+    def _refreshed(self) -> SegmentStatistics:
+        """Return the statistics of all segments; only those of segments that learned are computed anew."""
+        known = list(map(_KNOWN, self._members.members))
+        statistics = self._statistics
+        if len(statistics.known) != len(known):
+            statistics = self._statistics = statistics.of_length(len(known))
+        if statistics.known == known:  # the same objects
+            return statistics
+        for place, (before, now) in enumerate(zip(statistics.known, known, strict=True)):
             if before is not now:
-                self._hear(heard, place, now)
-        return heard
+                self._update(statistics, place, now)
+        return statistics
 
-    def _hear(self, heard: Heard, place: int, known: object) -> None:
-        said = self._family.members[place].evidence()
-        heard.precisions[place] = self._root.T @ said.precision @ self._root
-        heard.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
-        heard.repeats[place] = said.squares, said.weight, said.place
-        heard.numbers[place], heard.eras[place], heard.stale[place] = said.numbers, said.era, True
-        heard.scores[place] = said.scores
-        heard.known[place] = known  # last: what is cut short before is heard again
+    def _update(self, statistics: SegmentStatistics, place: int, known: object) -> None:
+        said = self._members.members[place].sufficient_statistics()
+        statistics.precisions[place] = self._root.T @ said.precision @ self._root
+        statistics.pulls[place] = self._root.T @ (said.pull - said.precision @ self._mean)
+        statistics.repeats[place] = said.squares, said.weight, said.place
+        statistics.numbers[place], statistics.reset_counts[place], statistics.stale[place] = (
+            said.numbers,
+            said.resets,
+            True,
+        )
+        statistics.scores[place] = said.scores
+        statistics.known[place] = known  # last: what is cut short before is done again
 
 
-def _era_of_most(eras: Integers, sizes: Floats) -> int:
-    """Return the latest era such that segments with more than half of all events are of it, or of a later one."""
-    half, first = float(sizes.sum()) / 2, int(eras[0]) if len(eras) else 0
-    if (eras == first).all():
+def _resets_of_most(reset_counts: Integers, sizes: Floats) -> int:
+    """Return the highest number of resets that segments with more than half of all events have reached."""
+    half, first = float(sizes.sum()) / 2, int(reset_counts[0]) if len(reset_counts) else 0
+    if (reset_counts == first).all():
         return first if half > 0 else 0
-    return max((int(era) for era in np.unique(eras) if float(sizes[eras >= era].sum()) > half), default=0)
+    return max(
+        (int(resets) for resets in np.unique(reset_counts) if float(sizes[reset_counts >= resets].sum()) > half),
+        default=0,
+    )
 
 
 def check_room(segments: Segments, dimension: int) -> None:

@@ -1,4 +1,4 @@
-"""What segments say of themselves and of each other: values that pass between a belief and its kin."""
+"""What segments say of themselves and of each other: values that pass between beliefs."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce._arrays import Floats, Integers
-from sottovoce.models.likeness import Likeness
+from sottovoce.models.variance_shares import VarianceShares
 
-__all__ = ["Coefficients", "Evidence", "Heard", "Kin", "Prior"]
+__all__ = ["Coefficients", "HasStatistics", "Prior", "SegmentStatistics", "SufficientStatistics"]
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
+class SufficientStatistics:
     """What was released of one segment: measurements of its coefficients, as a precision and a pull; and of variances.
 
     Attributes
@@ -25,8 +25,8 @@ class Evidence:
         the mean loss.
     numbers
         Released numbers behind it.
-    era
-        How often all was forgotten: segments of another era are of another world.
+    resets
+        How often all was forgotten. Segments that forgot more or less often are of another world.
     scores
         How well choices of a belief have predicted, if they are the same for all segments.
     """
@@ -37,23 +37,23 @@ class Evidence:
     weight: float = 0.0
     place: float = 0.0
     numbers: int = 0
-    era: int = 0
+    resets: int = 0
     scores: tuple[Floats, ...] = ()
 
 
-class Prior(Evidence):
+class Prior(SufficientStatistics):
     """What others say of a segment's coefficients, and of the variance of its losses.
 
     `precision` and `pull` are of a Gaussian, in place of what is believed of one segment alone; what says of variances,
-    and `scores`, are summed over the others. `era` is that of most events of all segments: who is of an earlier one has
-    not noticed that the world has changed.
+    and `scores`, are summed over the others. `resets` is that of most events of all segments: who has
+    fewer has not noticed that the world has changed.
     """
 
 
-class Kin(Protocol):
+class HasStatistics(Protocol):
     """What a segment has to say, for others to be informed by it."""
 
-    def evidence(self) -> Evidence:
+    def sufficient_statistics(self) -> SufficientStatistics:
         """What was released of it."""
 
     @property
@@ -78,7 +78,7 @@ class Coefficients(Protocol):
 
 
 @dataclass(eq=False)
-class Heard:
+class SegmentStatistics:
     """What was released of all segments, in units of the prior; and, residuals integrated out, what it says."""
 
     known: list[object]  # that it follows from
@@ -86,12 +86,12 @@ class Heard:
     pulls: Floats  # (S, p)
     repeats: Floats  # (S, 3)
     numbers: Integers
-    eras: Integers
+    reset_counts: Integers
     stale: NDArray[np.bool_]  # where the following are out of date
     informs: Floats  # (S, p, p)
     says: Floats  # (S, p)
     scores: list[tuple[Floats, ...]]
-    likeness: Likeness | None = None  # of the last two
+    variance_shares: VarianceShares | None = None  # of the last two
 
     def summed_scores(self, others: Floats) -> tuple[Floats, ...]:
         """What has predicted best in some segments, all of them together; nothing, if they choose nothing so."""
@@ -101,8 +101,8 @@ class Heard:
         return tuple(np.sum(choice, axis=0) for choice in zip(*mine, strict=True))
 
     @classmethod
-    def of(cls, count: int, size: int) -> "Heard":
-        """Return what is heard of segments that have said nothing.
+    def of(cls, count: int, size: int) -> "SegmentStatistics":
+        """Return the statistics of segments of which nothing was released.
 
         Parameters
         ----------
@@ -123,11 +123,11 @@ class Heard:
             [()] * count,
         )
 
-    def of_length(self, count: int) -> "Heard":
+    def of_length(self, count: int) -> "SegmentStatistics":
         """Return the same with room for more segments, or for fewer."""
-        other, kept = Heard.of(count, self.pulls.shape[1]), min(count, len(self.known))
-        for one in ("precisions", "pulls", "repeats", "numbers", "eras", "stale", "informs", "says"):
+        other, kept = SegmentStatistics.of(count, self.pulls.shape[1]), min(count, len(self.known))
+        for one in ("precisions", "pulls", "repeats", "numbers", "reset_counts", "stale", "informs", "says"):
             getattr(other, one)[:kept] = getattr(self, one)[:kept]
         other.known[:kept], other.scores[:kept] = self.known[:kept], self.scores[:kept]
-        other.likeness = self.likeness
+        other.variance_shares = self.variance_shares
         return other

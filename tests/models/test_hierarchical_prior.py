@@ -5,7 +5,7 @@ import pytest
 
 import sottovoce as sv
 from sampling import every
-from sottovoce.models import Evidence, Kinship, Likeness
+from sottovoce.models import HierarchicalPrior, SufficientStatistics, VarianceShares
 
 SIZE = 4  # coefficients, the last of them the level
 FACTORS = sv.Segments(factors={"device": ["phone", "desktop"], "country": ["it", "de", "fr"]})
@@ -27,43 +27,45 @@ class Blank:
 class Speaker:
     """A segment with measurements of its coefficients."""
 
-    def __init__(self, coins, measurements, era=0, coefficients=None):
+    def __init__(self, coins, measurements, resets=0, coefficients=None):
         self.rows = coins.standard_normal((measurements, SIZE))
         self.weights = coins.uniform(0.5, 20.0, measurements)
         true = coins.standard_normal(SIZE) if coefficients is None else coefficients
         self.means = self.rows @ true + coins.standard_normal(measurements) / np.sqrt(self.weights)
-        self.era, self.known = era, object()
+        self.resets, self.known = resets, object()
 
-    def evidence(self):
+    def sufficient_statistics(self):
         weighed = self.rows * self.weights[:, None]
-        return Evidence(weighed.T @ self.rows, weighed.T @ self.means, numbers=len(self.rows), era=self.era)
+        return SufficientStatistics(
+            weighed.T @ self.rows, weighed.T @ self.means, numbers=len(self.rows), resets=self.resets
+        )
 
 
-def family(segments, seed=0, likeness=None, **options):
+def family(segments, seed=0, variance_shares=None, **options):
     coins, blank = np.random.default_rng(seed), Blank(seed)
     speakers = [Speaker(coins, 3 + place, **options) for place in range(len(segments.names))]
-    kinship = Kinship(segments, blank)
+    hierarchy = HierarchicalPrior(segments, blank)
     for name, speaker in zip(segments.names, speakers, strict=True):
-        kinship.join(segments.row(name), speaker)
+        hierarchy.join(segments.row(name), speaker)
     effects = len(segments.groups) - 1
-    kinship.likeness = likeness or Likeness(3, 4, tuple(range(4, 4 + effects)))
-    kinship.learned = 10**9  # it stays as it is
-    return kinship, blank, speakers
+    hierarchy.variance_shares = variance_shares or VarianceShares(3, 4, tuple(range(4, 4 + effects)))
+    hierarchy.learned = 10**9  # it stays as it is
+    return hierarchy, blank, speakers
 
 
-def joint_covariance(segments, likeness, blank):
+def joint_covariance(segments, variance_shares, blank):
     """Of all coefficients of all segments: part by part, in units of the prior, then with what the prior is."""
-    own, shares = likeness.shares()
+    own, shares = variance_shares.shares()
     rows = np.array([segments.row(name) for name in segments.names])
     blocks, start = [], 0
     for share, (_, columns) in zip(shares, segments.groups, strict=True):
         blocks.append(share * rows[:, start : start + columns] @ rows[:, start : start + columns].T)
         start += columns
     slopes = sum(blocks) + own * np.eye(len(rows))
-    from sottovoce.models.likeness import SHARES
+    from sottovoce.models.variance_shares import SHARES
 
     least = SHARES[0]
-    level_share = SHARES[likeness.level]
+    level_share = SHARES[variance_shares.level]
     levels = (1 - level_share + least) * np.ones((len(rows), len(rows))) + level_share * np.eye(len(rows))
     levels = levels + least * (rows[:, 1:] @ rows[:, 1:].T)
     count = len(rows)
@@ -90,8 +92,8 @@ def measured(speakers, chosen):
 @every("segments", [PLAIN, FACTORS, FEATURES])
 @every("seed", range(3))
 def test_what_others_say_is_the_conditional_of_the_joint_gaussian(segments, seed):
-    kinship, blank, speakers = family(segments, seed)
-    covariance = joint_covariance(segments, kinship.likeness, blank)
+    hierarchy, blank, speakers = family(segments, seed)
+    covariance = joint_covariance(segments, hierarchy.variance_shares, blank)
     mean = np.tile(blank.prior_mean, len(speakers))
     for place in range(len(speakers)):
         others = [one for one in range(len(speakers)) if one != place]
@@ -101,68 +103,68 @@ def test_what_others_say_is_the_conditional_of_the_joint_gaussian(segments, seed
         mine = slice(place * SIZE, (place + 1) * SIZE)
         right_mean = (mean + gain @ (means - rows @ mean))[mine]
         right_covariance = (covariance - gain @ across.T)[mine, mine]
-        said = kinship.prior(place)
+        said = hierarchy.prior(place)
         assert np.allclose(np.linalg.inv(said.precision), right_covariance, rtol=1e-6, atol=1e-9)
         assert np.allclose(np.linalg.solve(said.precision, said.pull), right_mean, rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("segments", [PLAIN, FACTORS, FEATURES], ids=["plain", "factors", "features"])
 def test_the_evidence_for_a_likeness_is_the_likelihood_of_all_measurements(segments):
-    kinship, blank, speakers = family(segments)
+    hierarchy, blank, speakers = family(segments)
     effects = len(segments.groups) - 1
     rows, weights, means = measured(speakers, range(len(speakers)))
     surprise = means - rows @ np.tile(blank.prior_mean, len(speakers))
 
-    def right(likeness):
-        covariance = rows @ joint_covariance(segments, likeness, blank) @ rows.T + np.diag(1 / weights)
+    def right(variance_shares):
+        covariance = rows @ joint_covariance(segments, variance_shares, blank) @ rows.T + np.diag(1 / weights)
         return -(surprise @ np.linalg.solve(covariance, surprise) + np.linalg.slogdet(covariance)[1]) / 2
 
-    first, others = Likeness(effects=(2,) * effects), [
-        Likeness(0, 0, (1,) * effects), Likeness(7, 7, (7,) * effects), Likeness(4, 2, (6,) * effects)
+    first, others = VarianceShares(effects=(2,) * effects), [
+        VarianceShares(0, 0, (1,) * effects), VarianceShares(7, 7, (7,) * effects), VarianceShares(4, 2, (6,) * effects)
     ]  # fmt: skip
     for other in others:
-        found = kinship.log_evidence(other) - kinship.log_evidence(first)
+        found = hierarchy.log_evidence(other) - hierarchy.log_evidence(first)
         assert found == pytest.approx(right(other) - right(first), rel=1e-6, abs=1e-6)
 
 
 def test_a_segment_that_is_not_there_yet_hears_all_of_them():
-    kinship, blank, speakers = family(PLAIN)
+    hierarchy, blank, speakers = family(PLAIN)
     five = sv.Segments([*PLAIN.names, "e"])
-    covariance = joint_covariance(five, kinship.likeness, blank)
+    covariance = joint_covariance(five, hierarchy.variance_shares, blank)
     rows, weights, _means = measured([*speakers, Speaker(np.random.default_rng(9), 1)], range(4))
     across = covariance @ rows.T
     gain = across @ np.linalg.inv(rows @ across + np.diag(1 / weights))
-    said = kinship.prior(-1, five.row("e"))
+    said = hierarchy.prior(-1, five.row("e"))
     right = (covariance - gain @ across.T)[-SIZE:, -SIZE:]
     assert np.allclose(np.linalg.inv(said.precision), right, rtol=1e-6, atol=1e-9)
 
 
 def test_segments_of_another_era_are_of_another_world():
-    kinship, _, speakers = family(PLAIN)
+    hierarchy, _, speakers = family(PLAIN)
     alone, _, quiet = family(PLAIN)
-    speakers[1].era, speakers[1].known = 1, object()
+    speakers[1].resets, speakers[1].known = 1, object()
     quiet[1].rows, quiet[1].known = quiet[1].rows * 0, object()
-    assert np.allclose(kinship.prior(0).precision, alone.prior(0).precision)
-    assert not np.allclose(kinship.prior(0).precision, family(PLAIN)[0].prior(0).precision)
+    assert np.allclose(hierarchy.prior(0).precision, alone.prior(0).precision)
+    assert not np.allclose(hierarchy.prior(0).precision, family(PLAIN)[0].prior(0).precision)
 
 
 def test_what_a_segment_learns_is_heard_by_the_others_and_not_by_itself():
-    kinship, _, speakers = family(PLAIN)
-    before = [kinship.prior(place).pull for place in range(4)]
+    hierarchy, _, speakers = family(PLAIN)
+    before = [hierarchy.prior(place).pull for place in range(4)]
     speakers[2].means, speakers[2].known = speakers[2].means + 1.0, object()
-    after = [kinship.prior(place).pull for place in range(4)]
+    after = [hierarchy.prior(place).pull for place in range(4)]
     assert [not np.allclose(one, other) for one, other in zip(before, after, strict=True)] == [True, True, False, True]
 
 
 def learned(coefficients, seed=0):
-    """Segments with these coefficients, measured often: what likeness is found."""
+    """Segments with these coefficients, measured often: which shares of variance are found."""
     coins, blank = np.random.default_rng(seed), Blank(1)
     segments = sv.Segments([f"s{place}" for place in range(len(coefficients))])
-    kinship = Kinship(segments, blank)
+    hierarchy = HierarchicalPrior(segments, blank)
     for name, one in zip(segments.names, coefficients, strict=True):
-        kinship.join(segments.row(name), Speaker(coins, 40, coefficients=one))
-    kinship.learn()
-    return kinship.shares()["own"]
+        hierarchy.join(segments.row(name), Speaker(coins, 40, coefficients=one))
+    hierarchy.learn()
+    return hierarchy.shares()["own"]
 
 
 def test_how_alike_segments_are_is_learned():
@@ -177,15 +179,15 @@ def test_how_alike_segments_are_is_learned():
 
 
 def test_who_has_not_noticed_a_change_is_told_once_most_events_are_of_another_era():
-    kinship, _, speakers = family(PLAIN)
+    hierarchy, _, speakers = family(PLAIN)
     sizes = np.array([500.0, 300.0, 250.0, 1.0])
-    assert kinship.prior(3, sizes=sizes).era == 0
-    speakers[0].era, speakers[0].known = 1, object()
-    assert kinship.prior(3, sizes=sizes).era == 0, "less than half of the events"
-    speakers[1].era, speakers[1].known = 2, object()
-    assert kinship.prior(3, sizes=sizes).era == 1, "one, or a later one"
-    speakers[1].era, speakers[1].known = 1, object()
-    said = kinship.prior(3, sizes=sizes)  # by those of the new era alone
+    assert hierarchy.prior(3, sizes=sizes).resets == 0
+    speakers[0].resets, speakers[0].known = 1, object()
+    assert hierarchy.prior(3, sizes=sizes).resets == 0, "less than half of the events"
+    speakers[1].resets, speakers[1].known = 2, object()
+    assert hierarchy.prior(3, sizes=sizes).resets == 1, "one, or a later one"
+    speakers[1].resets, speakers[1].known = 1, object()
+    said = hierarchy.prior(3, sizes=sizes)  # by those that were reset as often
     alone, _, quiet = family(PLAIN)
     quiet[2].rows, quiet[2].known = quiet[2].rows * 0, object()
     assert np.allclose(said.precision, alone.prior(3).precision)

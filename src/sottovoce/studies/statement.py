@@ -16,7 +16,7 @@ from sottovoce.plans.choosing import make_plan
 from sottovoce.plans.plan import Plan
 from sottovoce.privacy import NoiseSource, PrivacyStatement, SecureNoise, SimulatedNoise
 from sottovoce.rounds.stored import as_stored, book_name
-from sottovoce.rounds.stores.sql._book_rows import read_head
+from sottovoce.rounds.stores.sql._book_rows import read_counters
 from sottovoce.rounds.stores.sql.books import BookCounts, StoredBook, counts_of, prepare
 from sottovoce.rounds.stores.sql.database import Database, Row, open_database
 from sottovoce.studies.opening import found_study, stored_configuration
@@ -43,7 +43,7 @@ class StudyStatement:
         Events that were handed out; losses of closed rounds that were told, and that were given up.
     rounds, released, dropped, open_rounds
         Rounds that are closed; of these released, and dropped by a restoration unreleased; and rounds that are open.
-    generation
+    incarnation
         1, unless the storage was said to be restored from a backup.
     erasure_pending
         Closed rounds whose losses may linger in the database's log.
@@ -69,7 +69,7 @@ class StudyStatement:
     released: int
     dropped: int
     open_rounds: int
-    generation: int
+    incarnation: int
     erasure_pending: int
     charged_as: str | None
     reachable: bool
@@ -78,7 +78,7 @@ class StudyStatement:
     @property
     def restored(self) -> bool:
         """Whether it goes on from a backup, or a copy."""
-        return self.generation != 1
+        return self.incarnation != 1
 
 
 def state_stored(url: str, name: str, *, domain: Domain | None = None, verify: bool = False) -> StudyStatement:
@@ -117,16 +117,18 @@ def state_in(base: Database, name: str, domain: Domain | None, *, verify: bool) 
 
     def look() -> tuple[StoredBook, BookCounts, list[Row], list[Row]]:
         stored = found_study(base, name)
-        read_head(base, stored.book)  # counts that fail their checksum are stated by nobody
-        rights = base.run("SELECT entry FROM sottovoce_rights WHERE book = ? AND token IS NOT NULL", stored.book)
+        read_counters(base, stored.book)  # counts that fail their checksum are stated by nobody
+        charges = base.run(
+            "SELECT entry FROM sottovoce_ledger_tokens WHERE book = ? AND token IS NOT NULL", stored.book
+        )
         newest = base.run(
             "SELECT believed FROM sottovoce_streams WHERE book = ? AND believed IS NOT NULL ORDER BY stream LIMIT 1",
             stored.book,
         )
-        return stored, counts_of(base, stored.book), rights, newest
+        return stored, counts_of(base, stored.book), charges, newest
 
-    stored, counts, rights, newest = base.transaction(look)
-    found = _stated(base, name, stored.made, domain, counts, rights, newest)
+    stored, counts, charges, newest = base.transaction(look)
+    found = _stated(base, name, stored.made, domain, counts, charges, newest)
     return replace(found, verification=verify_in(base, name, domain)) if verify else found
 
 
@@ -136,7 +138,7 @@ def _stated(
     made: Record,
     domain: Domain | None,
     counts: BookCounts,
-    rights: list[Row],
+    charges: list[Row],
     newest: list[Row],
 ) -> StudyStatement:
     configuration = stored_configuration(made, domain)
@@ -162,9 +164,9 @@ def _stated(
         released=counts.released,
         dropped=counts.dropped,
         open_rounds=counts.open_rounds,
-        generation=counts.incarnation,
+        incarnation=counts.incarnation,
         erasure_pending=counts.erasure_pending,
-        charged_as=rights[0][0] if rights else None,
+        charged_as=charges[0][0] if charges else None,
         reachable=_reachable(base),
     )
 

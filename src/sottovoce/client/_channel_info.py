@@ -18,7 +18,7 @@ from sottovoce.errors import ConfigurationMismatch, ServiceError, StorageError, 
 from sottovoce.privacy import LocalDP
 from sottovoce.privacy.local import Channel, channel_from_dict
 
-__all__ = ["NO_CHANNEL", "Accepts", "Wants"]
+__all__ = ["NO_CHANNEL", "Accepts", "ChannelInfo"]
 
 NO_CHANNEL = "no-channel"
 """The kind of problem that says so: other refusals must never be taken for it, or raw losses would be sent."""
@@ -68,12 +68,12 @@ class Accepts:
             )
 
 
-class _Known(NamedTuple):
+class _FoundChannel(NamedTuple):
     channel: Channel | None
     confirmed: bool  # by the service; otherwise from the queue
 
 
-class Wants:
+class ChannelInfo:
     """Finds out once, from the service, or from the queue if the service is away.
 
     Parameters
@@ -95,7 +95,7 @@ class Wants:
     ) -> None:
         self._service, self._to, self._queue, self._accepts = service, to, queue, accepts
         self._retries, self._where = retries, where
-        self._known: _Known | None = None
+        self._known: _FoundChannel | None = None
 
     def channel(self, *, confirmed: bool = False) -> Channel | None:
         """Return what owners privatise their losses with; None if the study wants the losses themselves.
@@ -139,7 +139,7 @@ class Wants:
                 "connect(..., raw_losses=True). Under local privacy it must not ask for that"
             )
 
-    def _find(self, confirmed: bool) -> _Known:
+    def _find(self, confirmed: bool) -> _FoundChannel:
         stored, plain = (False, None) if self._queue is None or confirmed else self._queue.channel(self._to)
         hurried = stored or (confirmed and self._queue is not None)  # whoever asks can wait, or goes by what is stored
         try:
@@ -147,11 +147,11 @@ class Wants:
         except StorageError:
             if not stored:
                 raise
-            return _Known(_channel(plain), False)
+            return _FoundChannel(_channel(plain), False)
         channel = _channel(found)
         if self._queue is not None and (not stored or found != plain):
             self._queue.keep_channel(self._to, found)
-        return _Known(channel, True)
+        return _FoundChannel(channel, True)
 
     def _asked(self, retries: Retries) -> Any:
         try:

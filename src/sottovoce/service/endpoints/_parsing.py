@@ -7,7 +7,7 @@ from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from sottovoce._wishes import guarantee_of
+from sottovoce._parsing import guarantee_of
 from sottovoce.service.endpoints import models
 from sottovoce.service.problem_documents import Problem, problem_for
 from sottovoce.service.settings import Settings

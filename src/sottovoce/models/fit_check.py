@@ -7,17 +7,17 @@ import numpy as np
 from scipy.special import chdtrc
 
 from sottovoce._arrays import Floats
-from sottovoce.models.history import History
-from sottovoce.models.pace import Settings
+from sottovoce.models.measurements import Measurements
+from sottovoce.models.pace import ModelSettings
 
-__all__ = ["Certainty", "Misfit"]
+__all__ = ["Certainty", "FitCheck"]
 
 _ENOUGH_REPEATS = 20  # numbers of decisions that were released before, to tell whether the world changes
 _PLAINLY_WRONG = 1e-4  # probability of what was released, under the model
 
 
 @dataclass(frozen=True)
-class Misfit:
+class FitCheck:
     """How well decisions fit the model: a sum of their squared residuals, each over its variance.
 
     Attributes
@@ -36,7 +36,7 @@ class Misfit:
     model: str = "linear"
 
     @classmethod
-    def of(cls, statistic: float, expected: float, excess: float, model: str = "linear") -> "Misfit":
+    def of(cls, statistic: float, expected: float, excess: float, model: str = "linear") -> "FitCheck":
         """Compare a sum of squares with a scaled chi-squared; `excess` is what heavy tails add to its variance.
 
         Parameters
@@ -57,8 +57,14 @@ class Misfit:
 
     @classmethod
     def between_decisions(
-        cls, model: str, settings: Settings, history: History, variances: Floats, expected: Floats, covariance: Floats
-    ) -> "Misfit":
+        cls,
+        model: str,
+        settings: ModelSettings,
+        measurements: Measurements,
+        variances: Floats,
+        expected: Floats,
+        covariance: Floats,
+    ) -> "FitCheck":
         """Compare decisions with the model, all numbers of a decision taken together.
 
         Numbers of one decision say nothing of the model, and thousands of them would drown what the others say. If they
@@ -69,23 +75,25 @@ class Misfit:
         ----------
         model, settings
             Its name, and the plan's numbers.
-        history, variances
+        measurements, variances
             What was released, and the variance of each mean.
         expected, covariance
             Of the mean losses of the decisions, by the model that was fitted to it.
         """
-        if not len(history):
+        if not len(measurements):
             return cls.of(0.0, 0.0, 0.0, model)
         # By how much the fourth powers of noise exceed a Gaussian's, over the squared variances: 3 for Laplace.
-        tails = 3 * settings.heavy * ((settings.noise / history.counts) ** 2 / variances) ** 2
-        weights, pulls = history.pooled(1 / variances)
-        fourth, _ = history.pooled(tails / variances**2)
+        tails = 3 * settings.heavy * ((settings.noise / measurements.counts) ** 2 / variances) ** 2
+        weights, pulls = measurements.pooled(1 / variances)
+        fourth, _ = measurements.pooled(tails / variances**2)
         freedom = len(weights) - float(weights @ np.diag(covariance))
         means = pulls / weights
         statistic = float((weights * (means - expected) ** 2).sum())
-        repeats = len(history) - len(weights)
+        repeats = len(measurements) - len(weights)
         if repeats >= _ENOUGH_REPEATS:
-            statistic /= max(1.0, float(((history.means - means[history.index]) ** 2 / variances).sum()) / repeats)
+            statistic /= max(
+                1.0, float(((measurements.means - means[measurements.index]) ** 2 / variances).sum()) / repeats
+            )
         return cls.of(statistic, freedom, float((fourth / weights**2).sum()), model)
 
     @property

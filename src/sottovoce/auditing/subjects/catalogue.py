@@ -1,4 +1,4 @@
-"""The surface: everything that ships, in configurations small enough to audit.
+"""The catalogue: everything that ships, in configurations small enough to audit.
 
 Every exploration, mechanism and guarantee is here, with one and with several events a person, and every way of living:
 known horizons and epochs, in memory and in studies, with losses and with reports that their owners privatised.
@@ -165,9 +165,11 @@ def _posterior(epsilon: float, delta: float) -> Iterator[_Made]:
     central, choices = _central(epsilon, delta), {"exploration": "posterior", "probes": 2, "least_events": 2}
     convex = Configuration(Ball(2), central, 12, choices, loss_range=(0.0, 2.0), label="convex posterior, probe-sums")
     yield _Made("posterior", "probe-sums", convex)
-    watchful = {**choices, "sentinel": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
-    sentinel = replace(_believing(central, "posterior with a sentinel, probe-sums"), choices=watchful, horizon=18)
-    yield _Made("posterior", "probe-sums", sentinel)
+    watchful = {**choices, "change_probe": True, "probes": 6, "least_events": 1}  # enough numbers to notice a change
+    change_probe = replace(
+        _believing(central, "posterior with a change probe, probe-sums"), choices=watchful, horizon=18
+    )
+    yield _Made("posterior", "probe-sums", change_probe)
     hasty = replace(_believing(central, "posterior, patience of 1, probe-sums"), patience=1)
     yield _Made("posterior", "probe-sums", hasty)
     long = {**choices, "least_events": 32}  # so that a few rounds reach the second epoch
@@ -188,11 +190,18 @@ def _items(epsilon: float, delta: float) -> Iterator[_Made]:
 
 
 def _by_item(privacy: Guarantee, most: float | None, label: str) -> Configuration:
-    slates, whose = Hypersimplex(5, 4), {"feedback": "items", "most": most}
     loss_range = (0.0, 1.0) if most is None else (-1.0, 0.0)
     return Configuration(
-        slates, privacy, 130, {"probes": 2}, loss_range=loss_range, integral=True, label=label, **whose
-    )  # a first round has 64 events at least
+        Hypersimplex(5, 4),
+        privacy,
+        130,  # a first round has 64 events at least
+        {"probes": 2},
+        loss_range=loss_range,
+        integral=True,
+        label=label,
+        feedback="items",
+        most=most,
+    )
 
 
 def _segmented(epsilon: float, delta: float) -> Iterator[_Made]:
