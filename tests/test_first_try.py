@@ -202,3 +202,29 @@ class TestPrivatisingSeveral:
         actions = optimizer.ask(50)
         optimizer.tell(actions.ids, report=sv.local.privatise(np.full(50, 0.3), optimizer.channel))
         assert optimizer.outstanding().ids.size == 0
+
+
+WEAK = {
+    "all of them": (lambda: sv.domains.Hypersimplex(5, 5), "leaves nothing to decide"),
+    "names twice": (lambda: sv.domains.Hypersimplex(["tea", "tea", "milk"], 1), "the names in n must all be different"),
+    "no name": (lambda: sv.domains.Simplex(["tea", ""]), "the names in n must not be empty"),
+    "a horizon in words": (lambda: small_bandit(horizon="1M"), "a whole number such as 1_000_000"),
+    "no loss": (lambda: tell_nothing(small_bandit()), r"tell\(action.id, 0.5\)"),
+    "a text for an id": (lambda: small_bandit().tell("abc", 0.5), "got texts"),
+}
+
+
+def small_bandit(**options):
+    given = {"horizon": 100, "loss_range": (0.0, 1.0), "privacy": sv.PureDP(1.0), **options}
+    return sv.PrivateBandit(sv.domains.Simplex(3), **given)
+
+
+def tell_nothing(optimizer):
+    optimizer.tell(optimizer.ask().id)
+
+
+@pytest.mark.parametrize("what", WEAK)
+def test_what_is_wrong_is_said_with_what_to_do(what):
+    call, words = WEAK[what]
+    with pytest.raises((ValueError, TypeError, sv.errors.SottovoceError), match=words):
+        call()

@@ -37,7 +37,8 @@ def whole(name: str, value: Any, *, least: int = 1, most: int | None = None) -> 
         result = operator.index(value)
     except TypeError:
         if not (isinstance(value, float) and value.is_integer()):  # 1e6 is how people write a million
-            raise TypeError(f"{name} must be a whole number, got {value!r}") from None
+            hint = " such as 1_000_000" if isinstance(value, str) else ""
+            raise TypeError(f"{name} must be a whole number{hint}, got {value!r}") from None
         result = int(value)
     if result < least or (most is not None and result > most):
         bounds = f"at least {least}" + (f" and at most {most}" if most is not None else "")

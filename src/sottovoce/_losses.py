@@ -23,6 +23,8 @@ def as_float(loss: Any) -> float:
         return float(loss)
     except Exception:  # an owner's own type may raise anything
         pass
+    if loss is None:
+        raise InvalidLoss("there is no loss: pass it after the id, as in tell(action.id, 0.5); nothing was recorded")
     raise InvalidLoss("the loss is not a number; it was not recorded")
 
 

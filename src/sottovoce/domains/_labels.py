@@ -104,7 +104,7 @@ def count_or_names(argument: str, value: Any, labels: Any, *, least: int = 1) ->
     if not isinstance(value, Iterable) or (isinstance(value, np.ndarray) and value.ndim == 0):
         count = whole(argument, value, least=least)
         return count, None if labels is None else read_labels("labels", labels, count)
-    names = read_labels(argument, value)
+    names = read_labels(f"the names in {argument}", value)
     if labels is not None:
         raise ValueError(f"{argument} holds names already: leave out labels, or give a number as {argument}")
     whole(f"the number of names in {argument}", len(names), least=least)

@@ -8,8 +8,8 @@ sums of x(1 - x), which are released beside the others where that is free. The p
 its own, so that a round costs a pass over the items, and nothing is ever inverted but a matrix of features.
 
 Decisions are not drawn from the posterior itself but from what the events to come can still teach of it: an item whose
-value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and
-v' = q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
+value nobody will learn any more is taken as it is expected. With e' = `ahead` times the events that are left and v' =
+q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2). The last round plays the best decision.
 
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.

@@ -44,6 +44,10 @@ class Hypersimplex(FixedSum):
     def __init__(self, n: Count, k: int, *, labels: Any = None) -> None:
         self.dimension, names = count_or_names("n", n, labels, least=2)
         self._take_names(names, n=self.dimension)
+        if k == self.dimension:
+            raise ValueError(
+                f"k must be at least 1 and at most {k - 1}, got {k}: to choose all {k} of {k} leaves nothing to decide"
+            )
         self.k = whole("k", k, least=1, most=self.dimension - 1)
         self._center = read_only(np.full(self.dimension, self.k / self.dimension))
 

@@ -245,6 +245,9 @@ def refuse_actions(ids: Any) -> None:
         raise TypeError("ids is a block of Actions: pass their ids, as in tell(actions.ids, losses)")
 
 
+_KINDS = {"U": "texts", "S": "texts", "f": "numbers that are not whole", "b": "true or false"}
+
+
 def as_ids(ids: Any) -> Integers:
     """Return ids as integers."""
     refuse_actions(ids)
@@ -252,5 +255,6 @@ def as_ids(ids: Any) -> Integers:
     if given.size == 0:
         return given.astype(np.int64)
     if given.dtype.kind not in "iu":
-        raise UnknownAction(f"ids must be the integers that ask returned, got an array of {given.dtype}")
+        found = _KINDS.get(given.dtype.kind, "something else")
+        raise UnknownAction(f"ids must be the whole numbers that ask returned (action.id, actions.ids), got {found}")
     return given.astype(np.int64)
