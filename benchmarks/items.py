@@ -1,4 +1,4 @@
-"""Feedback by item: what is lost, in per cent of never learning, beside what theory 3e expects.
+"""Feedback by item: what is lost, in per cent of never learning, beside what a prototype had reached.
 
 `python -m benchmarks items` takes ten seeds, on which no constant was chosen: mean, and the worst in brackets.
 `python -m benchmarks.items --worlds "5 of 20" --horizons 10000 --feedback decision` takes a part, and plays it
@@ -17,7 +17,7 @@ from benchmarks.worlds import NONE, ONE, TENTH, in_parallel
 FIRST_SEED, SEEDS = 100, 10
 PRIVACY = {"none": NONE, "1": ONE, "0.1": TENTH}
 HORIZONS = (10_000, 100_000, 1_000_000)
-# What theory.md 3e states: columns without privacy, epsilon 1, epsilon 0.1, by horizon.
+# What the prototype reached: columns without privacy, epsilon 1, epsilon 0.1, by horizon.
 EXPECTED = {
     "5 of 20": ((2.2, 5.4, 43), (0.3, 0.9, 4.6), (0.1, 0.1, 0.6)),
     "8 of 50": ((2.3, 10, 51), (0.5, 1.9, 9.3), (0.2, 0.2, 1.6)),

@@ -29,7 +29,7 @@ class ParsedName:
     Examples
     --------
     >>> read("slate:items=40,slots=5")
-    Named(name='slate', settings=(('items', 40), ('slots', 5)))
+    ParsedName(name='slate', settings=(('items', 40), ('slots', 5)))
     >>> str(read(" slate : items = 40 "))
     'slate:items=40'
     """

@@ -48,6 +48,10 @@ OPTIONS: dict[str, Option] = {
     "losses": Option(_DECISION, "convex, or linear: then only a few events report.", choices=CHOICES["losses"]),
     "play": Option(_DECISION, "inside (every action feasible) or around.", choices=CHOICES["play"]),
     "integral": Option(_DECISION, "Play vertices: 0/1 decisions.", bool),
+    "feedback": Option(
+        _DECISION, "decision: one loss of each; items: one of each item that it chooses.", choices=CHOICES["feedback"]
+    ),
+    "most": Option(_DECISION, "With --feedback items: what one person's items count for in all.", float),
     "lipschitz": Option(_DECISION, "Lipschitz constant of the losses, if known.", float),
     "features": Option(
         _DECISION, "A .csv or .npy file with a row of numbers for each coordinate: like rows, like losses."

@@ -393,7 +393,7 @@ def _finely(self, losses):
 
 
 def test_a_forgotten_loss_that_counts_for_more_than_any(monkeypatch):
-    monkeypatch.setattr(LossGrid, "middle", property(lambda self: 3 * self.steps))
+    monkeypatch.setattr(LossGrid, "missing", property(lambda self: 3 * self.steps))
     assert misaligned(TWO_NUMBERS)
 
 

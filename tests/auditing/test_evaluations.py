@@ -116,7 +116,7 @@ def test_losses_far_below_the_range_that_count_as_missing_are_seen(monkeypatch):
 def test_missing_losses_that_do_not_count_are_seen(monkeypatch):
     """A mean over those who reported: who did is in the number, with no noise that was made for it."""
     middle = property(lambda self: -self.steps)
-    monkeypatch.setattr(LossGrid, "middle", middle)  # as far from every loss as two losses are from each other
+    monkeypatch.setattr(LossGrid, "missing", middle)  # as far from every loss as two losses are from each other
     assert misaligned()
 
 

@@ -52,7 +52,7 @@ def test_every_public_name_is_in_a_list(tmp_path):
 
 def test_every_address_that_shows_a_study_is_looked_at(tmp_path):
     """Pages about the service itself, and what is posted, have nothing of a study."""
-    app = audited.create_app(audited.ModelSettings(f"sqlite:///{tmp_path / 'service.db'}", dev=True))
+    app = audited.create_app(audited.Settings(f"sqlite:///{tmp_path / 'service.db'}", dev=True))
     reading = {one.path for one in app.routes if "GET" in (getattr(one, "methods", None) or ())}
     of_a_study = {path for path in reading if "/studies" in path}
     looked_at = {address.replace("/audit", "/{name:path}") for address in audited.ADDRESSES}

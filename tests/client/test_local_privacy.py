@@ -107,7 +107,7 @@ def test_the_oldest_reports_are_let_go_of():
     for one in "abcdef":
         kept.of([one], [0.5], CHANNEL)
     assert kept.of("fed", [0.5] * 3, CHANNEL) == kept.of("fed", [0.1] * 3, CHANNEL)
-    assert len(kept._state) == 3
+    assert len(kept._kept) == 3
     assert len(kept.of([str(i) for i in range(9)], [0.5] * 9, CHANNEL)) == 9  # more at once than are kept
 
 

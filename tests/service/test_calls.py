@@ -311,7 +311,7 @@ def test_a_refusal_repeats_neither_values_nor_names_of_the_request(serve, sqlite
         ("/spring/forget", {"id": 1, "ids": ["a"]}, "The body has a member that is not known; known are ids."),
         ("/spring/ask", {"x": "all"}, "x must be 'dense', 'sparse' or 'none'."),
         ("/spring/ask", [1], "The body must be an object."),
-        ("/spring/tell", {"id": 1, "loss": "0.5"}, "id must be a text; loss must be a number."),
+        ("/spring/tell", {"id": 1, "loss": "0.5"}, "id must be a text; loss must be a number or a list or an object."),
         ("/spring/forget", {"ids": []}, "ids must have at least 1 members."),
         (
             "",
@@ -350,3 +350,21 @@ def test_a_study_that_is_rehearsed_has_its_forecast(serve, sqlite_url):
     assert served.look("plan")["forecast"]["horizon"] == 2000
     refused = served.client.post("/studies", json=wish | {"name": "long", "horizon": None, "rehearse": True})
     assert refused.json()["detail"] == "rehearse is for studies with a horizon, and without segments."
+
+
+def test_losses_of_items_are_told_by_name_or_in_order(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    served.create(name="spring", integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
+    one, other = served.ask(), served.ask()
+    assert served.tell(id=one["id"], loss={one["chosen"][0]: -1.0}).json()["recorded"] == 1
+    assert served.tell(id=other["id"], loss=[0.0, -1.0]).json()["recorded"] == 1
+    block = served.ask(size=3)["actions"]
+    answer = served.tell(ids=[one["id"] for one in block], losses=[{}, {block[1]["chosen"][1]: -1.0}, {}])
+    assert answer.json() == {"recorded": 3, "already": 0, "dropped": 0}
+    last = served.ask()
+    unknown = next(name for name in ("tea", "coffee", "cocoa", "milk") if name not in last["chosen"])
+    refused = served.tell(id=last["id"], loss={unknown: -1.0})
+    assert refused.status_code == 422
+    assert unknown not in refused.text
+    lines = json.dumps({"id": last["id"], "loss": {last["chosen"][0]: -1.0}}) + "\n"
+    assert served.client.post("/studies/spring/tell", content=lines, headers=STREAM).json()["recorded"] == 1

@@ -379,7 +379,8 @@ class StudyPlayer(Player):
         found = self.study.verify()
         assert found.ok, found
         status = self.study.status()
-        assert (status.told, status.forgotten, status.outstanding) == (len(self.told), len(self.forgotten), 0)
+        counts = status.told, status.forgotten, status.outstanding
+        assert counts == (len(self.told), len(self.forgotten), 0), counts
         rounds = self.by_round()
         names = [None] if self.segments is None else [name for name, _ in status.segments]
         released = 0

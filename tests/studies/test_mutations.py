@@ -62,9 +62,9 @@ OF_SEGMENTS = {  # what other segments had a say in is not computed again
     r"counters\.made\[configuration\.segments\.(factors|limit)\] .*": "segments that are all named",
     PLAN + r" options (model|probes|least_events) .*": "lengths of rounds",
     r"streams\.believed\[variance_shares(_learned)?\] .*": "how alike they are taken to be",
-    r"streams\.believed\[lean\..*\] .*": "what other segments said, which follows from theirs",
+    r"streams\.believed\[prior\..*\] .*": "what other segments said, which follows from theirs",
     r"streams\.believed\[stretch.*\.learned\.explorer\.(alarm|resets|since)\] .*": "when all was forgotten",
-    r"streams\.believed\[stretch.*\.learned\.explorer\.(place|scores|squares|trust|weight)\] "
+    r"streams\.believed\[stretch.*\.learned\.explorer\.(place|scores|squares|prior_evidence|weight)\] "
     r"(raised|lowered|changed|shortened)": "how numbers were judged",
 }
 PERHAPS = {

@@ -111,7 +111,7 @@ def test_calls_of_one_chunk_take_one_statement(opened, url, monkeypatch):
     sent = []
     study_tools.watch(sent.append, put=monkeypatch.setattr)
     assert study.tell_each([TellCall(one, 0.5) for one in ids[4:10]]) == [ONE] * 6
-    assert [one[:22] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_chunks"]
+    assert [one[:23] for one in sent if "sottovoce" in one] == ["UPDATE sottovoce_chunks"]
 
 
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

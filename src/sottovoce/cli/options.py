@@ -66,6 +66,8 @@ class Options:
     losses: str | None = None
     play: str | None = None
     integral: bool | None = None
+    feedback: str | None = None
+    most: float | None = None
     lipschitz: float | None = None
     features: Path | None = None
     prior: Path | None = None

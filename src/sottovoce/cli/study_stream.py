@@ -28,11 +28,11 @@ _REFUSED = (AlreadyTold, RoundClosed, UnknownAction, InvalidLoss, ValueError)
 
 
 class Line(NamedTuple):
-    """One loss: the number of its line (from 1), its id, and the loss or report."""
+    """One loss: the number of its line (from 1), its id, and the loss or report; or losses by item."""
 
     number: int
     id: str
-    value: float
+    value: Any
 
 
 class LineError(ValueError):
@@ -56,7 +56,7 @@ class StreamReport:
         return {"accepted": self.accepted, "without_loss": self.without_loss, "refused": self.refused}
 
 
-def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iterator[Line]:
+def read_lines(source: Iterable[str], column: str, report: StreamReport, *, items: bool = False) -> Iterator[Line]:
     """Read ids and losses from JSON lines (if the first line begins with a brace) or CSV with a header.
 
     Parameters
@@ -67,6 +67,8 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iter
         "loss" or "report".
     report
         Counts lines without a loss that none was wanted of.
+    items
+        Whether a line of JSON may tell losses by item: an object, or a list.
 
     Examples
     --------
@@ -74,7 +76,7 @@ def read_lines(source: Iterable[str], column: str, report: StreamReport) -> Iter
     [Line(number=2, id='1.0.0.ab', value=0.5)]
     """
     for number, fields in _fields(iter(source), column):
-        line = _line(number, fields, column)
+        line = _line(number, fields, column, items)
         if line is None:
             report.without_loss += 1
         else:
@@ -171,13 +173,15 @@ def _id(number: int, fields: dict[str, Any]) -> str:
     return name.strip()
 
 
-def _line(number: int, fields: dict[str, Any], column: str) -> Line | None:
+def _line(number: int, fields: dict[str, Any], column: str, items: bool) -> Line | None:
     """Return what a line says; None if it has no loss, and none is wanted."""
     name, value = _id(number, fields), fields.get(column)
     if value is None or value == "":
         if _wants_none(fields):
             return None
         raise LineError(f"line {number}", f"it has no {column}")
+    if items and isinstance(value, list | dict):
+        return Line(number, name, value)
     if not isinstance(value, bool | list | dict):
         with suppress(ValueError, OverflowError):
             return Line(number, name, float(value))

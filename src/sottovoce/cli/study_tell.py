@@ -20,7 +20,9 @@ INTERRUPTED = 130
 
 def tell_command(
     name: Name,
-    one: Annotated[list[str] | None, typer.Argument(metavar="[ID LOSS]", help="A single loss.")] = None,
+    one: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID LOSS]", help="A single loss; of items, as JSON.")
+    ] = None,
     file: Annotated[
         str | None, typer.Option("--file", help="CSV or JSON lines with id and loss; - reads stdin.")
     ] = None,
@@ -43,7 +45,7 @@ def tell_command(
         raise ValueError(f"block must be at least 1, got {block}")
     counts = StreamReport()
     with Study.open(storage_url(storage), name=name, repeat=repeat) as study, _source(file, one, report) as source:
-        found = read_lines(source, "report" if report else "loss", counts)
+        found = read_lines(source, "report" if report else "loss", counts, items=study.plan.exploration == "items")
         try:
             with _progress() as advance:
                 skip = refused == "skip"
@@ -70,8 +72,8 @@ def _source(file: str | None, one: list[str] | None, report: bool) -> Iterator[A
         if len(one) != 2:
             raise ValueError(f"pass ID and LOSS, two arguments, got {len(one)}")
         value = None
-        with suppress(ValueError):  # its words quote the loss, and raising inside `except` would carry them along
-            value = float(one[1])
+        with suppress(ValueError, RecursionError):  # whose words quote the loss, and would be carried along
+            value = json.loads(one[1]) if one[1].lstrip()[:1] in ("{", "[") else float(one[1])
         if value is None:
             raise ValueError(f"{'the report' if report else 'LOSS'} is not a number")
         yield [json.dumps({"id": one[0], "report" if report else "loss": value})]

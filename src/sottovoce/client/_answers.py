@@ -86,12 +86,19 @@ def outstanding(plain: Any) -> Outstanding:
     return Outstanding(ids, rounds, ages, tuple(waiting))
 
 
+def _items(rows: Any) -> dict[Any, tuple[float, float]] | None:
+    if rows is None:
+        return None
+    return {segment_of(name): (float(loss), float(deviation)) for name, loss, deviation in rows}
+
+
 def recommendation(plain: Any) -> Recommendation:
     """Return the recommendation that an answer is: of a study with segments, that of each is beside it."""
     shortfall = plain.get("shortfall")
     found = {
         "x": _vector(plain["x"]),
         "fit_check": fit_check(plain),
+        "items": _items(plain.get("items")),
         "shortfall": None if shortfall is None else (float(shortfall[0]), float(shortfall[1])),
         "words": "" if plain.get("chosen") is None else in_words(plain["chosen"]),
         **{name: plain[name] for name in _AS_THEY_ARE if name in plain},

@@ -89,7 +89,7 @@ class _EvaluationPolicy:
     def compute(self, one: Round, slots: Integers) -> NDArray[Any]:
         """Return how many rounds were closed before, and the sums with their noise."""
         taken = slots[slots != UNWANTED]
-        taken = np.where(taken == MISSING, self.grid.middle, taken)
+        taken = np.where(taken == MISSING, self.grid.missing, taken)
         squares = [squares_of(taken, self.grid.steps).sum()] if self.setting.variance else []
         sums = np.array([taken.sum(), *squares], dtype=np.int64)
         noised = self.setting.stream(self._sampler).release(sums)

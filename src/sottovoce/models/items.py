@@ -14,7 +14,7 @@ q/e' + (noise/e')^2, a deviation t becomes posterior_scale * t/sqrt(1 + v'/t^2).
 Memories: the same under several discounts of the past; the one that predicted the newest numbers best is in use. A
 round that surprises by far more than is usual makes it forget everything.
 
-Tests: tests/models/test_items.py; constants as in theory 3e, chosen by simulation on other seeds than are reported.
+Constants were chosen by simulation, on other seeds than are reported. Tests: tests/learning/test_item_feedback.py.
 """
 
 import math

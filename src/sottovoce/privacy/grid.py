@@ -92,10 +92,10 @@ class LossGrid:
         """The integer of the middle of the range: what a loss that never comes counts as."""
         return self.steps // 2
 
-    @property
+    @cached_property
     def missing(self) -> int:
-        """What a loss that never comes counts as."""
-        return self.middle
+        """What a loss that never comes counts as: the middle of the range."""
+        return self.steps // 2
 
     leaves_out_missing, per_slot = False, 1
 

@@ -564,9 +564,9 @@ class Book:
         for stream in [one for one, closed in self._store.closed().items() if closed > known.get(one, 0)]:
             self._news.add(stream)
             learned.add(stream)
-            for release in self._store.releases(stream, known.get(stream, 0)):
+            for release in self._store.releases(stream, self._known.get(stream, 0)):
                 self._policy.learn(release)
-                known[stream] = release.round.number + 1
+                self._known[stream] = release.round.number + 1  # of the present store: learning may look around
         return learned
 
     # ------------------------------------------------------------------ copies

@@ -30,7 +30,6 @@ __all__ = [
     "Shape",
     "fresh_slots",
     "incarnation_of",
-    "leading",
 ]
 
 PLACES = 36
@@ -169,11 +168,6 @@ def fresh_slots(draw: Draw, count: int, width: int) -> Integers:
     if draw.wanted is not None:
         slots[~draw.wanted] = UNWANTED
     return slots
-
-
-def leading(slots: Integers) -> Integers:
-    """Return the first integer of each slot: marks are the same in all of them."""
-    return slots if slots.ndim == 1 else slots[:, 0]
 
 
 def incarnation_of(one: int) -> int:

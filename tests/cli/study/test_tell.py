@@ -244,3 +244,18 @@ def test_lines_are_numbered_as_an_editor_would():
     assert [next(reading).number, next(reading).number] == [3, 5]
     with pytest.raises(LineError, match="line 6: "):
         next(reading)
+
+
+def test_losses_of_items_are_json(found, command, place):
+    options = ("--domain", "hypersimplex:6,2", "--labels", "tea,coffee,cocoa,milk,juice,water", "--horizon", "1k")
+    items = ("--integral", "--loss-range=-1,0", "--feedback", "items", "--most", "1")
+    found("create", "menu", *options, *items)
+    first, second, third = (found("ask", "menu")["actions"][0] for _ in range(3))
+    assert found("tell", "menu", first["id"], json.dumps({first["chosen"][0]: -1.0}))["accepted"] == 1
+    lines = [{"id": second["id"], "loss": {}}, {"id": third["id"], "loss": [0.0, -1.0]}]
+    (place / "told.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert found("tell", "menu", "--file", "told.jsonl")["accepted"] == 2
+    fourth = found("ask", "menu")["actions"][0]
+    code, _, err = command("tell", "menu", fourth["id"], '{"no drink": -1.0}')
+    assert code == 2
+    assert "no drink" not in err

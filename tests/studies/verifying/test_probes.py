@@ -81,8 +81,8 @@ def test_a_belief_that_does_not_follow_from_what_was_released_is_found(kind, pla
 
 
 ROUNDS = [
-    (RELEASED, turn("exploration.probes"), "explorer.history"),
-    (RELEASED, repeat("exploration.probes"), "explorer.history"),
+    (RELEASED, turn("exploration.probes"), "explorer.measurements"),
+    (RELEASED, repeat("exploration.probes"), "explorer.measurements"),
     (RELEASED, scale("exploration.probes", 3.0), "has probes that its plan does not draw"),
     (RELEASED, add("exploration.end", 1), "do not follow from where it began"),
     (RELEASED, lose("exploration.probes"), "its probes need"),

@@ -45,7 +45,8 @@ def found_after(folder, table, column, change, where):
 def test_what_a_segment_rests_on_follows_from_its_releases(kind, played):
     for name in ("means", "counts", "ends", "decisions"):
         change = scale(f"{LEARNED}explorer.measurements.{name}", 1.001)
-        assert f"history.{name} does not follow" in found_after(played, "streams", "believed", change, "stream = 1")
+        found = found_after(played, "streams", "believed", change, "stream = 1")
+        assert f"measurements.{name} does not follow" in found
     for change, words in (
         (add(f"{LEARNED}learner.observed", 1), "learner.observed does not follow"),
         (add(f"{LEARNED}passed", 1), "and has others"),

@@ -154,8 +154,8 @@ class AtOptimizer:
 
     def tell(self, ids: Any, losses: Any) -> None:
         """Tell losses; where each item has one, of items that low losses and high ones have not in common."""
-        if self._optimizer._itemised:
-            losses = disjoint_items(losses, self._optimizer._policy.shape.width, self.loss_range)
+        if self._optimizer.plan.exploration == "items":
+            losses = disjoint_items(losses, self._optimizer.domain.most_chosen, self.loss_range)
         self._optimizer.tell(ids, losses)
 
     def forget(self, ids: Any) -> None:

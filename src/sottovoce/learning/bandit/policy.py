@@ -32,7 +32,7 @@ from sottovoce.plans.plan import Plan
 from sottovoce.plans.problem import Problem
 from sottovoce.privacy import NoiseSource
 from sottovoce.rounds.lease import Lease
-from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape, leading
+from sottovoce.rounds.round import MISSING, UNWANTED, Draft, Draw, Release, Round, Shape
 
 __all__ = ["BanditPolicy", "Stretch", "coins_of", "entropy_of"]
 
@@ -349,18 +349,20 @@ class BanditPolicy:
         epoch = played.stretch.epoch
         grid = epoch.grid
         finer = getattr(self.grid, "steps", 1) // getattr(grid, "steps", 1)
-        length = epoch.chunk_of(played.exploration)
+        length, missing = epoch.chunk_of(played.exploration), grid.missing
         products, total = np.zeros((2, played.exploration.numbers), dtype=np.int64)
         for start in range(0, one.size, length):
             weights = self._chunk(one, played, start // length, length)[2]
             mine = slots[start : start + length]
-            losses = grid.coarsened(mine, finer)  # long epochs have coarser grids: sums must fit
-            marks = leading(mine)
-            losses[marks == MISSING] = grid.missing
+            # Long epochs have coarser grids: sums must fit.
+            losses = mine.copy() if finer == 1 else grid.coarsened(mine, finer)
+            marks = mine if mine.ndim == 1 else mine[:, 0]
+            losses[marks == MISSING] = missing
             losses[marks == UNWANTED] = 0
             if isinstance(weights, Itemised):
                 losses = losses.reshape(len(losses), -1)
-                weights = weights.only(marks != MISSING) if grid.leaves_out_missing else weights
+                left_out = (MISSING, UNWANTED) if grid.leaves_out_missing else (UNWANTED,)
+                weights = weights.only(~np.isin(marks, left_out))
             of_chunk = weights.sum(losses)
             products += of_chunk
             losses[:] = of_chunk[:] = 0  # the store overwrites its own

@@ -62,8 +62,13 @@ def malformed(errors: Iterable[Mapping[str, Any]], body: Any, **facts: Any) -> P
         if kind == "extra_forbidden":
             words = f"has a member that is not known; known are {', '.join(members)}"
         found.setdefault(" ".join(names) or "The body", []).append(words)
-    said = [f"{where} {' or '.join(dict.fromkeys(words))}" for where, words in found.items()]
+    said = [f"{where} {_either(list(dict.fromkeys(words)))}" for where, words in found.items()]
     return Problem("malformed", "; ".join(said[:5]) + ".", **facts)
+
+
+def _either(words: list[str]) -> str:
+    """Return what a member must be, of several things that would do."""
+    return " or ".join([words[0], *(one.removeprefix("must be ") for one in words[1:])])
 
 
 def _followed(body: Any, path: Iterable[Any]) -> tuple[list[str], dict[str, Any]]:

@@ -14,6 +14,7 @@ Segment = Named | Annotated[list[Named], Field(max_length=100)] | dict[str, Name
 Level = str | int
 Range = Annotated[list[float], Field(min_length=2, max_length=2, default_factory=lambda: [0.0, 1.0])]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Items = list[float] | dict[str, float]
 Number = Annotated[int, Field(ge=0, le=_MOST)]
 Count = Annotated[int, Field(ge=0)]
 
@@ -68,6 +69,8 @@ class Create(Body):
     losses: Literal["convex", "linear"] = "convex"
     play: Literal["inside", "around"] = "inside"
     integral: bool = False
+    feedback: Literal["decision", "items"] = "decision"
+    most: float | None = None
     lipschitz: float | None = None
     channel: Literal["one-bit", "laplace"] = "one-bit"
     plan: str = "auto"
@@ -108,7 +111,10 @@ _SHAPES = [("id", "loss"), ("id", "report"), ("ids", "losses"), ("ids", "reports
 
 
 class Tell(Body):
-    """A loss for an action, or one for each of a block of them; under local privacy reports instead."""
+    """A loss for an action, or one for each of a block of them; under local privacy reports instead.
+
+    With feedback by item: the losses of an action's items, by name or in the order of `chosen`.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -118,10 +124,10 @@ class Tell(Body):
     )
 
     id: str | None = None
-    loss: float | None = None
+    loss: float | Items | None = None
     report: int | None = None
     ids: list[str] | None = None
-    losses: list[float] | None = None
+    losses: list[float] | list[Items] | None = None
     reports: list[int] | None = None
     late: Literal["error", "drop"] = "error"
 

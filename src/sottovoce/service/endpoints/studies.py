@@ -398,7 +398,7 @@ _look_by_segment("posterior", "What is believed of the losses, with its uncertai
 _look_by_segment(
     "saved-posterior", "All that is believed: a prior for another study.", models.SavedPosterior, _saved_posterior
 )
-_look_by_segment("fit_check", "How well what was released fits the model of the losses.", models.FitCheck, _fit_check)
+_look_by_segment("fit-check", "How well what was released fits the model of the losses.", models.FitCheck, _fit_check)
 
 
 @study_routes.get(

@@ -60,10 +60,10 @@ export namespace Wire {
   /** A loss for an action, or one for each of a block of them; under local privacy reports instead. */
   interface Tell {
     id?: string | null;
-    loss?: number | null;
+    loss?: number | readonly number[] | { readonly [name: string]: number } | null;
     report?: number | null;
     ids?: readonly string[] | null;
-    losses?: readonly number[] | null;
+    losses?: readonly number[] | readonly (readonly number[] | { readonly [name: string]: number })[] | null;
     reports?: readonly number[] | null;
     late?: "error" | "drop";
   }
