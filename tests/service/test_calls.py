@@ -368,3 +368,12 @@ def test_losses_of_items_are_told_by_name_or_in_order(serve, sqlite_url):
     assert unknown not in refused.text
     lines = json.dumps({"id": last["id"], "loss": {last["chosen"][0]: -1.0}}) + "\n"
     assert served.client.post("/studies/spring/tell", content=lines, headers=STREAM).json()["recorded"] == 1
+
+
+def test_an_item_that_is_called_like_a_member_is_not_named_in_a_refusal(serve, sqlite_url):
+    served = serve(storage=sqlite_url)
+    labels = ["report", "late", "cocoa", "milk", "water", "juice"]
+    served.create(labels=labels, integral=True, loss_range=[-1.0, 0.0], feedback="items", most=1.0, choices={})
+    for told in ({"report": "much"}, {"late": None}, {"report": [1.0]}):
+        refused = served.tell(id=served.ask()["id"], loss=told)
+        assert (refused.status_code, refused.json()["detail"]) == (422, "loss must be a number or a list.")

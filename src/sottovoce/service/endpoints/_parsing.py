@@ -78,7 +78,12 @@ def _followed(body: Any, path: Iterable[Any]) -> tuple[list[str], dict[str, Any]
     for one in path:
         if one in members:
             names.append(one)
-            members = _members(members[one].annotation) or members
+            inner = _members(members[one].annotation)
+            if (
+                not inner
+            ):  # what is below is no declared member, but what was sent: the name of an item that was clicked
+                break
+            members = inner
     return names, members
 
 
