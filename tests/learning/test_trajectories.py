@@ -14,6 +14,7 @@ import sottovoce as sv
 from sampling import every
 
 SIMPLEX, BALL, SLATE = sv.domains.Simplex(4), sv.domains.Ball(3), sv.domains.Hypersimplex(6, 2)
+ARMS, BOX = sv.domains.Simplex(6), sv.domains.Box([0.0] * 3, [1.0, 2.0, 3.0])  # nothing is decided by a last bit there
 LINEAR = {"losses": "linear", "integral": True}
 WORST = {"plan": "worst-case"}
 SPHERE = {"batch_size": 10, "step": 0.05}
@@ -24,9 +25,9 @@ RUNS = {
     "worst case": (SIMPLEX, WORST),
     "frames": (SIMPLEX, {"exploration": "frames", "batch_size": 13}),
     "frames, vertices": (SLATE, {"exploration": "frames", "batch_size": 12, **LINEAR}),
-    "designs": (SLATE, {**LINEAR, **WORST}),
-    "designs, reuse": (SLATE, {**LINEAR, **WORST, "reuse": True}),
-    "designs, memory": (SLATE, {"losses": "linear", "memory": 200, **WORST}),
+    "designs": (ARMS, {**LINEAR, **WORST}),
+    "designs, reuse": (BOX, {**LINEAR, **WORST, "reuse": True, "horizon": 600}),
+    "designs, memory": (ARMS, {"losses": "linear", "memory": 200, **WORST}),
     "tree": (SIMPLEX, {"mechanism": "tree", **SPHERE}),
     "paper": (BALL, {"plan": "paper"}),
     "honaker": (SIMPLEX, {"mechanism": "honaker", **SPHERE}),
@@ -45,9 +46,9 @@ RECORDED = {
     "worst case": (2.334290203547065, 12),
     "frames": (1.6991637887131963, 19),
     "frames, vertices": (3.7475514859577204, 17),
-    "designs": (-1.595332837371283, 3),
-    "designs, reuse": (3.0613177181453697, 3),
-    "designs, memory": (2.5814280307483797, 3),
+    "designs": (-1.7105089716595392, 3),
+    "designs, reuse": (15.45501299042028, 4),
+    "designs, memory": (1.1969095583664426, 3),
     "tree": (1.037334126720971, 24),
     "paper": (6.125241917594144, 16),
     "honaker": (1.0330912603751639, 24),
