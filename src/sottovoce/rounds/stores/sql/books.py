@@ -118,7 +118,9 @@ def add_stream(base: Database, book: int, name: str, check: Callable[[], None] |
 
     def found() -> int | None:
         rows = base.run("SELECT stream FROM sottovoce_streams WHERE book = ? AND name = ?", book, name)
-        return int(rows[0][0]) if rows else None
+        if rows and type(rows[0][0]) is not int:  # a bent row: SQLite reads what is there
+            raise StudyDamaged(f"a stream of book {book} is damaged: restore a backup, with restored=True")
+        return rows[0][0] if rows else None
 
     def add() -> int:
         base.run(f"SELECT 1 FROM sottovoce_books WHERE book = ?{base.lock}", book)
