@@ -295,7 +295,7 @@ class Optimizer(Book):
         width, told = self._policy.shape.width, as_rows(reports, len(ids))
         if isinstance(told, np.ndarray) and told.shape[1] == width == self.domain.least_chosen:
             return told
-        rest = 0.0 if self._configuration.most else self._problem.loss_range[0]
+        rest = 0.0 if self._configuration.most else self._configuration.loss_range[0]
         rows = np.full((len(ids), width), np.nan)
         for at in np.flatnonzero(self._store.look(ids) == WAITING).tolist():
             found = self._store.round_with(int(ids[at]))
@@ -341,6 +341,17 @@ class Optimizer(Book):
     def domain(self) -> Domain:
         """The feasible set."""
         return self._problem.domain
+
+    @property
+    def loss_range(self) -> tuple[float, float]:
+        """What losses, or rewards, are clipped to."""
+        low, high = self._configuration.loss_range
+        return float(low), float(high)
+
+    @property
+    def direction(self) -> str:
+        """What is sought: "minimize" losses, or "maximize" rewards, which are told in their place."""
+        return str(self._configuration.direction)
 
     @property
     def segments(self) -> Segments | None:
@@ -452,7 +463,7 @@ class Optimizer(Book):
         self._learn()
         if isinstance(self._policy, SegmentPolicy):
             return (
-                self._recommended_for_all() if segment is None else for_segment(self._belief_of(segment), self.domain)
+                self._recommended_for_all() if segment is None else for_segment(self._belief_of(segment), self._problem)
             )
         self._stream_of(segment)
         epoch = self._informed()
@@ -462,17 +473,17 @@ class Optimizer(Book):
         policy = self._policy
         assert isinstance(policy, SegmentPolicy)
         beliefs = {segment: policy.informed_belief(stream) for segment, stream in policy.numbers.items()}
-        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self.domain)
+        return for_all(beliefs, self.sizes, policy.hierarchy, policy.template, self._problem)
 
     def _believed(self, segment: Any) -> Posterior:
         self._learn()
         if isinstance(self._policy, SegmentPolicy):
             if segment is None:
                 raise missing_segment()
-            known = believed_by(self._belief_of(segment), self.domain)
+            known = believed_by(self._belief_of(segment), self._problem)
         else:
             self._stream_of(segment)
-            known = believed(self._informed() or self._policy.current())
+            known = believed(self._informed() or self._policy.current(), self._problem)
         return replace(known, promises=self.privacy.promises)
 
     def _fit_check(self, segment: Any) -> FitCheck | None:

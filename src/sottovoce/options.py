@@ -45,6 +45,9 @@ OPTIONS: dict[str, Option] = {
     "labels": Option(_DECISION, "Names of the coordinates, such as tea,coffee,cocoa; or a file with one a line."),
     "horizon": Option(_DECISION, "Events, such as 1000000, 1e6, 100k or 1M; for a study also: unknown."),
     "loss_range": Option(_DECISION, "Losses are clipped to it, such as 0,1."),
+    "direction": Option(
+        _DECISION, "minimize losses, or maximize: then rewards are told, and shown.", choices=CHOICES["direction"]
+    ),
     "losses": Option(_DECISION, "convex, or linear: then only a few events report.", choices=CHOICES["losses"]),
     "play": Option(_DECISION, "inside (every action feasible) or around.", choices=CHOICES["play"]),
     "integral": Option(_DECISION, "Play vertices: 0/1 decisions.", bool),

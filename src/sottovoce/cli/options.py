@@ -63,6 +63,7 @@ class Options:
     labels: str | None = None
     horizon: str | None = None
     loss_range: str | None = None
+    direction: str | None = None
     losses: str | None = None
     play: str | None = None
     integral: bool | None = None

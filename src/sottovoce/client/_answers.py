@@ -22,7 +22,7 @@ from sottovoce.plans.decisions import Decisions, Menu
 __all__ = ["Facts", "action", "actions", "fit_check", "outstanding", "posterior", "read", "recommendation"]
 
 Found = TypeVar("Found")
-_AS_THEY_ARE = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen")
+_AS_THEY_ARE = ("why", "rounds", "loss", "deviation", "share", "caution", "chosen", "direction")
 
 
 class Facts(dict[str, Any]):

@@ -278,6 +278,11 @@ class RemoteStudy(Remote):
         return float(low), float(high)
 
     @property
+    def direction(self) -> str:
+        """What is sought: "minimize" losses, or "maximize" rewards, which are told in their place."""
+        return str(self._definition.direction)
+
+    @property
     def asked(self) -> int:
         """Events that were asked."""
         return int(self.status().asked)

@@ -19,7 +19,7 @@ from sottovoce.models.fit_check import FitCheck
 from sottovoce.models.measurements import Measurements, from_sparse_record, keys_of, sparse_record
 from sottovoce.privacy.promise import Promise
 
-__all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in"]
+__all__ = ["MOST_COVARIANCES", "Posterior", "Tried", "promises_in", "quantity"]
 
 VERSION = 1
 _ENCODED = ("decisions", "fit_check", "labels", "promises")  # not kept as they are
@@ -73,6 +73,8 @@ class Tried:
 class Posterior:
     """What an optimizer or a study believes about mean losses: a Gaussian, from released numbers alone.
 
+    With `direction="maximize"` all of it is about rewards.
+
     The mean loss of x is believed to be level + <slopes, x - center>; for convex losses, plus
     curvature |(x - center)/scale|^2/size.
 
@@ -104,6 +106,8 @@ class Posterior:
         Names of the coordinates, if the set has any: by these, `prior` finds them again in another order.
     promises
         What was promised to everybody whose losses are in it: by the run that it is of, then by those behind its prior.
+    direction
+        "minimize", or "maximize" if it is about rewards.
 
     Examples
     --------
@@ -143,6 +147,7 @@ class Posterior:
     fit_check: FitCheck = field(default_factory=lambda: FitCheck(0.0, 0.0, 1.0))
     promises: tuple[Promise, ...] = ()
     labels: tuple[Hashable, ...] | None = None
+    direction: str = "minimize"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "promises", tuple(self.promises) or (Promise(None),))
@@ -166,6 +171,24 @@ class Posterior:
     def dimension(self) -> int:
         """Coordinates."""
         return len(self.center)
+
+    def turned(self) -> Self:
+        """Return the same about rewards in place of losses, or about losses in place of rewards."""
+        low, high = self.loss_range
+        return replace(
+            self,
+            direction="minimize" if self.direction == "maximize" else "maximize",
+            loss_range=(0.0 - high, 0.0 - low),
+            means=-self.means,
+            slopes=-self.slopes,
+            level=-self.level,
+            curvature=0.0 - self.curvature,
+        )
+
+    @property
+    def best_first(self) -> Integers:
+        """Coordinates in the order of their slopes, the best first."""
+        return np.argsort(self.slopes if self.direction == "minimize" else -self.slopes, kind="stable")
 
     def in_order_of(self, labels: tuple[Hashable, ...] | None) -> Self:
         """Return the same about coordinates in another order, found by their names; refuse names of other things.
@@ -279,7 +302,7 @@ class Posterior:
             f"  level      {self.level:.4g}",
         ]
         if self.deviations is not None:
-            order = np.argsort(self.slopes, kind="stable")
+            order = self.best_first
             names = range(self.dimension) if self.labels is None else [label_text(one) for one in self.labels]
             shown = [f"{names[place]}: {self.slopes[place]:.3g} ± {self.deviations[place]:.2g}" for place in order[:5]]
             what = "coordinate" if self.labels is None else "name"
@@ -396,6 +419,17 @@ class Posterior:
 
     def __hash__(self) -> int:
         return hash(self._digest)
+
+
+def quantity(direction: str) -> str:
+    """Return what people tell, in a word: a loss or a reward.
+
+    Parameters
+    ----------
+    direction
+        As for `PrivateBandit`.
+    """
+    return "reward" if direction == "maximize" else "loss"
 
 
 def promises_in(record: Record) -> tuple[Promise, ...]:

@@ -48,6 +48,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "channel": ("one-bit", "laplace"),
     "accept_prior": ("not private",),
     "feedback": ("decision", "items"),
+    "direction": ("minimize", "maximize"),
 }
 """What arguments may be that are one of a few words."""
 
@@ -78,9 +79,10 @@ class DecisionFacts:
     segments: Any = None
     feedback: str = "decision"
     most: float | None = None
+    direction: str = "minimize"
 
     def __post_init__(self) -> None:
-        for name in ("play", "losses", "channel", "feedback"):
+        for name in ("play", "losses", "channel", "feedback", "direction"):
             choice(name, getattr(self, name), CHOICES[name])
         object.__setattr__(self, "integral", bool(self.integral))
         if self.lipschitz is not None:
@@ -197,6 +199,7 @@ class OptimizerOptions(PlanChoices, total=False):
     segments: Any
     feedback: str
     most: float | None
+    direction: str
 
 
 class _NotPassed:

@@ -49,6 +49,8 @@ class Problem(DecisionFacts):
     privacy: Guarantee
     moved: tuple[str, float] | None = field(default=None, kw_only=True)
     """Of a later epoch: in which position it may start elsewhere than at the centre, and how far from it."""
+    turned: bool = field(default=False, kw_only=True)
+    """Whether a problem with rewards is that of losses already: a reward r in (low, high) is a loss of -r."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.privacy, Guarantee):
@@ -60,10 +62,27 @@ class Problem(DecisionFacts):
         check_loss_range(self.loss_range)
         object.__setattr__(self, "horizon", whole("horizon", self.horizon))
         super().__post_init__()
+        if not self.turned:
+            self._turn()
         self._check_knowledge()
         self._check_feedback()
         if self.domain.rough_dimension < 1:
             raise DomainError(f"{self.domain!r} holds a single point: there is nothing to decide")
+
+    def _turn(self) -> None:
+        """Become the problem of losses: what is planned and learned knows nothing else."""
+        if self.prior is not None and self.prior.direction != self.direction:
+            raise ValueError(f"prior is of a run with direction={self.prior.direction!r}: say so here, or leave it out")
+        if self.direction == "maximize":
+            low, high = self.loss_range
+            object.__setattr__(self, "loss_range", (0.0 - high, 0.0 - low))
+            object.__setattr__(self, "prior", None if self.prior is None else self.prior.turned())
+            object.__setattr__(self, "turned", True)
+
+    @property
+    def sign(self) -> int:
+        """What losses are multiplied by to be shown: -1 if people tell rewards."""
+        return -1 if self.direction == "maximize" else 1
 
     def _check_feedback(self) -> None:
         """Refuse feedback by item where decisions are no choices of items, or losses are privatised one by one."""
@@ -115,11 +134,16 @@ class Problem(DecisionFacts):
         if not isinstance(self.privacy, LocalDP):
             raise AttributeError(f"there is a channel under LocalDP only; the guarantee is {self.privacy}")
         kind = local.OneBitChannel if self.channel == "one-bit" else local.LaplaceChannel
-        return kind(self.loss_range, self.privacy.per_report)
+        low, high = self.loss_range
+        return kind((low, high) if self.sign > 0 else (0.0 - high, 0.0 - low), self.privacy.per_report)
+
+    def loss_grid(self, bits: int) -> LossGrid:
+        """Where the integers of losses live."""
+        return LossGrid(*self.loss_range, bits=bits, rewards=self.sign < 0)
 
     def item_grid(self, bits: int) -> ItemGrid:
         """Where the integers of a person's losses by item live."""
-        return ItemGrid(LossGrid(*self.loss_range, bits=bits), self.domain.most_chosen, self.most)
+        return ItemGrid(self.loss_grid(bits), self.domain.most_chosen, self.most)
 
     @property
     def width(self) -> float:

@@ -2,7 +2,8 @@
 
 A loss f is clipped to [low, high] and becomes round((f - low)/B * 2^bits), an integer in [0, 2^bits], B = high - low.
 Replacing one loss moves that integer by at most 2^bits: the sensitivity does not rest on the caller's good behaviour.
-The rounding errs by at most B/2^(bits+1) per loss.
+The rounding errs by at most B/2^(bits+1) per loss. Where people tell rewards, a reward r is the loss -r: its sign
+turns here, before it is clipped, and nothing that comes after knows of rewards.
 
 A unit direction u becomes round(u * 2^bits). Its norms on the grid are at most those of u plus the rounding of each
 coordinate: l1 <= sqrt(n) 2^bits + n/2, l2 <= 2^bits + sqrt(n)/2. Sensitivities use these bounds, not those of u; and
@@ -49,6 +50,8 @@ class LossGrid:
         The range; losses outside are clipped to it.
     bits
         2^bits steps are the width of the range.
+    rewards
+        Whether rewards are told, of which these are the losses.
 
     Examples
     --------
@@ -62,6 +65,7 @@ class LossGrid:
     low: float
     high: float
     bits: int = MOST_BITS
+    rewards: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", number("loss_range[0]", self.low))
@@ -128,7 +132,7 @@ class LossGrid:
         losses
             Numbers, of any shape.
         """
-        values = as_floats(losses)
+        values = -as_floats(losses) if self.rewards else as_floats(losses)
         if not np.isfinite(values).all():
             raise InvalidLoss(
                 "a loss is not a finite number; nothing of this block was recorded. Fix it, and tell again"
@@ -138,11 +142,13 @@ class LossGrid:
 
     def quantiser(self) -> Callable[[Any], int]:
         """Return a function of one loss, equal to `quantise` to the last bit, for loops that take one at a time."""
-        low, high, width, steps = self.low, self.high, self.width, self.steps
+        low, high, width, steps, rewards = self.low, self.high, self.width, self.steps, self.rewards
 
         def quantise_one(loss: Any) -> int:
             if type(loss) is not float:
                 loss = as_float(loss)
+            if rewards:
+                loss = -loss
             if not low <= loss <= high:
                 if not math.isfinite(loss):
                     raise InvalidLoss("the loss is not a finite number; it was not recorded. Fix it, and tell again")

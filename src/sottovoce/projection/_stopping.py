@@ -73,7 +73,7 @@ def checked_gap(gap: float, scale: float) -> float:
     """
     if not math.isfinite(gap):
         raise DomainError(f"the gap is {gap}: the oracle returned NaN or infinity, or products overflow")
-    if gap < -1e-7 * scale:
+    if gap < -1e-6 * scale:
         raise DomainError(
             f"the oracle does not minimise over a set that holds the start: a known point is cheaper by {-gap:.3g}; "
             "check its sign (it must return argmin <cost, x>), and that a warm start belongs to the same set"

@@ -130,6 +130,7 @@ class Rehearsal:
         if problem.prior is not None:
             problem = replace(problem, prior=None, accept_prior=None)
             self.notes = ("rehearsed without the prior: if that fits the world, expect to be ahead of this",)
+        problem = replace(problem, direction="minimize", turned=False)  # worlds have losses, and mirrored ranges suit
         self.problem, self.plan, self.choices, self.endless = problem, plan, choices, endless
         self._hints, self._left, self._made = hints, times * WORK, dict[int, Plan]()
         plans = self._plans(lengths(problem.horizon) if isinstance(plan, str) else (problem.horizon,))

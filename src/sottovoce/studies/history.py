@@ -35,7 +35,8 @@ class History:
     rounds, ends
         (N,): their numbers, and how many events there were when each was over.
     means
-        (N,): mean loss of the round, as it was released; losses that never came count as the middle of the range.
+        (N,): mean loss (or reward) of the round, as it was released; those that never came count as the middle of the
+        range.
     deviations
         (N,): standard deviation of the noise in the mean, and of nothing else; of reports, that of all they vary by, at
         most.
@@ -117,7 +118,7 @@ def _mean_of_items(plan: Plan, problem: Problem, release: Release) -> tuple[floa
     grid, multipliers = loss_grid(problem, plan), release.round.public["exploration.multipliers"]
     numbers, weights = release.numbers[:, : len(multipliers)] / multipliers
     events = max(1, release.wanted - (len(release.missing) if grid.leaves_out_missing else 0))
-    mean = float((grid.low * weights + grid.step * numbers).sum()) / events
+    mean = problem.sign * float((grid.low * weights + grid.step * numbers).sum()) / events
     noise = 0.0 if plan.noise is None else plan.noise.standard_deviation
     return mean, grid.step * noise * math.sqrt(float((1.0 / multipliers**2).sum())) / events
 
@@ -125,7 +126,7 @@ def _mean_of_items(plan: Plan, problem: Problem, release: Release) -> tuple[floa
 def _mean(plan: Plan, problem: Problem, numbers: Any, weights: Integers) -> tuple[float, float]:
     """Return the mean of a round and the deviation of its noise, in units of loss."""
     grid, events = loss_grid(problem, plan), float(weights.sum())
-    mean = grid.low + grid.step * float(np.asarray(numbers, dtype=np.float64).sum()) / events
+    mean = problem.sign * (grid.low + grid.step * float(np.asarray(numbers, dtype=np.float64).sum()) / events)
     if isinstance(problem.privacy, LocalDP):
         return mean, math.sqrt(problem.channel_of_owners.second_moment / events)
     if plan.noise is None:

@@ -438,12 +438,6 @@ class Study(Optimizer):
         return exported(self, status, self._opened.stored.made, self._store, self._policy)
 
     @property
-    def loss_range(self) -> tuple[float, float]:
-        """What losses are clipped to."""
-        low, high = self._configuration.loss_range
-        return float(low), float(high)
-
-    @property
     def privacy(self) -> PrivacyStatement:
         """The statement: what is promised, to whom, against whom, why it holds, what is not covered."""
         return as_stored(super().privacy, self._base)

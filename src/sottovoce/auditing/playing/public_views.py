@@ -54,8 +54,8 @@ class PublicNames:
 
 
 _DECIDING = (
-    *("channel", "domain", "horizon", "oracle_calls", "outstanding", "plan", "point", "posterior", "privacy"),
-    *("recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
+    *("channel", "direction", "domain", "horizon", "loss_range", "oracle_calls", "outstanding", "plan", "point"),
+    *("posterior", "privacy", "recommend", "remaining", "round", "seed", "segments", "setup_oracle_calls", "sizes"),
 )
 _WORK = ("oracle_calls",)
 _ASKED = ("ask", "ask_round", "tell", "forget")
@@ -64,7 +64,7 @@ _WAITING = ("asked", "deadline", "fit_check", "patience", "repeat")
 PUBLIC = {
     "PrivateBandit": PublicNames((*_DECIDING, *_WAITING, "state"), (*_ASKED, "from_state"), (*_WORK, "state")),
     "Study": PublicNames(
-        (*_DECIDING, *_WAITING, "history", "created", "export", "loss_range", "name", "statement", "status", "verify"),
+        (*_DECIDING, *_WAITING, "history", "created", "export", "name", "statement", "status", "verify"),
         (*_ASKED, "ask_in_parts", "tell_each", "change", "open", "close", "tend"),
         _WORK,
     ),

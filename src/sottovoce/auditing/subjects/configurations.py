@@ -21,7 +21,7 @@ class Configuration(DecisionFacts):
     ----------
     domain, privacy, horizon, loss_range, losses, integral, channel, play
         As for `PrivateBandit`.
-    lipschitz, features, prior, accept_prior, segments, feedback, most, ...
+    lipschitz, features, prior, accept_prior, segments, feedback, most, direction, ...
         As for `PrivateBandit`: all that `sottovoce.plans.options.DecisionFacts` lists.
     choices
         Single choices of the plan, by name.

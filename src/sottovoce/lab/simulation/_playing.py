@@ -125,6 +125,8 @@ def _check_roles(optimizer: Any, environment: Any) -> None:
         if getattr(optimizer, "full_information", False) and hasattr(optimizer, "observe"):
             raise TypeError(f"{name} needs gradients, not losses: use sv.lab.simulate_full_information")
         raise TypeError(f"optimizer must have ask_round and tell, as PrivateBandit has; got {name}")
+    if getattr(optimizer, "direction", "minimize") == "maximize":
+        raise ValueError("environments have losses, and the optimizer takes rewards: leave out direction='maximize'")
     if not hasattr(environment, "events"):
         raise TypeError(
             f"environment must be an Environment, got {type(environment).__name__}; that of a problem is "

@@ -72,8 +72,8 @@ def _as_it_is(round_: ReleasedRound, point: Floats | None) -> ReleasedRound:
 def loss_grid(problem: Problem, plan: Plan) -> Grid:
     """Where the integers of losses live: on the losses' own grid, or on that of privatised reports."""
     if isinstance(problem.privacy, LocalDP):
-        return ReportGrid(problem.channel_of_owners)
-    return problem.item_grid(plan.bits) if problem.feedback == "items" else plan.grids(problem.loss_range)[0]
+        return ReportGrid(problem.channel_of_owners, rewards=problem.sign < 0)
+    return problem.item_grid(plan.bits) if problem.feedback == "items" else problem.loss_grid(plan.bits)
 
 
 def _step(plan: Plan, placement: Placement) -> StepRule:

@@ -35,8 +35,8 @@ class PrivateBandit(Optimizer):
         How many events there will be. None if unknown: the run then proceeds in epochs of doubled length, which costs
         regret but no privacy.
     loss_range
-        (low, high): losses are clipped to it, silently. Privacy rests on this clipping and on nothing else that a
-        caller does.
+        (low, high): losses (or rewards, see `direction`) are clipped to it, silently. Privacy rests on this clipping
+        and on nothing else that a caller does.
     privacy
         The guarantee, such as `PureDP(epsilon=1.0)`.
     plan
@@ -69,6 +69,9 @@ class PrivateBandit(Optimizer):
     most
         With `feedback="items"`: what the losses of one person's items add up to at most, in distance from 0; what is
         more is scaled down. Items that are not told are 0, which has to lie at an end of `loss_range`.
+    direction
+        "minimize" losses, or "maximize": then rewards are told in the place of losses, `loss_range` is theirs, and all
+        that is shown of losses is shown of rewards.
     seed
         Seeds the public coins (directions) only. Operating-system entropy by default.
     noise

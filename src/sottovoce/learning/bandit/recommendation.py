@@ -19,6 +19,7 @@ from sottovoce.domains.naming import as_plain, in_words, label_text
 from sottovoce.domains.specification import as_stored
 from sottovoce.learning.bandit.epoch import Epoch
 from sottovoce.models import Belief, FitCheck, Posterior
+from sottovoce.models.published import quantity
 from sottovoce.plans.problem import Problem
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "from_belief",
     "in_names",
     "recommended",
+    "shown",
 ]
 
 _NUMBERS = 4_000_000  # of posterior samples that are held at once
@@ -56,8 +58,8 @@ class Recommendation:
     rounds
         Rounds that it rests on; 0 if nothing was released yet, and then it is a mere beginning.
     loss, deviation
-        The loss per event that is expected of it, and how far off that may be (a standard deviation); None where plans
-        do not know.
+        The loss per event (with `direction="maximize"`, the reward) that is expected of it, and how far off that may be
+        (a standard deviation); None where plans do not know.
     share
         Of the decisions that may be the best, drawn from what is believed, the share that are this one (or near it,
         where losses are convex); None where plans do not know.
@@ -71,6 +73,8 @@ class Recommendation:
     items
         With feedback by item: of each item that it chooses, the loss that is expected and its standard deviation, by
         name; None otherwise.
+    direction
+        "minimize", or "maximize" if these numbers are rewards.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class Recommendation:
     chosen: Any = None
     words: str = ""
     items: dict[Any, tuple[float, float]] | None = None
+    direction: str = "minimize"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data that JSON can hold."""
@@ -125,9 +130,9 @@ class Recommendation:
         rows = [("decision", self.words or in_short(self.x)), ("why", self.why)]
         if self.loss is not None:
             give_or_take = "" if self.deviation is None else f", give or take {self.deviation:.2g}"
-            rows.append(("loss", f"{self.loss:.4g} per event expected{give_or_take}"))
+            rows.append((quantity(self.direction), f"{self.loss:.4g} per event expected{give_or_take}"))
         if self.items:
-            each = sorted(self.items.items(), key=lambda one: one[1][0])
+            each = sorted(self.items.items(), key=lambda one: one[1][0], reverse=self.direction == "maximize")
             shown = [f"{label_text(name)} {loss:.3g} ± {deviation:.2g}" for name, (loss, deviation) in each[:_SHOWN]]
             more = f" and {len(each) - _SHOWN:,} more" if len(each) > _SHOWN else ""
             rows.append(("items", ", ".join(shown) + more))
@@ -186,7 +191,16 @@ def _knows(epoch: Epoch) -> float:
 
 def recommended(epoch: Epoch | None, problem: Problem) -> Recommendation:
     """Return the decision that an epoch would take home; None if there is none that has learned anything."""
-    return in_names(_recommended(epoch, problem), problem.domain)
+    return shown(_recommended(epoch, problem), problem)
+
+
+def shown(found: Recommendation, problem: Problem) -> Recommendation:
+    """Return a recommendation as people see it: in names, and in the sign of what they tell."""
+    if problem.sign < 0:
+        items = found.items and {item: (-loss, deviation) for item, (loss, deviation) in found.items.items()}
+        loss = None if found.loss is None else -found.loss
+        found = replace(found, loss=loss, items=items, direction=problem.direction)
+    return in_names(found, problem.domain)
 
 
 def in_names(found: Recommendation, domain: Domain) -> Recommendation:
@@ -246,19 +260,20 @@ def fit_check_of(epoch: Epoch | None) -> FitCheck | None:
     return None if epoch is None or epoch.explorer.belief is None else epoch.explorer.belief.fit_check()
 
 
-def believed(epoch: Epoch) -> Posterior:
+def believed(epoch: Epoch, problem: Problem) -> Posterior:
     """Return what an epoch believes; plans that believe nothing refuse."""
     if epoch.explorer.belief is None:
         raise ValueError(
             f"there is no posterior: the plan explores by {epoch.plan.exploration!r}, which has no model of losses; "
             "exploration='posterior' has one"
         )
-    return believed_by(epoch.explorer.belief, epoch.placement.domain)
+    return believed_by(epoch.explorer.belief, problem)
 
 
-def believed_by(belief: Belief, domain: Domain) -> Posterior:
-    """Return what is believed, as a public record."""
-    found = replace(belief.posterior(), labels=as_stored(domain.labels))
+def believed_by(belief: Belief, problem: Problem) -> Posterior:
+    """Return what is believed, as a public record, in the sign of what people tell."""
+    found, domain = belief.posterior(), problem.domain
+    found = replace(found if problem.sign > 0 else found.turned(), labels=as_stored(domain.labels))
     if found.covariance is None or found.model == "items":
         return found
     # Along directions that the set does not have, nothing is ever learned, and nothing depends on it.

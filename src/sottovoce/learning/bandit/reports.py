@@ -15,7 +15,7 @@ __all__ = ["ReportGrid"]
 
 @dataclass(frozen=True)
 class ReportGrid:
-    """The grid of a channel's reports.
+    """The grid of a channel's reports; those of `rewards` are mirrored in its middle, which makes losses of them.
 
     Examples
     --------
@@ -26,11 +26,13 @@ class ReportGrid:
     """
 
     channel: Any
+    rewards: bool = False
 
     @property
     def low(self) -> float:
         """What a report of 0 is worth."""
-        return float(self.channel.low)
+        low = float(self.channel.low)
+        return -(low + 2 * self.missing * self.step) if self.rewards else low
 
     @property
     def step(self) -> float:
@@ -64,7 +66,7 @@ class ReportGrid:
         integers = np.where(held, reports, 0.5).astype(np.int64)
         if not (integers == reports).all() or not self.valid(integers):
             raise InvalidLoss("a report is not one that the channel sends; nothing was recorded. Is it a raw loss?")
-        return integers
+        return 2 * self.missing - integers if self.rewards else integers
 
     def quantiser(self) -> Callable[[float], int]:
         """Return a function of one report."""

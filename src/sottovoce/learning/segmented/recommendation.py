@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from sottovoce._arrays import Floats
-from sottovoce.domains import Domain
-from sottovoce.learning.bandit.recommendation import Recommendation, from_belief, in_names
+from sottovoce.learning.bandit.recommendation import Recommendation, from_belief, shown
 from sottovoce.learning.segmented.plain import plain_segment
 from sottovoce.models import Belief, HierarchicalPrior, Segment, segment_text
+from sottovoce.plans.problem import Problem
 
 __all__ = ["SegmentGain", "SegmentedRecommendation", "for_all", "for_segment"]
 
@@ -136,9 +136,9 @@ class SegmentedRecommendation(Recommendation):
         return "\n".join([*lines, f"  verdict   {self.verdict}"])
 
 
-def for_segment(belief: Belief, domain: Domain) -> Recommendation:
+def for_segment(belief: Belief, problem: Problem) -> Recommendation:
     """Return the decision to take home for one segment."""
-    found = in_names(from_belief(belief), domain)
+    found = shown(from_belief(belief), problem)
     return replace(found, why=f"{found.why}, of the segment and of those like it")
 
 
@@ -147,7 +147,7 @@ def for_all(
     sizes: Mapping[Segment, int],
     hierarchy: HierarchicalPrior,
     blank: Belief,
-    domain: Domain,
+    problem: Problem,
 ) -> SegmentedRecommendation:
     """Return the decision that is best for all segments together, by how many events they have; and that of each."""
     shares = np.array([float(sizes[one]) for one in beliefs])
@@ -156,18 +156,18 @@ def for_all(
     if beliefs:
         mean = np.einsum("s,sp->p", shares, np.array([one.coefficients() for one in beliefs.values()]))
         x = np.array(blank.best_for(mean))
-    found = {segment: for_segment(one, domain) for segment, one in beliefs.items()}
+    found = {segment: for_segment(one, problem) for segment, one in beliefs.items()}
     drawn = {segment: _gaps(one, x, found[segment].x) for segment, one in beliefs.items()}
     gains = {segment: _gain(one, bool(np.abs(found[segment].x - x).max() > 1e-9)) for segment, one in drawn.items()}
     losses = [one.expected_loss(x) for one in beliefs.values()]
-    whole = in_names(
+    whole = shown(
         Recommendation(
             x,
             "the best decision for the mean of what is believed of all segments, by their events",
             sum(one.rounds for one in found.values()),
             float(shares @ losses) if losses else None,
         ),
-        domain,
+        problem,
     )
     summed = np.einsum("s,sd->d", shares, np.array(list(drawn.values()))) if drawn else np.zeros(1)
     return SegmentedRecommendation(

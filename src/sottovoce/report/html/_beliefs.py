@@ -9,6 +9,7 @@ import numpy as np
 from sottovoce._arrays import Floats, Integers
 from sottovoce.domains.naming import in_words, label_text
 from sottovoce.models import Posterior
+from sottovoce.models.published import quantity
 from sottovoce.report._charts import NAMES_ON_AXIS, Axis, Curve, line_chart, shortened
 from sottovoce.report._numbers import significant
 from sottovoce.report.html._pieces import Chart
@@ -35,8 +36,8 @@ def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> Sho
         return None
     count = f"{len(posterior.means):,} decisions were tried in {posterior.rounds:,} rounds"
     words = (
-        f"A {posterior.model} model of the losses ({who}), from released numbers alone: {count}. Bars hold 95% of what "
-        "is believed.",
+        f"A {posterior.model} model of the {quantity(posterior.direction)} ({who}), from released numbers alone: "
+        f"{count}. Bars hold 95% of what is believed.",
         f"Does it fit? {str(posterior.fit_check)[0].upper()}{str(posterior.fit_check)[1:]}.",
     )
     charts = [_coordinates(posterior, chosen)] if posterior.deviations is not None else []
@@ -46,7 +47,7 @@ def show_belief(posterior: Posterior, chosen: Floats | None, *, who: str) -> Sho
 def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
     """Slopes, the best coordinate first, those of the decision in a colour of their own."""
     assert posterior.deviations is not None
-    order: Integers = np.argsort(posterior.slopes, kind="stable").astype(np.int64)
+    order, told = posterior.best_first, quantity(posterior.direction)
     shown, left_out = order, ""
     if len(order) > _MOST:
         half = _MOST // 2
@@ -67,8 +68,8 @@ def _coordinates(posterior: Posterior, chosen: Floats | None) -> Chart:
         for name, where, colour in (("in the decision", inside, 0), ("not in it", ~inside, -1))
         if where.any()
     ]
-    title = "What a coordinate adds to the loss"
-    chart = line_chart(curves, _axis(shown, places, posterior.labels), Axis("loss per unit"), title)
+    title = f"What a coordinate adds to the {told}"
+    chart = line_chart(curves, _axis(shown, places, posterior.labels), Axis(f"{told} per unit"), title)
     named = ""
     if posterior.labels is not None:
         best = in_words([posterior.labels[place] for place in order.tolist()], most=_NAMED)
@@ -106,7 +107,7 @@ def _decisions(posterior: Posterior) -> Chart:
         for place in places[:: max(1, len(most) // 5)]
     )
     title = "Decisions that were tried: released less expected"
-    axis = Axis("mean loss that the model expects of the decision", ticks=ticks)
+    axis = Axis(f"mean {quantity(posterior.direction)} that the model expects of the decision", ticks=ticks)
     words = (
         f"The {len(most)} decisions that are known best. If the model is right, 95% of the bars reach the line at 0."
     )

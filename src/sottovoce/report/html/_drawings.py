@@ -157,7 +157,7 @@ def _slate(domain: Domain, chosen: list[Hashable], words: str, belief: Posterior
         bars = [Bar(label_text(one)) for one in chosen]
     else:
         place = {name: i for i, name in enumerate(names)}
-        order = np.argsort(belief.slopes, kind="stable").tolist()
+        order = belief.best_first.tolist()
         inside = {place[one] for one in chosen}
         others = [label_text(names[i]) for i in order if i not in inside]
         bars = [Bar(label_text(names[i]), aside=_adds(belief, i)) for i in order if i in inside]

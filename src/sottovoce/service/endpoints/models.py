@@ -66,6 +66,7 @@ class Create(Body):
     privacy: Privacy
     labels: list[str] | None = None
     loss_range: Range
+    direction: Literal["minimize", "maximize"] = "minimize"
     losses: Literal["convex", "linear"] = "convex"
     play: Literal["inside", "around"] = "inside"
     integral: bool = False
@@ -296,6 +297,7 @@ class Definition(BaseModel):
     segments: dict[str, Any] | None
     horizon: int | None
     loss_range: list[float]
+    direction: str
 
 
 class SavedPosterior(BaseModel):

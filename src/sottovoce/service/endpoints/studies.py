@@ -343,6 +343,7 @@ def _posterior(study: Study, segment: Any) -> dict[str, Any]:
         "deviations": None if known.deviations is None else known.deviations.tolist(),
         "level": float(known.level),
         "curvature": float(known.curvature),
+        "direction": known.direction,
         "fit_check": known.fit_check.to_dict(),
     }
 
@@ -356,7 +357,7 @@ def _definition(study: Study) -> dict[str, Any]:
     segments = None if study.segments is None else study.segments.to_record()
     if segments is not None and "features" in segments:
         segments["features"] = segments["features"].tolist()
-    facts = {"horizon": study.horizon, "loss_range": list(study.loss_range)}
+    facts = {"horizon": study.horizon, "loss_range": list(study.loss_range), "direction": study.direction}
     return {"domain": specify(study.domain), "segments": segments, **facts}
 
 

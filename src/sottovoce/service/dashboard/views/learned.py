@@ -8,6 +8,7 @@ import numpy as np
 from sottovoce.learning.bandit.recommendation import Recommendation
 from sottovoce.learning.segmented import SegmentedRecommendation
 from sottovoce.models import Posterior
+from sottovoce.models.published import quantity
 from sottovoce.report.html.parts import (
     Axis,
     Chart,
@@ -108,7 +109,7 @@ def look_learned(study: Study, earlier: History | None = None) -> Learned:
         no_belief="" if shown else _no_belief(study, bool(found.rounds)),
         rounds=chart,
         no_rounds="" if chart else history.why or "Fewer than two rounds were released so far.",
-        table=_rounds_table(history) if len(history.means) else None,
+        table=_rounds_table(history, study.direction) if len(history.means) else None,
         planned=planned_of(plan, belief, found, history),
         history=history,
         segments=_segments(study, found),
@@ -145,7 +146,7 @@ def _sure(found: Recommendation) -> Any:
     yield "Why", f"{found.why[0].upper()}{found.why[1:]}"
     if found.loss is not None:
         give_or_take = "" if found.deviation is None else f" ± {significant(_TWO_SIDES * found.deviation, 2)}"
-        yield "Expected loss", f"{significant(found.loss)}{give_or_take} per event (95%)"
+        yield f"Expected {quantity(found.direction)}", f"{significant(found.loss)}{give_or_take} per event (95%)"
     if found.share is not None:
         yield "Still the best in", f"{found.share:.0%} of the worlds that fit what was released"
     if found.shortfall is not None:
@@ -194,20 +195,21 @@ def _rounds_chart(history: History, found: Recommendation, low: float, high: flo
     if history.changed_at is not None:
         at = np.full(2, float(history.changed_at))
         curves.append(Curve("the world changed", at, np.array([means.min(), means.max()]), colour=-1))
-    title = "Released mean losses of rounds"
+    told = quantity(found.direction)
+    title = f"Released mean {told} of rounds"
     cut = bool((history.means[kept] != means).any() or (bands < _TWO_SIDES * history.deviations[kept] - 1e-12).any())
     caption = (
-        "Each point is the mean loss of a round as it was released, noise included; the band is what that noise alone "
-        "does, 95 times of 100."
-        + (" Band and means are cut off where they leave the range of losses by far." if cut else "")
+        f"Each point is the mean {told} of a round as it was released, noise included; the band is what that noise "
+        "alone does, 95 times of 100."
+        + (f" Band and means are cut off where they leave the {told}'s range by far." if cut else "")
         + (" In green: what is expected of the recommendation." if found.loss is not None else "")
         + (" Grey: where the world was seen to change." if history.changed_at is not None else "")
     )
-    drawn = line_chart(curves, Axis("events"), Axis("mean loss", zero=False), title)
+    drawn = line_chart(curves, Axis("events"), Axis(f"mean {told}", zero=False), title)
     return Chart(title, drawn, caption)
 
 
-def _rounds_table(history: History) -> Table:
+def _rounds_table(history: History, direction: str) -> Table:
     newest = range(len(history.means) - 1, max(-1, len(history.means) - 1 - _ROWS), -1)
     rows = tuple(
         (
@@ -219,5 +221,5 @@ def _rounds_table(history: History) -> Table:
         for i in newest
     )
     left_out = "" if len(rows) == history.seen else f" The newest {len(rows):,} of {history.seen:,}."
-    words = heads(["round", "up to event", "released mean loss", "noise, 95%"], 0)
+    words = heads(["round", "up to event", f"released mean {quantity(direction)}", "noise, 95%"], 0)
     return Table("rounds-table", f"Released rounds, the newest first.{left_out}", words, rows)
